@@ -1,0 +1,40 @@
+# Needs nothing but python3 (3.11 or newer) and make; everything else goes into .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup demo test check bench soak format clean
+
+setup: .venv/.ready
+
+.venv/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "manyhands needs Python 3.11 or newer; try `make PYTHON=python3.12`")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: setup
+	$(BIN)/manyhands demo
+
+test: setup
+	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
+
+check: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: setup
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# Each file answers one question, prints a table and appends to bench/results.jsonl.
+bench: setup
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,peers]'
+	for question in bench/[a-z]*.py; do $(BIN)/python $$question || exit 1; done
+
+# The long campaigns; `make test` runs a short seeded slice of each.
+soak: setup
+	MANYHANDS_SOAK=1 $(BIN)/pytest -m slow $(ARGS)
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache

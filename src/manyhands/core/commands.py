@@ -1,0 +1,41 @@
+"""What the core wants done: imperative, plain values. Carried out only after their cause is on disk."""
+
+from msgspec import Struct
+
+from manyhands.core.model import Ending, Task
+
+
+class Command(Struct, frozen=True, gc=False):
+    pass
+
+
+class StartAttempt(Command):
+    attempt: int
+    run: str
+    task: Task
+    number: int  # 1 for the first attempt of the task
+    host: str
+    last: Ending | None = None  # how the attempt before this one ended: the next one is told
+
+
+class ReleaseAttempt(Command):
+    """Its process is on record: let it through the gate."""
+
+    attempt: int
+
+
+class StopAttempt(Command):
+    attempt: int
+
+
+class WakeAt(Command):
+    at: float
+
+
+class RunEnded(Command):
+    """Every task of the run has come to its end, or the run is drained and nothing is in flight."""
+
+    run: str
+
+
+AnyCommand = StartAttempt | ReleaseAttempt | StopAttempt | WakeAt | RunEnded

@@ -1,0 +1,148 @@
+"""The values everything else speaks in: tasks, claims, hosts, endings.
+
+One definition serves plan files, the journal and the wire. All of them are immutable; what changes
+lives in `state.py` and is changed by the scheduler alone.
+"""
+
+import enum
+from typing import Any
+
+from msgspec import Struct
+
+
+class TaskState(enum.StrEnum):
+    BLOCKED = "blocked"  # waits for another task
+    READY = "ready"
+    RUNNING = "running"
+    BACKOFF = "backoff"  # waits out a delay before its next attempt
+    DEFERRED = "deferred"  # a person put it off
+    DONE = "done"
+    FAILED = "failed"  # out of attempts
+    CANCELLED = "cancelled"  # a person said so
+    SKIPPED = "skipped"  # the engine said so: a need did not end well
+
+
+TERMINAL = frozenset({TaskState.DONE, TaskState.FAILED, TaskState.CANCELLED, TaskState.SKIPPED})
+
+
+class EndingKind(enum.StrEnum):
+    DONE = "done"
+    FAILED = "failed"
+    OVERLOADED = "overloaded"  # the host had no room: not the task's fault
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+    PREEMPTED = "preempted"
+    LOST = "lost"  # the dispatcher, the host or the machine died under it
+
+
+class Ending(Struct, frozen=True, omit_defaults=True, gc=False):
+    """How an attempt ended, kept as a value all the way to the page."""
+
+    kind: EndingKind
+    detail: str = ""  # one line a person understands
+    exit_code: int | None = None
+    permanent: bool = False  # trying again cannot help (bad key, prompt too long): no retry
+    retry_after_s: float | None = None  # the host said when to come back
+    quota: bool = False  # with overloaded: a budget is used up until retry_after_s; not a sign of load
+    tokens_in: int = 0
+    tokens_out: int = 0
+    ttft_s: float | None = None  # time to the first token, where known
+    memory_bytes: int = 0  # peak of the attempt's processes, where known
+    tail: str = ""  # the last lines of output
+    result: str = ""  # what a function returned (JSON) or a model answered, bounded
+
+
+DONE = Ending(EndingKind.DONE)
+
+
+class Claims(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
+    """Paths (globs) or named resources a task uses. Conflicting claims never overlap in time."""
+
+    write: tuple[str, ...] = ()  # exclusive
+    append: tuple[str, ...] = ()  # shared with other appends
+    read: tuple[str, ...] = ()  # shared with other reads
+
+
+NO_CLAIMS = Claims()
+#: What a task that runs in the workspace and declares nothing is taken to touch: all of it.
+WHOLE_WORKSPACE = Claims(write=("**",))
+
+
+class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
+    """One piece of wanted work. The fields are those of a plan file."""
+
+    id: str
+    kind: str = ""
+    title: str = ""
+    priority: int = 2  # 0 critical … 4 backlog
+    needs: tuple[str, ...] = ()
+    claims: Claims | None = None  # None: not declared, see `claims_of`
+    run: tuple[str, ...] = ()  # argv for a shell host; {prompt} and other fields are filled in
+    call: str = ""  # package.module:function for a python host
+    prompt: str = ""
+    args: dict[str, Any] | None = None  # arguments of `call`, or extra request fields of a model call
+    check: tuple[str, ...] = ()  # a command that must pass for an attempt to count as done
+    env: dict[str, str] | None = None
+    cwd: str = ""  # relative to the workspace
+    workspace: str = ""  # "": the shared one
+    timeout: float | None = None  # seconds
+    attempts: int = 3
+    parent: str = ""
+    host: str = ""  # this host only
+    preemptible: bool = False
+    barrier: bool = False  # wants its host alone
+    deferred: bool = False
+    resources: dict[str, float] | None = None
+    labels: tuple[str, ...] = ()
+    app: str = ""
+    reply_to: str = ""
+
+
+def claims_of(task: Task) -> Claims:
+    """A declared claim as it is; for none declared, the whole workspace if the task runs a command in it.
+
+    Function and model calls have no workspace, and a task with a workspace of its own shares none.
+    """
+    if task.claims is not None:
+        return task.claims
+    return WHOLE_WORKSPACE if task.run and not task.workspace else NO_CLAIMS
+
+
+class Width(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What the config says of a host's width. `min == max` pins it."""
+
+    min: int = 1
+    start: int | None = None
+    max: int | None = None
+
+
+class Rate(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+
+
+class Host(Struct, frozen=True, omit_defaults=True):
+    """What the core knows of a place attempts run; how to reach it is the executor's business."""
+
+    name: str
+    kinds: tuple[str, ...] = ("*",)  # globs
+    width: Width = Width()
+    lanes: dict[str, int] = {}  # kind → the most of that kind at once on this host
+    rate: Rate | None = None
+    fallback: bool = False  # takes a task only when no other host that takes its kind has room
+    resources: dict[str, float] = {}  # what it has of what tasks ask for
+
+
+class Rule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """`kind` may start only when at most `left` tasks of kind `after` are unfinished. Both are globs."""
+
+    kind: str
+    after: str
+    left: int = 0
+
+
+class ProcessHandle(Struct, frozen=True, omit_defaults=True):
+    """Enough to find an attempt's processes again after a crash, and never to mistake another for them."""
+
+    pid: int  # also the process group
+    born_at: float  # the process's own start time, as the kernel tells it: a reused pid has another

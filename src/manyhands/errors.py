@@ -1,0 +1,66 @@
+"""Errors, typed by who can act on them.
+
+    ManyhandsError
+      UsageError          the caller can fix it               exit 2
+        ConfigError  BacklogError  UnknownTask  UnknownRun  Conflict
+      Unavailable         waiting or mending the machine may fix it   exit 75
+        StoreBusy  StoreBroken  HostUnreachable
+    IllegalTransition     only we can fix it: a bug. Not a ManyhandsError; it stops the engine.
+
+An attempt that fails is not an exception: it is an `Ending`, a value.
+"""
+
+
+class ManyhandsError(Exception):
+    """Something a person can act on: `message` names the thing and the value, `hint` the next step."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(ManyhandsError):
+    exit_code = 2
+
+
+class ConfigError(UsageError):
+    pass
+
+
+class BacklogError(UsageError):
+    pass
+
+
+class UnknownTask(UsageError):
+    pass
+
+
+class UnknownRun(UsageError):
+    pass
+
+
+class Conflict(UsageError):
+    """The thing is in a state in which this cannot be done to it."""
+
+
+class Unavailable(ManyhandsError):
+    exit_code = 75
+
+
+class StoreBusy(Unavailable):
+    """Another dispatcher holds the journal."""
+
+
+class StoreBroken(Unavailable):
+    """The journal cannot be read or written: a full disk, a read-only directory, damage."""
+
+
+class HostUnreachable(Unavailable):
+    pass
+
+
+class IllegalTransition(Exception):
+    """A bug of ours: an event asked for a change of state that the table does not have."""

@@ -1,0 +1,33 @@
+"""What every executor promises; held for each by tests/executors/test_executor_contract.py.
+
+- `start` never blocks and never raises: whatever goes wrong is an `Ending`.
+- Every started attempt reports exactly one AttemptEnded, whether it is stopped or not.
+- `stop` is idempotent; when the ending has been reported nothing of the attempt is alive any more.
+- An executor that makes processes reports AttemptSpawned and holds each at a gate until `release`.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from manyhands.core.commands import StartAttempt
+from manyhands.core.model import Ending, ProcessHandle
+
+#: Told of an attempt's process before it runs: (attempt, process).
+Spawned = Callable[[int, ProcessHandle], None]
+#: Told of an attempt's ending, once: (attempt, ending).
+Ended = Callable[[int, Ending], None]
+
+
+class Executor(Protocol):
+    def start(self, order: StartAttempt, directory: Path) -> None:
+        """Begin the attempt; its output and other files go into `directory` (made when first needed)."""
+
+    def release(self, attempt: int) -> None:
+        """The attempt's process is on record: let it run."""
+
+    def stop(self, attempt: int) -> None:
+        """Stop the attempt and everything it started; its ending follows."""
+
+    async def close(self) -> None:
+        """Stop what is still in flight and let go of all resources."""
