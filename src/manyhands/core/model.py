@@ -44,6 +44,7 @@ class Ending(Struct, frozen=True, omit_defaults=True, gc=False):
     permanent: bool = False  # trying again cannot help (bad key, prompt too long): no retry
     retry_after_s: float | None = None  # the host said when to come back
     quota: bool = False  # with overloaded: a budget is used up until retry_after_s; not a sign of load
+    rate_limited: bool = False  # with overloaded: the rate was refused (429), not the load
     tokens_in: int = 0
     tokens_out: int = 0
     ttft_s: float | None = None  # time to the first token, where known

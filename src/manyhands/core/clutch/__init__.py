@@ -1,0 +1,1 @@
+"""The limits: one file each, and the parts of the clutch."""

@@ -1,0 +1,30 @@
+"""A width that a person pinned."""
+
+from msgspec import Struct
+
+from manyhands.core.clutch.memory import HostMemory
+from manyhands.core.widths import Reading, Sample
+
+
+class Fixed(Struct, tag="fixed"):
+    width: int
+    reason: str = "pinned in the config"
+    start_reason: str = ""
+
+    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
+        return at
+
+    def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
+        pass
+
+    def observe(self, sample: Sample) -> None:
+        pass
+
+    def read(self, reading: Reading) -> None:
+        pass
+
+    def tick(self, at: float) -> None:
+        pass
+
+    def export(self) -> HostMemory | None:
+        return None

@@ -1,0 +1,55 @@
+"""What one run teaches the next about a host: its good width, its pace, and what its kinds cost."""
+
+from msgspec import Struct
+
+
+class KindMemory(Struct, frozen=True, omit_defaults=True):
+    """What attempts of one kind usually cost on this host."""
+
+    work: float = 0.0  # usual work: tokens where the host reports them, else seconds
+    memory_bytes: float = 0.0  # mean peak
+    memory_spread_bytes: float = 0.0  # its standard deviation
+    seen: int = 0  # completions this rests on
+    memory_seen: int = 0
+
+
+class HostMemory(Struct, frozen=True, omit_defaults=True):
+    width: float  # median width of the settled turns
+    turns: int  # settled turns it rests on; 0: the run ended while still searching
+    log_throughput: float | None = None  # ln of work per second at that width
+    rate_per_s: float | None = None  # accepted starts per second where the host refused more
+    kinds: dict[str, KindMemory] = {}
+    at: float = 0.0
+
+
+def merged(earlier: HostMemory | None, latest: HostMemory) -> HostMemory:
+    """The latest run rules what it has settled; where it saw too little, the earlier memory stays."""
+    if earlier is None:
+        return latest
+    kinds = dict(earlier.kinds)
+    for name, kind in latest.kinds.items():
+        kinds[name] = _richer(kinds.get(name), kind)
+    # Memory of a settled run is worth more than a guess from one that ended mid-search.
+    keeps = earlier if latest.turns == 0 and earlier.turns > 0 else latest
+    return HostMemory(
+        width=keeps.width,
+        turns=keeps.turns,
+        log_throughput=keeps.log_throughput,
+        rate_per_s=latest.rate_per_s if latest.rate_per_s is not None else earlier.rate_per_s,
+        kinds=kinds,
+        at=latest.at,
+    )
+
+
+def _richer(earlier: KindMemory | None, latest: KindMemory) -> KindMemory:
+    if earlier is None:
+        return latest
+    work = latest if latest.seen >= min(earlier.seen, 12) else earlier
+    peak = latest if latest.memory_seen >= min(earlier.memory_seen, 12) else earlier
+    return KindMemory(
+        work=work.work,
+        seen=work.seen,
+        memory_bytes=peak.memory_bytes,
+        memory_spread_bytes=peak.memory_spread_bytes,
+        memory_seen=peak.memory_seen,
+    )
