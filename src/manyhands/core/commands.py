@@ -9,7 +9,7 @@ class Command(Struct, frozen=True, gc=False):
     pass
 
 
-class StartAttempt(Command):
+class StartAttempt(Command, frozen=True):
     attempt: int
     run: str
     task: Task
@@ -18,21 +18,21 @@ class StartAttempt(Command):
     last: Ending | None = None  # how the attempt before this one ended: the next one is told
 
 
-class ReleaseAttempt(Command):
+class ReleaseAttempt(Command, frozen=True):
     """Its process is on record: let it through the gate."""
 
     attempt: int
 
 
-class StopAttempt(Command):
+class StopAttempt(Command, frozen=True):
     attempt: int
 
 
-class WakeAt(Command):
+class WakeAt(Command, frozen=True):
     at: float
 
 
-class RunEnded(Command):
+class RunEnded(Command, frozen=True):
     """Every task of the run has come to its end, or the run is drained and nothing is in flight."""
 
     run: str

@@ -7,7 +7,7 @@ Fields may be added with a default; none is ever removed or renamed.
 
 from msgspec import Struct
 
-from manyhands.core.model import Ending, Host, ProcessHandle, Rule, Task
+from manyhands.core.model import Ending, EndingKind, Host, ProcessHandle, Rule, Task
 
 
 class Event(Struct, frozen=True, omit_defaults=True, tag_field="type", gc=False):
@@ -17,14 +17,14 @@ class Event(Struct, frozen=True, omit_defaults=True, tag_field="type", gc=False)
 # Inputs
 
 
-class HostsConfigured(Event, tag="hosts"):
+class HostsConfigured(Event, frozen=True, tag="hosts"):
     """The hosts as the config has them now. Sent at every start; replaces what was there."""
 
     hosts: tuple[Host, ...]
     rules: tuple[Rule, ...] = ()
 
 
-class RunOpened(Event, tag="run"):
+class RunOpened(Event, frozen=True, tag="run"):
     run: str
     seed: int = 0
     concurrency: int | None = None
@@ -33,7 +33,7 @@ class RunOpened(Event, tag="run"):
     parents: dict[str, int] = {}  # parent → the most of its children at once
 
 
-class RunResumed(Event, tag="resumed"):
+class RunResumed(Event, frozen=True, tag="resumed"):
     """The same run is wanted again after a stop; its bounds may be new."""
 
     run: str
@@ -41,98 +41,104 @@ class RunResumed(Event, tag="resumed"):
     fail_fast: bool = False
 
 
-class RunDrained(Event, tag="drained"):
+class RunDrained(Event, frozen=True, tag="drained"):
     """Start nothing more in this run; what is in flight settles."""
 
     run: str
 
 
-class TasksSubmitted(Event, tag="submitted"):
+class RunStopped(Event, frozen=True, tag="stopped"):
+    """Start nothing more and stop what is in flight; the stopped attempts count as preempted."""
+
+    run: str
+
+
+class TasksSubmitted(Event, frozen=True, tag="submitted"):
     run: str
     tasks: tuple[Task, ...]
 
 
-class AttemptSpawned(Event, tag="spawned"):
+class AttemptSpawned(Event, frozen=True, tag="spawned"):
     """The attempt's process exists but waits at the gate: it runs only once this is on disk."""
 
     attempt: int
     process: ProcessHandle
 
 
-class AttemptEnded(Event, tag="ended"):
+class AttemptEnded(Event, frozen=True, tag="ended"):
     attempt: int
     ending: Ending
 
 
-class CancelAsked(Event, tag="cancel"):
+class CancelAsked(Event, frozen=True, tag="cancel"):
     run: str
     task: str = ""  # "": the whole run
     why: str = ""
 
 
-class RetryAsked(Event, tag="retry"):
+class RetryAsked(Event, frozen=True, tag="retry"):
     """A task that ended otherwise than done gets a fresh set of attempts; so do those skipped because of it."""
 
     run: str
     task: str
 
 
-class DeferAsked(Event, tag="defer"):
+class DeferAsked(Event, frozen=True, tag="defer"):
     run: str
     task: str
 
 
-class ResumeAsked(Event, tag="undefer"):
+class ResumeAsked(Event, frozen=True, tag="undefer"):
     run: str
     task: str
 
 
-class HostPaused(Event, tag="pause"):
+class HostPaused(Event, frozen=True, tag="pause"):
     host: str
     why: str = ""
     until: float | None = None
 
 
-class HostResumed(Event, tag="unpause"):
+class HostResumed(Event, frozen=True, tag="unpause"):
     host: str
 
 
-class WidthSet(Event, tag="width_set"):
+class WidthSet(Event, frozen=True, tag="width_set"):
     """A person pins a host's width, or (None) frees it again."""
 
     host: str
     width: int | None
 
 
-class Woke(Event, tag="woke"):
+class Woke(Event, frozen=True, tag="woke"):
     """Time passed to where something may be due."""
 
 
 # Decisions
 
 
-class AttemptStarted(Event, tag="started"):
+class AttemptStarted(Event, frozen=True, tag="started"):
     attempt: int
     run: str
     task: str
     host: str
 
 
-class StopDecided(Event, tag="stop"):
+class StopDecided(Event, frozen=True, tag="stop"):
     """The attempt is to be stopped, and this is what its ending will be called."""
 
     attempt: int
-    why: str  # an EndingKind: timed_out, cancelled or preempted
+    why: EndingKind  # timed_out, cancelled or preempted
     detail: str = ""
 
 
-class RetryDecided(Event, tag="backoff"):
+class RetryDecided(Event, frozen=True, tag="backoff"):
     run: str
     task: str
     until: float
 
 
-class WidthMoved(Event, tag="width"):
+class WidthMoved(Event, frozen=True, tag="width"):
     host: str
     width: int
     was: int
@@ -144,6 +150,7 @@ Input = (
     | RunOpened
     | RunResumed
     | RunDrained
+    | RunStopped
     | TasksSubmitted
     | AttemptSpawned
     | AttemptEnded

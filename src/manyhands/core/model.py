@@ -43,8 +43,8 @@ class Ending(Struct, frozen=True, omit_defaults=True, gc=False):
     exit_code: int | None = None
     permanent: bool = False  # trying again cannot help (bad key, prompt too long): no retry
     retry_after_s: float | None = None  # the host said when to come back
-    quota: bool = False  # with overloaded: a budget is used up until retry_after_s; not a sign of load
     rate_limited: bool = False  # with overloaded: the rate was refused (429), not the load
+    quota: bool = False  # with overloaded: a budget is used up until retry_after_s; not a sign of load
     tokens_in: int = 0
     tokens_out: int = 0
     ttft_s: float | None = None  # time to the first token, where known
@@ -99,6 +99,11 @@ class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
     reply_to: str = ""
 
 
+def form_of(task: Task) -> str:
+    """What the task brings to its host: a command (`run`), a function (`call`) or a `prompt` alone."""
+    return "run" if task.run else "call" if task.call else "prompt"
+
+
 def claims_of(task: Task) -> Claims:
     """A declared claim as it is; for none declared, the whole workspace if the task runs a command in it.
 
@@ -127,6 +132,7 @@ class Host(Struct, frozen=True, omit_defaults=True):
 
     name: str
     kinds: tuple[str, ...] = ("*",)  # globs
+    takes: tuple[str, ...] = ("run", "call", "prompt")  # what a task may bring here, see `form_of`
     width: Width = Width()
     lanes: dict[str, int] = {}  # kind → the most of that kind at once on this host
     rate: Rate | None = None

@@ -1,0 +1,166 @@
+"""The life of an attempt in the book: it starts, it ends, and what its task becomes then."""
+
+from manyhands.core import intake, retry
+from manyhands.core.book import Book
+from manyhands.core.events import AttemptEnded, AttemptStarted
+from manyhands.core.model import Ending, EndingKind, TaskState, claims_of
+from manyhands.core.state import AttemptRecord, HostState, Record, Running
+from manyhands.core.widths import Sample
+
+#: Weight of the newest duration in what is usual; a handful of attempts is enough to follow a change.
+USUAL_WEIGHT = 0.2
+
+
+def begin(book: Book, event: AttemptStarted, record: Record) -> None:
+    host = book.hosts[event.host]
+    task = record.task
+    host.advance(event.at)
+    tried = AttemptRecord(event.attempt, event.host, event.at)
+    if record.history is None:
+        record.history = [tried]
+    else:
+        record.history.append(tried)
+    book.last_attempt = max(book.last_attempt, event.attempt)
+    occupy(book, Running(event.attempt, record, host, claims_of(task), tried))
+    host.limit.started(event.at, event.attempt, task.kind, len(host.running))
+    book.become(record, TaskState.RUNNING)
+    if task.timeout is not None:
+        book.set_timer(event.at + task.timeout, record)
+
+
+def occupy(book: Book, running: Running) -> None:
+    """Take all that an attempt takes up while it is in flight; `_let_go` gives it back."""
+    host, record = running.host, running.record
+    run, task = book.runs[record.run], record.task
+    book.running[running.attempt] = running
+    book.held.take(running.attempt, running.claims)
+    host.running[running.attempt] = running
+    host.peak = max(host.peak, len(host.running))
+    lane = host.lane(task.kind)
+    lane.in_flight += 1
+    lane.peak = max(lane.peak, lane.in_flight)
+    if task.resources:
+        for name, amount in task.resources.items():
+            host.used[name] = host.used.get(name, 0.0) + amount
+    if task.barrier:
+        host.barrier = record
+    run.in_flight += 1
+    run.peak = max(run.peak, run.in_flight)
+    if task.parent in run.parent_bounds:
+        run.children_in_flight[task.parent] = run.children_in_flight.get(task.parent, 0) + 1
+
+
+def end(book: Book, event: AttemptEnded) -> None:
+    running = book.running.pop(event.attempt, None)
+    if running is None:
+        return  # told twice: recorded once
+    ending = _as_decided(event.ending, running)
+    _let_go(book, running, event.at)
+    running.tried.ended_at = event.at
+    running.tried.ending = ending
+    _learn(running, ending, event.at)
+    _settle(book, running, ending)
+    book.touch(book.runs[running.record.run])
+
+
+def _as_decided(ending: Ending, running: Running) -> Ending:
+    """An attempt we stopped ended for our reason, unless it was done first; one that nobody stopped failed."""
+    if ending.kind is EndingKind.DONE:
+        return ending
+    if running.stop_why is None:
+        if ending.kind in (EndingKind.CANCELLED, EndingKind.PREEMPTED):
+            return Ending(EndingKind.FAILED, ending.detail or "it cancelled itself", tail=ending.tail)
+        return ending
+    return Ending(
+        running.stop_why,
+        running.stop_detail or ending.detail,
+        exit_code=ending.exit_code,
+        tokens_in=ending.tokens_in,
+        tokens_out=ending.tokens_out,
+        memory_bytes=ending.memory_bytes,
+        tail=ending.tail,
+    )
+
+
+def _let_go(book: Book, running: Running, at: float) -> None:
+    """Everything the attempt held is free again, and who waited for it has another turn."""
+    host, record = running.host, running.record
+    run, task = book.runs[record.run], record.task
+    host.advance(at)
+    del host.running[running.attempt]
+    host.lane(task.kind).in_flight -= 1
+    if task.resources:
+        for name, amount in task.resources.items():
+            host.used[name] -= amount
+    if host.barrier is record:
+        host.barrier = None
+    run.in_flight -= 1
+    book.held.release(running.attempt)
+    book.ready.wake(("attempt", running.attempt))
+    if task.parent in run.parent_bounds:
+        run.children_in_flight[task.parent] -= 1
+        book.ready.wake(("parent", (run.name, task.parent)))
+
+
+def _learn(running: Running, ending: Ending, at: float) -> None:
+    host, kind = running.host, running.record.task.kind
+    took_s = at - running.started_at
+    if ending.kind is EndingKind.DONE:
+        lane = host.lane(kind)
+        lane.usual_s = took_s if lane.usual_s is None else lane.usual_s + USUAL_WEIGHT * (took_s - lane.usual_s)
+    host.limit.observe(
+        Sample(
+            at,
+            running.started_at,
+            running.attempt,
+            kind,
+            _mean_in_flight(host, running, took_s),
+            running.width_before,
+            ending.kind,
+            ending.rate_limited,
+            ending.quota,
+            ending.retry_after_s,
+            ending.tokens_in,
+            ending.tokens_out,
+            ending.ttft_s,
+            ending.memory_bytes,
+        )
+    )
+
+
+def _mean_in_flight(host: HostState, running: Running, took_s: float) -> float:
+    if took_s <= 0.0:
+        return len(host.running) + 1.0
+    return (host.area - running.area_before) / took_s
+
+
+def _settle(book: Book, running: Running, ending: Ending) -> None:
+    """What the task becomes now that its attempt has ended like this."""
+    record = running.record
+    if ending.kind is EndingKind.DONE:
+        record.setbacks = 0
+        book.become(record, TaskState.DONE)
+        intake.release_dependents(book, record)
+        return
+    if ending.kind is EndingKind.CANCELLED:
+        book.become(record, TaskState.CANCELLED, ending.detail)
+        intake.skip_dependents(book, record)
+        return
+    if ending.kind is EndingKind.OVERLOADED:
+        record.setbacks += 1
+    elif ending.kind in retry.COUNTED:
+        record.tries += 1
+        record.setbacks = 0
+    if retry.is_final(ending, record.tries, record.setbacks, record.task.attempts):
+        _fail(book, record, ending)
+    else:
+        book.become(record, TaskState.BACKOFF, ending.detail)
+        book.to_retry.append(record)
+
+
+def _fail(book: Book, record: Record, ending: Ending) -> None:
+    run = book.runs[record.run]
+    book.become(record, TaskState.FAILED, ending.detail or str(ending.kind))
+    intake.skip_dependents(book, record)
+    if run.fail_fast:
+        intake.cancel_waiting(book, run, f"fail_fast: {record.task.id} failed")

@@ -1,0 +1,174 @@
+"""How tasks come in, wait for each other, and leave without being run: needs, skips, cancels, second goes."""
+
+from manyhands.core.book import Book
+from manyhands.core.commands import StopAttempt
+from manyhands.core.events import StopDecided
+from manyhands.core.model import TERMINAL, EndingKind, Task, TaskState
+from manyhands.core.state import Record, Run
+
+#: A chain is told to its needs this many steps up at most; beyond, the order no longer gains from it.
+CHAIN_STEPS_MAX = 100_000
+
+
+def submit(book: Book, run: Run, tasks: tuple[Task, ...]) -> None:
+    """Take tasks in. One that is there already stays as it is: submitting twice is submitting once."""
+    new: list[Record] = []
+    for task in tasks:
+        if task.id in run.records:
+            continue
+        book.last_number += 1
+        record = Record(task, run.name, book.last_number, since=book.at)
+        book.enter(record)
+        new.append(record)
+    for record in new:
+        _link(run, record)
+    _lengthen_chains(run, new)
+    for record in new:
+        if record.state is TaskState.BLOCKED:  # else skipped with an earlier one of this batch
+            _place(book, run, record)
+    if new:
+        book.touch(run)
+
+
+def _link(run: Run, record: Record) -> None:
+    """Tie the task to its needs, submitted before it or (in a later batch) after it."""
+    for need in record.task.needs:
+        needed = run.records.get(need)
+        if needed is None:
+            run.awaited.setdefault(need, []).append(record)
+        elif needed.state is not TaskState.DONE:
+            hang_on(needed, record)
+        else:
+            continue
+        record.waits_for += 1
+    for waiting in run.awaited.pop(record.task.id, ()):
+        hang_on(record, waiting)
+
+
+def hang_on(needed: Record, record: Record) -> None:
+    if needed.dependents is None:
+        needed.dependents = []
+    needed.dependents.append(record)
+
+
+def _lengthen_chains(run: Run, new: list[Record]) -> None:
+    # Plans mostly list needs before what needs them: backwards, each is seen after its dependents.
+    changed: list[Record] = []
+    for record in reversed(new):
+        longest = 1.0 + max((d.chain for d in record.dependents or ()), default=0.0)
+        if longest > record.chain:
+            record.chain = longest
+        if record.task.needs:
+            changed.append(record)
+    steps = 0
+    while changed and steps < CHAIN_STEPS_MAX:
+        record = changed.pop()
+        for need in record.task.needs:
+            steps += 1
+            needed = run.records.get(need)
+            if needed is not None and needed.chain < record.chain + 1.0:
+                needed.chain = record.chain + 1.0
+                changed.append(needed)
+
+
+def _place(book: Book, run: Run, record: Record) -> None:
+    """Where a task stands when it comes in or comes back: skipped, deferred, blocked or ready."""
+    for need in record.task.needs:
+        needed = run.records.get(need)
+        if needed is not None and needed.state in TERMINAL and needed.state is not TaskState.DONE:
+            _skip(book, record, needed)
+            return
+    if record.task.deferred:
+        book.become(record, TaskState.DEFERRED, "deferred in the plan")
+    elif record.waits_for == 0:
+        book.queue(record)
+
+
+def release_dependents(book: Book, record: Record) -> None:
+    """The task is done: what waited for it alone may go."""
+    for dependent in record.dependents or ():
+        dependent.waits_for -= 1
+        if dependent.waits_for == 0 and dependent.state is TaskState.BLOCKED:
+            book.queue(dependent)
+
+
+def skip_dependents(book: Book, record: Record) -> None:
+    """The task will never be done: all that hangs on it is skipped, whatever else it waits for."""
+    stack = [record]
+    while stack:
+        ended = stack.pop()
+        for dependent in ended.dependents or ():
+            if dependent.state not in TERMINAL:
+                _skip(book, dependent, ended, spread=False)
+                stack.append(dependent)
+
+
+def _skip(book: Book, record: Record, need: Record, spread: bool = True) -> None:
+    book.unqueue(record)
+    book.become(record, TaskState.SKIPPED, f"its need {need.task.id} is {need.state}")
+    if spread:
+        skip_dependents(book, record)
+
+
+def cancel(book: Book, run: Run, record: Record, why: str) -> None:
+    if record.state in TERMINAL:
+        return
+    if record.state is TaskState.RUNNING:
+        stop(book, record, EndingKind.CANCELLED, why)
+        return
+    book.unqueue(record)
+    book.become(record, TaskState.CANCELLED, why)
+    skip_dependents(book, record)
+    book.touch(run)
+
+
+def cancel_waiting(book: Book, run: Run, why: str) -> None:
+    """All that has not started is cancelled; what runs settles."""
+    for record in run.records.values():
+        if record.state not in TERMINAL and record.state is not TaskState.RUNNING:
+            book.unqueue(record)
+            book.become(record, TaskState.CANCELLED, why)
+    book.touch(run)
+
+
+def stop(book: Book, record: Record, why: EndingKind, detail: str) -> None:
+    """Have the task's attempt stopped; what it becomes is settled when its ending is in."""
+    assert record.history
+    running = book.running[record.history[-1].attempt]
+    if running.stop_why is not None or book.replaying:
+        return
+    running.stop_why, running.stop_detail = why, detail
+    book.decisions.append(StopDecided(book.at, running.attempt, why, detail))
+    book.commands.append(StopAttempt(running.attempt))
+
+
+def defer(book: Book, record: Record) -> None:
+    if record.state in (TaskState.BLOCKED, TaskState.READY, TaskState.BACKOFF, TaskState.DEFERRED):
+        book.unqueue(record)
+        if record.state is not TaskState.DEFERRED:
+            book.become(record, TaskState.DEFERRED)
+        record.cause, record.held = "deferred by a person", False
+
+
+def resume(book: Book, run: Run, record: Record) -> None:
+    if record.state is TaskState.DEFERRED and not record.held:
+        if record.waits_for:
+            book.become(record, TaskState.BLOCKED)
+        else:
+            book.queue(record)
+        book.touch(run)
+
+
+def retry(book: Book, run: Run, record: Record) -> None:
+    """A fresh set of attempts, for the task and for all that was skipped because of it."""
+    if record.state not in TERMINAL or record.state is TaskState.DONE:
+        return
+    again = [record]
+    for one in again:
+        one.tries = one.setbacks = 0
+        book.become(one, TaskState.BLOCKED)
+        again.extend(d for d in one.dependents or () if d.state is TaskState.SKIPPED)
+    for one in again:
+        if one.state is TaskState.BLOCKED:
+            _place(book, run, one)
+    book.touch(run)

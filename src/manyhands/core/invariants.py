@@ -1,0 +1,75 @@
+"""What must hold after every event. Cheap enough to run after each one in tests and simulations."""
+
+from collections import Counter
+from itertools import combinations
+
+from manyhands.core.book import Book
+from manyhands.core.claims import conflict
+from manyhands.core.model import TaskState
+
+
+def violations(book: Book) -> list[str]:
+    """Everything that is wrong with the book; empty if it is sound."""
+    return [*_bounds(book), *_claims(book), *_counts(book), *_needs(book)]
+
+
+def _bounds(book: Book) -> list[str]:
+    wrong: list[str] = []
+    for host in book.hosts.values():
+        # A cut leaves more in flight than the new width; then nothing has started since.
+        newest = max((one.started_at for one in host.running.values()), default=-1.0)
+        started_under = [one.width_before for one in host.running.values() if one.started_at == newest]
+        if len(host.running) > max([host.width, *started_under]):
+            wrong.append(f"{host.name} has {len(host.running)} in flight and width {host.width}")
+        in_lane = Counter(one.record.task.kind for one in host.running.values())
+        for kind, lane in host.lanes.items():
+            if in_lane[kind] != lane.in_flight:
+                wrong.append(f"lane {kind} of {host.name} counts {lane.in_flight}, runs {in_lane[kind]}")
+            if lane.width is not None and lane.in_flight > lane.width:
+                wrong.append(f"lane {kind} of {host.name} has {lane.in_flight} of {lane.width}")
+        alone = [one for one in host.running.values() if one.record.task.barrier]
+        if alone and len(host.running) > 1:
+            wrong.append(f"{alone[0]} wants {host.name} alone, {len(host.running)} run")
+    for run in book.runs.values():
+        if run.concurrency is not None and run.in_flight > run.concurrency:
+            wrong.append(f"run {run.name} has {run.in_flight} of {run.concurrency}")
+        for parent, n in run.children_in_flight.items():
+            if n > run.parent_bounds[parent]:
+                wrong.append(f"parent {parent} has {n} of {run.parent_bounds[parent]}")
+    return wrong
+
+
+def _claims(book: Book) -> list[str]:
+    return [
+        f"{one} and {other} hold conflicting claims"
+        for one, other in combinations(book.running.values(), 2)
+        if conflict(one.claims, other.claims)
+    ]
+
+
+def _counts(book: Book) -> list[str]:
+    wrong: list[str] = []
+    for run in book.runs.values():
+        counts = Counter(record.state for record in run.records.values())
+        wrong += [
+            f"run {run.name} counts {n} {state}, has {counts[state]}"
+            for state, n in run.counts.items()
+            if counts[state] != n
+        ]
+        running = sum(1 for one in book.running.values() if one.record.run == run.name)
+        if not running == run.in_flight == counts[TaskState.RUNNING]:
+            wrong.append(f"run {run.name} counts {run.in_flight} in flight, has {running}")
+    return wrong
+
+
+def _needs(book: Book) -> list[str]:
+    wrong: list[str] = []
+    for run in book.runs.values():
+        for record in run.records.values():
+            states = [run.records[need].state for need in record.task.needs if need in run.records]
+            unmet = len(record.task.needs) - states.count(TaskState.DONE)
+            if record.state in (TaskState.READY, TaskState.RUNNING, TaskState.DONE) and unmet:
+                wrong.append(f"{record.task.id} is {record.state} with {unmet} needs open")
+            if record.waits_for != unmet:
+                wrong.append(f"{record.task.id} waits for {record.waits_for}, {unmet} needs are open")
+    return wrong

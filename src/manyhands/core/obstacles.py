@@ -1,0 +1,93 @@
+"""What keeps a ready task from starting: one function, used to decide and to explain.
+
+Checked in the order a person would ask: is the run going, does a rule hold it back, is there room anywhere,
+are its claims free. Nothing here changes state.
+"""
+
+from msgspec import Struct
+
+from manyhands.core.claims import Holdings, conflict
+from manyhands.core.model import Claims
+from manyhands.core.ready import Group, Pool, ReadySet, Token
+from manyhands.core.state import HostState, Running
+
+
+class Obstacle(Struct, frozen=True):
+    """Why not now. `token` is what the group can be parked on; without one the whole pool waits."""
+
+    what: str  # drained, rule, concurrency, host, claim, reservation, parent
+    text: str
+    token: Token | None = None
+    holder: Running | None = None  # the attempt in the way, where it is one
+
+
+def run_obstacle(pool: Pool) -> Obstacle | None:
+    run = pool.run
+    if run.draining:
+        return Obstacle("drained", f"run {run.name} is stopping: nothing more is started")
+    if pool.held_by:
+        return Obstacle("rule", pool.held_by)
+    if run.concurrency is not None and run.in_flight >= run.concurrency:
+        return Obstacle("concurrency", f"run {run.name} has {run.in_flight} of {run.concurrency} in flight")
+    return None
+
+
+def host_obstacle(host: HostState, group: Group) -> str | None:
+    """Why this host cannot take the group's first task now; None if it can, rates and memory aside."""
+    kind = group.key.kind
+    if host.paused is not None:
+        return f"{host.name} is paused: {host.paused}"
+    barrier = host.barrier
+    if barrier is not None and barrier is not group.head:
+        return f"{host.name} is kept for {barrier.task.id}, which wants it alone"
+    in_flight = len(host.running)
+    if in_flight >= host.width:
+        return f"waiting for a slot on {host.name} ({in_flight} of {host.width}; {host.reason})"
+    if group.key.barrier and in_flight:
+        return f"wants {host.name} alone and {in_flight} still run there"
+    lane = host.lane(kind)
+    if lane.width is not None and lane.in_flight >= lane.width:
+        return f"waiting for a slot in lane {kind} of {host.name} ({lane.in_flight} of {lane.width}; {lane.why})"
+    for name, amount in group.key.resources:
+        free = host.host.resources.get(name, 0.0) - host.used.get(name, 0.0)
+        if amount > free:
+            return f"{host.name} has {free:g} {name} free, it asks for {amount:g}"
+    return None
+
+
+def group_obstacle(group: Group, held: Holdings, running: dict[int, Running], ready: ReadySet) -> Obstacle | None:
+    """What concerns this group alone: its parent's bound and its claims."""
+    key = group.key
+    run = group.pool.run
+    if key.parent:
+        bound = run.parent_bounds[key.parent]
+        now = run.children_in_flight.get(key.parent, 0)
+        if now >= bound:
+            return Obstacle(
+                "parent",
+                f"parent {key.parent} has {now} of {bound} children in flight",
+                ("parent", (run.name, key.parent)),
+            )
+    claims = key.claims
+    if claims.write or claims.append or claims.read:
+        holder = held.first_conflict(claims)
+        if holder is not None:
+            who = running[holder]
+            text = f"{_what_meets(claims, who.claims)} is held by {who}"
+            return Obstacle("claim", text, ("attempt", holder), who)
+        for other in ready.reservations:
+            if other is group:
+                break
+            if other.head.task.priority <= group.head.task.priority and conflict(claims, other.key.claims):
+                text = f"its claims are reserved for {other.head.task.id}, passed over {other.bypassed} times"
+                return Obstacle("reservation", text, ("reservation", other))
+    return None
+
+
+def _what_meets(mine: Claims, theirs: Claims) -> str:
+    """The claim of mine that the other's hold on, for people."""
+    for mode in ("write", "append", "read"):
+        for pattern in getattr(mine, mode):
+            if conflict(Claims(**{mode: (pattern,)}), theirs):
+                return f"{pattern} (to {mode})"
+    return "a claim"

@@ -1,0 +1,223 @@
+"""Which ready task comes next.
+
+Tasks that the same facts decide about (run, kind, claims, parent, host) form a group and wait together: looking at
+the first of a group is looking at all of it, so a blocked million costs no more than a blocked one. Groups of
+one run and kind share a pool. A group that something particular keeps waiting is parked there until that changes.
+"""
+
+import heapq
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from manyhands.core.model import Claims, claims_of, form_of
+from manyhands.core.state import HostState, Record, Run
+
+#: (priority, -weight, age): smaller goes first.
+Order = tuple[int, float, int]
+#: What a parked group waits for: an attempt's end, a parent's child's end, or a reservation.
+Token = tuple[str, object]
+
+
+class GroupKey(NamedTuple):
+    kind: str
+    form: str
+    host: str
+    parent: str
+    barrier: bool
+    claims: Claims
+    resources: tuple[tuple[str, float], ...]
+
+
+class Group:
+    __slots__ = ("bypassed", "key", "order", "parked_on", "pool", "queue", "reserved", "seen")
+
+    def __init__(self, key: GroupKey, pool: "Pool") -> None:
+        self.key = key
+        self.pool = pool
+        self.queue: list[tuple[int, float, int, Record]] = []  # heap of (priority, -chain, age, record)
+        self.order: Order | None = None  # its place in the pool's heap, None while it is in none
+        self.parked_on: Token | None = None
+        self.bypassed = 0  # how often others that came later took what it waits for
+        self.reserved = False
+        self.seen = 0  # attempts numbered up to here had started when it was last turned away
+
+    @property
+    def head(self) -> Record:
+        return self.queue[0][3]
+
+
+class Pool:
+    """All groups of one run and kind that the same hosts can take."""
+
+    def __init__(self, run: Run, kind: str, form: str, host: str) -> None:
+        self.run = run
+        self.kind = kind
+        self.form = form
+        self.host = host
+        self.hosts: list[HostState] = []  # in the config's order
+        self.heap: list[tuple[Order, int, Group]] = []
+        self.held_by: str = ""  # the ordering rule that puts all of it off
+
+
+class ReadySet:
+    """The order of all that is ready, by priority, then weight, then age.
+
+    A group's weight is an upper bound that is looked at again when its turn comes: weights fall as work is done.
+    """
+
+    def __init__(self, hosts_for: Callable[[str, str, str], list[HostState]]) -> None:
+        self._hosts_for = hosts_for  # (kind, form, host) → the hosts that take it
+        self.groups: dict[tuple[str, GroupKey], Group] = {}
+        self.pools: dict[tuple[str, str, str, str], Pool] = {}
+        self.reservations: list[Group] = []  # bypassed too often: others keep off their claims
+        self._placings = 0
+        self._parked: dict[Token, list[Group]] = {}
+        self.demand: dict[str, int] = {}  # claim → unfinished tasks that write it: they must take turns
+
+    def want(self, record: Record, sign: int) -> None:
+        """Count an unfinished task's write claims (+1), or no longer (-1)."""
+        for pattern in claims_of(record.task).write:
+            left = self.demand.get(pattern, 0) + sign
+            if left > 0:
+                self.demand[pattern] = left
+            else:
+                self.demand.pop(pattern, None)
+
+    def add(self, run: Run, record: Record) -> Group:
+        group = self.group_of(run, record)
+        entry = (record.task.priority, -self._chain(run, record), record.number, record)
+        heapq.heappush(group.queue, entry)
+        if group.order is None and group.parked_on is None:
+            self._place(group)
+        elif group.queue[0] is entry:  # a new head may come sooner, or be entitled to more
+            self.unpark(group)
+            self._place(group)
+        return group
+
+    def remove(self, record: Record, run: Run) -> None:
+        """Take a task out of the middle: rare (a person cancels or defers), so a scan is cheap enough."""
+        group = self.group_of(run, record)
+        group.queue = [entry for entry in group.queue if entry[3] is not record]
+        heapq.heapify(group.queue)
+        if not group.queue:
+            self._forget(group)
+        elif group.parked_on is None:
+            self._place(group)
+
+    def take_head(self, group: Group) -> Record:
+        """The group's first task starts."""
+        record = heapq.heappop(group.queue)[3]
+        group.order = None
+        if group.seen:
+            self._drop_reservation(group)
+        if group.queue:
+            self._place(group)
+        else:
+            self._forget(group)
+        return record
+
+    def peek(self, pool: Pool) -> Group | None:
+        """The pool's first group, with its order made true: stale entries fall away here."""
+        heap = pool.heap
+        while heap:
+            order, _, group = heap[0]
+            if group.order is not order:
+                heapq.heappop(heap)
+                continue
+            now = self.order_of(group)
+            if now <= order:
+                return group
+            heapq.heappop(heap)
+            self._place(group)
+        return None
+
+    def order_of(self, group: Group) -> Order:
+        priority, chain, age, _ = group.queue[0]
+        claims = group.key.claims
+        if claims.write and group.pool.run.concurrency != 1:
+            most = max(self.demand.get(pattern, 0) for pattern in claims.write)
+            return priority, min(chain, -float(most)), age
+        return priority, chain, age
+
+    def park(self, group: Group, token: Token) -> None:
+        group.order = None
+        group.parked_on = token
+        self._parked.setdefault(token, []).append(group)
+
+    def set_aside(self, group: Group) -> None:
+        """Out of the way of the others of its pool, until `put_back`."""
+        group.order = None
+
+    def put_back(self, group: Group) -> None:
+        if group.queue and group.order is None and group.parked_on is None:
+            self._place(group)
+
+    def unpark(self, group: Group) -> None:
+        if group.parked_on is not None:
+            waiting = self._parked[group.parked_on]
+            waiting.remove(group)
+            if not waiting:
+                del self._parked[group.parked_on]
+            group.parked_on = None
+
+    def wake(self, token: Token) -> None:
+        """What these groups waited for has changed: they have their turn again."""
+        for group in self._parked.pop(token, ()):
+            group.parked_on = None
+            self._place(group)
+
+    def records(self, pool: Pool) -> Iterator[Record]:
+        for group in self.groups.values():
+            if group.pool is pool:
+                for entry in group.queue:
+                    yield entry[3]
+
+    def _place(self, group: Group) -> None:
+        group.order = self.order_of(group)
+        self._placings += 1  # breaks ties before groups would have to be compared
+        heapq.heappush(group.pool.heap, (group.order, self._placings, group))
+
+    def _forget(self, group: Group) -> None:
+        self.unpark(group)
+        group.order = None
+        self._drop_reservation(group)
+        self.groups.pop((group.pool.run.name, group.key), None)
+
+    def reserve(self, group: Group) -> None:
+        group.reserved = True
+        self.reservations.append(group)
+
+    def _drop_reservation(self, group: Group) -> None:
+        group.bypassed = group.seen = 0
+        if group.reserved:
+            group.reserved = False
+            self.reservations.remove(group)
+            self.wake(("reservation", group))
+
+    def _chain(self, run: Run, record: Record) -> float:
+        # One at a time, no order is faster than another: then the plan's own order is what people expect.
+        return 0.0 if run.concurrency == 1 else record.chain
+
+    def group_of(self, run: Run, record: Record) -> Group:
+        task = record.task
+        key = GroupKey(
+            task.kind,
+            form_of(task),
+            task.host,
+            task.parent if task.parent in run.parent_bounds else "",
+            task.barrier,
+            claims_of(task),
+            tuple(sorted(task.resources.items())) if task.resources else (),
+        )
+        group = self.groups.get((run.name, key))
+        if group is None:
+            group = self.groups[(run.name, key)] = Group(key, self._pool_of(run, key))
+        return group
+
+    def _pool_of(self, run: Run, key: GroupKey) -> Pool:
+        name = (run.name, key.kind, key.form, key.host)
+        pool = self.pools.get(name)
+        if pool is None:
+            pool = self.pools[name] = Pool(run, key.kind, key.form, key.host)
+            pool.hosts = self._hosts_for(key.kind, key.form, key.host)
+        return pool

@@ -1,0 +1,38 @@
+"""What follows an attempt that did not end well: another try, when, or the end of the task."""
+
+from zlib import crc32
+
+from manyhands.core.model import Ending, EndingKind
+
+#: Doubles from the first to the longest: a blip costs half a second, an outage is not hammered.
+DELAY_FIRST_S = 0.5
+DELAY_LONGEST_S = 60.0
+#: An overload is not the task's fault and costs it no attempt, but a host that only ever refuses is broken.
+SETBACKS_MAX = 12
+
+COUNTED = frozenset({EndingKind.FAILED, EndingKind.TIMED_OUT})
+
+
+def is_final(ending: Ending, tries: int, setbacks: int, attempts_max: int) -> bool:
+    """Is the task out of attempts? `tries` and `setbacks` count this ending already."""
+    if ending.permanent:
+        return True
+    if ending.kind is EndingKind.OVERLOADED:
+        return setbacks >= SETBACKS_MAX
+    return ending.kind in COUNTED and tries >= attempts_max
+
+
+def delay_s(ending: Ending, tries: int, setbacks: int, seed: int, task: str) -> float:
+    """How long to wait before the next attempt. Lost and preempted ones need not wait at all."""
+    if ending.kind in (EndingKind.LOST, EndingKind.PREEMPTED):
+        return 0.0
+    nth = max(1, setbacks if ending.kind is EndingKind.OVERLOADED else tries)
+    longest = min(DELAY_LONGEST_S, DELAY_FIRST_S * 2.0 ** (nth - 1))
+    # Spread over the upper half, so that tasks that fell together do not come back together.
+    delay = longest * (0.5 + 0.5 * jitter(seed, task, nth))
+    return max(delay, ending.retry_after_s or 0.0)
+
+
+def jitter(seed: int, task: str, nth: int) -> float:
+    """A number in [0, 1) that is always the same for the same seed, task and try."""
+    return crc32(f"{seed}:{task}:{nth}".encode()) / 2**32

@@ -1,0 +1,147 @@
+"""What the scheduler keeps and alone changes: runs, their tasks, hosts, lanes, attempts in flight."""
+
+from msgspec import Struct
+
+from manyhands.core.model import Claims, Ending, EndingKind, Host, ProcessHandle, Task, TaskState
+from manyhands.core.widths import Limit
+
+
+class AttemptRecord(Struct, omit_defaults=True, gc=False):
+    """One try at a task, as it is remembered."""
+
+    attempt: int
+    host: str
+    started_at: float
+    ended_at: float | None = None
+    ending: Ending | None = None
+
+
+class Record(Struct, omit_defaults=True, gc=False):
+    """A task and what has become of it. No cycles go through here, so the collector need not look."""
+
+    task: Task
+    run: str
+    number: int  # its place among all submitted: its age
+    state: TaskState = TaskState.BLOCKED
+    since: float = 0.0  # when it came into this state
+    waits_for: int = 0  # needs that are not done yet
+    tries: int = 0  # attempts that count against `attempts`
+    setbacks: int = 0  # overloads in a row, which do not
+    until: float = 0.0  # in backoff: when it is over
+    held: bool = False  # with deferred: by an ordering rule, with its whole pool
+    cause: str = ""  # why it is deferred, failed, cancelled or skipped
+    history: list[AttemptRecord] | None = None
+    chain: float = 1.0  # the longest chain of tasks that hangs on it, itself included
+    dependents: list["Record"] | None = None
+
+    @property
+    def last_ending(self) -> Ending | None:
+        """How the latest finished attempt ended."""
+        for tried in reversed(self.history or ()):
+            if tried.ending is not None:
+                return tried.ending
+        return None
+
+
+class Run:
+    """One backlog being worked off: its tasks and its own bounds."""
+
+    def __init__(self, name: str, seed: int, source: str, parents: dict[str, int], opened_at: float) -> None:
+        self.name = name
+        self.seed = seed
+        self.source = source
+        self.parent_bounds = parents
+        self.opened_at = opened_at
+        self.concurrency: int | None = None
+        self.fail_fast = False
+        self.draining = False  # start nothing more
+        self.settled = True  # nothing more happens without a person, and this has been said
+        self.ended_at: float | None = None
+        self.records: dict[str, Record] = {}
+        self.counts: dict[TaskState, int] = dict.fromkeys(TaskState, 0)
+        self.unfinished = 0
+        self.in_flight = 0
+        self.peak = 0
+        self.children_in_flight: dict[str, int] = {}  # only of parents with a bound
+        self.left_of_kind: dict[str, int] = {}  # unfinished tasks, for ordering rules
+        self.awaited: dict[str, list[Record]] = {}  # a need not submitted yet → who waits for it
+
+
+class Running:
+    """An attempt in flight."""
+
+    __slots__ = (
+        "area_before",
+        "attempt",
+        "claims",
+        "host",
+        "process",
+        "record",
+        "started_at",
+        "stop_detail",
+        "stop_why",
+        "tried",
+        "width_before",
+    )
+
+    def __init__(self, attempt: int, record: Record, host: "HostState", claims: Claims, tried: AttemptRecord) -> None:
+        self.attempt = attempt
+        self.record = record
+        self.host = host
+        self.claims = claims
+        self.started_at = tried.started_at
+        self.tried = tried
+        self.process: ProcessHandle | None = None
+        self.stop_why: EndingKind | None = None  # set once it is to be stopped
+        self.stop_detail = ""
+        self.area_before = host.area
+        self.width_before = host.width
+
+    def __str__(self) -> str:
+        return f"{self.record.task.id}#{len(self.record.history or ())}@{self.host.name}"
+
+
+class Lane:
+    """The attempts of one kind on one host."""
+
+    __slots__ = ("in_flight", "peak", "usual_s", "why", "width")
+
+    def __init__(self, width: int | None, why: str = "") -> None:
+        self.width = width  # None: only the host's own width binds
+        self.why = why
+        self.in_flight = 0
+        self.peak = 0
+        self.usual_s: float | None = None  # how long a good attempt of the kind takes here
+
+
+class HostState:
+    """A host as the scheduler sees it now."""
+
+    def __init__(self, host: Host, limit: Limit) -> None:
+        self.host = host
+        self.name = host.name
+        self.limit = limit
+        self.width = limit.width
+        self.reason = limit.reason
+        self.pinned: int | None = None  # a person's word over the limit's
+        self.lanes: dict[str, Lane] = {}
+        self.running: dict[int, Running] = {}  # len(running) <= width, except just after a cut
+        self.peak = 0
+        self.used: dict[str, float] = {}  # resources taken by what runs
+        self.paused: str | None = None  # why, if it is
+        self.paused_until: float | None = None
+        self.barrier: Record | None = None  # runs alone here, or waits for the host to empty
+        self.area = 0.0  # integral of the number in flight over time
+        self.area_at = 0.0
+
+    def lane(self, kind: str) -> Lane:
+        lane = self.lanes.get(kind)
+        if lane is None:
+            width = self.host.lanes.get(kind)
+            lane = self.lanes[kind] = Lane(width, "set in the config" if width is not None else "")
+        return lane
+
+    def advance(self, at: float) -> None:
+        """Account for the time since the number in flight last changed."""
+        self.area += len(self.running) * (at - self.area_at)
+        self.area_at = at

@@ -1,0 +1,17 @@
+"""The states a task can go through, as a table. Whatever is not in it is a bug and stops the engine."""
+
+from manyhands.core.model import TaskState as S
+
+#: state → the states it may become
+TRANSITIONS: dict[S, frozenset[S]] = {
+    S.BLOCKED: frozenset({S.READY, S.DEFERRED, S.CANCELLED, S.SKIPPED}),
+    S.READY: frozenset({S.RUNNING, S.DEFERRED, S.CANCELLED, S.SKIPPED}),
+    S.RUNNING: frozenset({S.DONE, S.FAILED, S.CANCELLED, S.READY, S.BACKOFF, S.DEFERRED}),
+    S.BACKOFF: frozenset({S.READY, S.DEFERRED, S.CANCELLED, S.SKIPPED}),
+    S.DEFERRED: frozenset({S.BLOCKED, S.READY, S.CANCELLED, S.SKIPPED}),
+    # Ends, unless a person asks for another go.
+    S.DONE: frozenset(),
+    S.FAILED: frozenset({S.BLOCKED, S.READY}),
+    S.CANCELLED: frozenset({S.BLOCKED, S.READY}),
+    S.SKIPPED: frozenset({S.BLOCKED, S.READY}),
+}
