@@ -18,6 +18,7 @@ class HostMemory(Struct, frozen=True, omit_defaults=True):
     turns: int  # settled turns it rests on; 0: the run ended while still searching
     log_throughput: float | None = None  # ln of work per second at that width
     rate_per_s: float | None = None  # accepted starts per second where the host refused more
+    burst: float = 0.0  # starts it took at once above that rate, after a rest
     kinds: dict[str, KindMemory] = {}
     at: float = 0.0
 
@@ -31,11 +32,13 @@ def merged(earlier: HostMemory | None, latest: HostMemory) -> HostMemory:
         kinds[name] = _richer(kinds.get(name), kind)
     # Memory of a settled run is worth more than a guess from one that ended mid-search.
     keeps = earlier if latest.turns == 0 and earlier.turns > 0 else latest
+    rate = latest if latest.rate_per_s is not None else earlier
     return HostMemory(
         width=keeps.width,
         turns=keeps.turns,
         log_throughput=keeps.log_throughput,
-        rate_per_s=latest.rate_per_s if latest.rate_per_s is not None else earlier.rate_per_s,
+        rate_per_s=rate.rate_per_s,
+        burst=rate.burst or earlier.burst,
         kinds=kinds,
         at=latest.at,
     )

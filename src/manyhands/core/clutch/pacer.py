@@ -1,0 +1,217 @@
+"""When the next start may happen: budgets per minute, stated or learned, Retry-After and used-up quotas.
+
+A refused rate says nothing about how much a host can bear at once, so none of this touches the width.
+"""
+
+from msgspec import Struct
+
+from manyhands.core.clutch.memory import HostMemory
+from manyhands.core.model import Rate
+from manyhands.core.widths import Reading, Sample
+
+WINDOW_S = 60.0  # over which accepted starts are counted
+BACK_OFF, BACK_OFF_AGAIN = 0.97, 0.9  # of the accepted rate; the second when one episode follows another
+AGAIN_S = 15.0
+EPISODE_S = (3.0, 15.0)  # a Retry-After within these bounds is the length of one episode
+GROWTH_PER_S = 0.003
+UNTESTED_GROWTH_PER_S = 0.02  # a remembered rate that was never refused in this run
+CLEAN_S = 5.0
+RATE_MIN_PER_S = 0.02
+RETRY_MAX_S = 60.0  # longer is a quota, and is waited out whole
+SEEN_MIN = 5
+BURST_TRUST = 0.8
+
+
+class Start(Struct, array_like=True, gc=False):
+    at: float
+    cost: float
+    accepted: bool
+
+
+class KindTokens(Struct):
+    seen: int = 0
+    mean: float = 0.0
+
+    def learn(self, tokens: float) -> None:
+        self.seen += 1
+        self.mean += (tokens - self.mean) / min(self.seen, 200)
+
+
+class Bucket(Struct):
+    """A budget the host or the config states. It may be overdrawn once, and then has to recover."""
+
+    per_s: float
+    burst: float
+    level: float
+    at: float = 0.0
+
+    def refill(self, at: float) -> None:
+        self.level = max(self.level, min(self.burst, self.level + (at - self.at) * self.per_s))
+        self.at = at
+
+    def ready_at(self, at: float, cost: float) -> float:
+        self.refill(at)
+        lacks = min(cost, self.burst) - self.level
+        return at if lacks <= 1e-9 else at + lacks / self.per_s
+
+    @classmethod
+    def per_minute(cls, amount: float, at: float) -> "Bucket":
+        # Starts are paced, not burst: a second and a half of the budget may be taken at once.
+        burst = max(1.0, 1.5 * amount / 60)
+        return cls(amount / 60, burst, burst, at)
+
+
+class Pacer(Struct):
+    requests: Bucket | None = None
+    tokens: Bucket | None = None
+    rate_per_s: float | None = None  # learned, in usual attempts; None: never refused
+    burst: float = 0.0  # learned by an earlier run: starts the host takes at once after a rest
+    level: float = 1.0
+    level_at: float = 0.0
+    held_at: float = -1e9  # when the learned rate last held a start back
+    paused_until: float = 0.0
+    pause_reason: str = ""
+    refusals: int = 0
+    refused_at: float = -1e9
+    cut_at: float = -1e9
+    starts: dict[int, Start] = {}  # by attempt, the last minute's, oldest first
+    before_refusal: list[float] = []  # accepted per second in the minute before the first refusal, latest first
+    usual: dict[str, KindTokens] = {}
+
+    @classmethod
+    def begin(cls, rate: Rate | None, memory: HostMemory | None) -> "Pacer":
+        pacer = cls()
+        if rate is not None and rate.requests_per_minute:
+            pacer.requests = Bucket.per_minute(rate.requests_per_minute, 0.0)
+        if rate is not None and rate.tokens_per_minute:
+            pacer.tokens = Bucket.per_minute(rate.tokens_per_minute, 0.0)
+        if memory is not None and memory.rate_per_s:
+            pacer.rate_per_s = memory.rate_per_s
+            pacer.burst = memory.burst
+            pacer.level = max(1.0, BURST_TRUST * memory.burst)
+        return pacer
+
+    def cost(self, kind: str) -> float:
+        """What a start of this kind takes of the learned rate: its usual tokens beside everyone's."""
+        usual = self.usual.get(kind)
+        if usual is None or usual.seen < SEEN_MIN:
+            return 1.0
+        seen = sum(each.seen for each in self.usual.values())
+        return usual.mean * seen / sum(each.seen * each.mean for each in self.usual.values())
+
+    def start_at(self, at: float, kind: str) -> tuple[float, str]:
+        if at < self.paused_until:
+            return self.paused_until, self.pause_reason
+        if self.requests is not None and (ready_at := self.requests.ready_at(at, 1.0)) > at:
+            return ready_at, f"paced to {60 * self.requests.per_s:.0f} requests per minute"
+        if self.tokens is not None:
+            usual = self.usual.get(kind)
+            ready_at = self.tokens.ready_at(at, usual.mean if usual else 1.0)
+            if ready_at > at:
+                return ready_at, f"paced to {60 * self.tokens.per_s:.0f} tokens per minute"
+        if self.rate_per_s is None:
+            return at, ""
+        self._refill(at, self.rate_per_s)
+        if self.level > 0:
+            return at, ""
+        self.held_at = at
+        per_minute = 60 * self.rate_per_s
+        return at + (0.001 - self.level) / self.rate_per_s, f"paced to the {per_minute:.0f} per minute it accepts"
+
+    def started(self, at: float, attempt: int, kind: str) -> None:
+        cost = self.cost(kind)
+        self.starts[attempt] = Start(at, cost, True)
+        if self.rate_per_s is not None:
+            self.level -= cost
+        if self.requests is not None:
+            self.requests.level -= 1
+        if self.tokens is not None:
+            usual = self.usual.get(kind)
+            self.tokens.level -= usual.mean if usual else 0.0
+
+    def done(self, sample: Sample) -> None:
+        if not sample.tokens:
+            return
+        usual = self.usual.setdefault(sample.kind, KindTokens())
+        if self.tokens is not None:  # what it really took, beyond what was set aside at its start
+            self.tokens.level -= sample.tokens - usual.mean
+        usual.learn(sample.tokens)
+
+    def refused(self, sample: Sample) -> str:
+        """A 429. Returns what follows from it, for people."""
+        at, wait_s = sample.at, sample.retry_after_s or 1.0
+        start = self.starts.get(sample.attempt)
+        if start is not None:
+            start.accepted = False
+        if sample.quota and wait_s > RETRY_MAX_S:
+            self.paused_until = max(self.paused_until, at + wait_s)
+            self.pause_reason = f"quota used up; it says to come back in {wait_s:.0f} s"
+            return self.pause_reason
+        self.refusals += 1
+        if at - self.cut_at > max(EPISODE_S[0], min(wait_s, EPISODE_S[1])):
+            self._slow_down(at)
+        self.refused_at = at
+        self.paused_until = max(self.paused_until, at + min(wait_s, RETRY_MAX_S))
+        self.pause_reason = f"it refused the rate and said to wait {wait_s:.0f} s"
+        return f"refused {self.refusals} times; paced to {60 * (self.rate_per_s or 0):.0f} per minute"
+
+    def read(self, reading: Reading) -> None:
+        """Budgets stated in a server's headers are what holds, whatever was configured or learned."""
+        if reading.requests_per_minute and reading.requests_left is not None:
+            self.requests = _stated(reading.requests_per_minute, reading.requests_left, reading.at)
+        if reading.tokens_per_minute and reading.tokens_left is not None:
+            self.tokens = _stated(reading.tokens_per_minute, reading.tokens_left, reading.at)
+
+    def tick(self, at: float, passed_s: float) -> None:
+        for attempt in self.starts:
+            if self.starts[attempt].at >= at - WINDOW_S:
+                break
+        else:
+            attempt = -1
+        while self.starts and (oldest := next(iter(self.starts))) != attempt:
+            del self.starts[oldest]
+        if self.rate_per_s is None:
+            return
+        if self.refusals == 0:
+            self.rate_per_s *= (1 + UNTESTED_GROWTH_PER_S) ** passed_s
+        elif at - self.refused_at > CLEAN_S:
+            self.rate_per_s *= (1 + GROWTH_PER_S) ** passed_s
+
+    def accepted_per_s(self) -> float | None:
+        if not self.refusals or not self.starts:
+            return None
+        return sum(start.cost for start in self.starts.values() if start.accepted) / WINDOW_S
+
+    def burst_seen(self, rate_per_s: float) -> float:
+        """What the host took above its rate before it first refused."""
+        taken, most = 0.0, 0.0
+        for seconds, cost in enumerate(self.before_refusal, start=1):
+            taken += cost
+            most = max(most, taken - rate_per_s * seconds)
+        return most
+
+    def _refill(self, at: float, rate_per_s: float) -> None:
+        full = max(1.0, 1.5 * rate_per_s)
+        self.level = max(self.level, min(full, self.level + (at - self.level_at) * rate_per_s))
+        self.level_at = at
+
+    def _slow_down(self, at: float) -> None:
+        if not self.before_refusal:
+            self.before_refusal = [0.0] * int(WINDOW_S)
+            for start in self.starts.values():
+                if start.accepted and at - start.at < WINDOW_S:
+                    self.before_refusal[int(at - start.at)] += start.cost
+        oldest_at = next(iter(self.starts.values())).at if self.starts else at
+        accepted = sum(start.cost for start in self.starts.values() if start.accepted)
+        accepted_per_s = accepted / max(5.0, at - oldest_at)
+        factor = BACK_OFF_AGAIN if at - self.cut_at < AGAIN_S else BACK_OFF
+        self.cut_at = at
+        known = accepted_per_s if self.rate_per_s is None else min(accepted_per_s, self.rate_per_s)
+        self.rate_per_s = max(factor * known, RATE_MIN_PER_S)
+        self.level = min(self.level, 0.0)
+        self.level_at = at
+
+
+def _stated(per_minute: float, left: float, at: float) -> Bucket:
+    per_s = per_minute / 60
+    return Bucket(per_s, max(1.0, 1.5 * per_s, left), left, at)

@@ -1,0 +1,88 @@
+"""The search for the knee: grow while growth pays, and look below when the first growth did not."""
+
+import math
+
+from msgspec import Struct
+
+from manyhands.core.clutch.turns import Turn
+
+#: +1 % width must buy this much goodput, in per cent, to go on growing.
+PAYS_MIN = 0.12
+#: The price of a wider width when two are compared: 5 % of goodput per unit of ln width.
+WIDTH_PRICE = 0.05
+GROWTH_MIN = 0.12
+#: Two turns closer than this in ln width say nothing about what width buys.
+APART_MIN = 0.10
+
+
+class Step(Struct, frozen=True):
+    """Where the search goes next. `settled`: it is over."""
+
+    width: float
+    why: str
+    settled: bool = False
+    shrinks: bool = False
+
+
+class Ramp(Struct):
+    first_growth: float = 2.0
+    pays_prior: float = 0.7  # elasticity expected before anything was measured, and how sure we are of it
+    pays_spread: float = 0.4
+    best: Turn | None = None  # the best level so far
+    grew: bool = False  # some growth has clearly paid
+    descending: bool = False
+
+    def after(self, turn: Turn, width: float, width_min: float) -> Step:
+        if self.descending:
+            return self._descend(turn, width, width_min)
+        best = self.best
+        if best is None or abs(turn.log_width - best.log_width) < APART_MIN:
+            self.best = turn
+            return Step(max(width * self.first_growth, width + 1), "trying what more width buys")
+        return self._climb(best, turn, width, width_min)
+
+    def _climb(self, best: Turn, turn: Turn, width: float, width_min: float) -> Step:
+        apart = turn.log_width - best.log_width
+        gained = turn.log_throughput - best.log_throughput
+        spread = math.sqrt(turn.variance + best.variance)
+        pays = self._elasticity(gained, apart, spread)
+        gain = f"{math.expm1(apart):+.0%} in flight bought {math.expm1(gained):+.0%} goodput"
+        if apart > 0 and pays > PAYS_MIN:
+            if gained > WIDTH_PRICE * apart:
+                self.best = turn
+            growth = 1 + min(1.0, max(GROWTH_MIN, pays))
+            return Step(max(width * growth, width + 1 if width < 8 else 0.0), gain)
+        if apart > 0 and not self.grew and gained + spread < 0.5 * apart:
+            # Flat from the start: we may be far above the knee.
+            self.descending = True
+            below = max(width_min, math.exp(best.log_width) / 2)
+            flat = f"{gain}; looking below"
+            return Step(below, flat, settled=below >= 0.9 * math.exp(best.log_width), shrinks=True)
+        stays = best if gained < WIDTH_PRICE * apart else turn
+        return Step(
+            math.exp(stays.log_width), f"{gain}; settled", settled=True, shrinks=stays.log_width < turn.log_width
+        )
+
+    def _elasticity(self, gained: float, apart: float, spread: float) -> float:
+        """d ln goodput / d ln width between two turns, drawn towards what is expected."""
+        raw, variance = gained / apart, (spread / apart) ** 2
+        if raw > 0.25 and gained > spread:
+            self.grew = True
+        sureness = 1 / self.pays_spread**2
+        pays = (max(-3.0, min(2.0, raw)) / variance + self.pays_prior * sureness) / (1 / variance + sureness)
+        self.pays_prior = max(0.15, min(self.pays_prior, pays))  # it does not rise with width
+        return pays
+
+    def _descend(self, turn: Turn, width: float, width_min: float) -> Step:
+        best = self.best
+        assert best is not None  # a descent starts from a measured level
+        if best.log_width - turn.log_width < 0.2:
+            return Step(width, "waiting for the wider attempts to drain")
+        lost = best.log_throughput - turn.log_throughput
+        spread = math.sqrt(turn.variance + best.variance)
+        if lost < max(0.10, spread) and width > width_min:
+            self.best = turn
+            below = max(width_min, width / 2)
+            return Step(below, f"halving cost {max(0.0, -math.expm1(-lost)):.0%} goodput: halving again", shrinks=True)
+        why = f"halving cost {-math.expm1(-lost):.0%} goodput: back"
+        return Step(math.exp(best.log_width), why, settled=True)

@@ -1,0 +1,192 @@
+"""What the host's own gauges allow: headroom in a KV cache, memory for one more process, devices that are full.
+
+A gauge caps the width both ways and from moment to moment; it is never written into what was learned.
+"""
+
+import math
+
+from msgspec import Struct, field
+
+from manyhands.core.clutch.memory import HostMemory
+from manyhands.core.widths import Reading, Sample
+
+KV_TARGET = 0.95
+KV_TELLS = 0.25  # below this use the cache says nothing about how many would fill it
+WAITING_FINE = 0.04  # share of requests queued at the server, plus one request
+WAITING_BAD = 0.25
+PREEMPTING_BAD = 0.03  # per running sequence and second
+STALE_S = 15.0
+MEMORY_TARGET = 0.92  # from here on machines swap
+MEMORY_SIGMAS = 0.5
+PEAK_SEEN_MIN, PEAK_WINDOW = 4, 60
+KILLED_PEAK = 1.3  # a victim had not reached its peak yet
+VICTIM_RESERVE = 1.2
+DEVICE_FULL, DEVICE_ROOMY = 0.95, 0.90
+PRESSURE_BAD, PRESSURE_FINE = 0.20, 0.05
+
+
+class KvGauge(Struct):
+    """A model server's cache and queue."""
+
+    cap: float | None = None
+    reason: str = ""
+    read_at: float | None = None
+    use: float | None = None
+    waiting: float = 0.0
+    preempting: float = 0.0
+    preemptions: int | None = None
+
+    def read(self, reading: Reading) -> bool:
+        """Take a reading in. True: the server is overloaded."""
+        use, running, queued = reading.kv_use or 0.0, reading.running or 0, reading.waiting or 0
+        passed_s = 1.0 if self.read_at is None else min(max(reading.at - self.read_at, 0.1), 10.0)
+        self.read_at = reading.at
+        self.use = use if self.use is None else _drawn(self.use, use, 0.2, passed_s)
+        total = running + queued
+        self.waiting = _drawn(self.waiting, queued / total if total else 0.0, 0.15, passed_s)
+        now = reading.preemptions or 0
+        fresh = 0 if self.preemptions is None else max(0, now - self.preemptions)
+        self.preemptions = now
+        self.preempting = _drawn(self.preempting, fresh / max(1, running) / passed_s, 0.05, passed_s)
+        self._set_cap(running, queued, total)
+        if self.waiting <= WAITING_BAD and self.preempting <= PREEMPTING_BAD:
+            return False
+        self.waiting *= 0.5
+        self.preempting *= 0.3
+        return True
+
+    def _set_cap(self, running: int, queued: int, total: int) -> None:
+        self.cap = None
+        if running >= 2 and self.use is not None and self.use > KV_TELLS:
+            self.cap = max(1.0, running * KV_TARGET / self.use)
+            self.reason = f"KV cache {self.use:.0%} full with {running} running: room for {self.cap:.0f}"
+        if self.waiting > WAITING_FINE + 1 / max(1, total) and (self.cap is None or running < self.cap):
+            self.cap = max(1.0, float(running))
+            self.reason = f"the server has {queued} waiting and works on {running}"
+
+
+class DeviceGauge(Struct):
+    """A device that is full, or a machine that waits for memory: one less until it has eased."""
+
+    cap: float | None = None
+    reason: str = ""
+    least_use: float = 1.0
+
+    def read(self, reading: Reading, in_flight: int) -> None:
+        pressure = reading.pressure or 0.0
+        use = 0.0
+        if reading.memory_total_bytes and reading.memory_used_bytes is not None and reading.attempt_bytes is None:
+            use = reading.memory_used_bytes / reading.memory_total_bytes
+            self.least_use = min(self.least_use, use)
+        # A server that takes its memory at start-up is full from the beginning: only growth with load counts.
+        full = use > DEVICE_FULL and use > self.least_use + 0.05
+        if full or pressure > PRESSURE_BAD:
+            self.cap = float(max(1, min(in_flight - 1, self.cap or in_flight)))
+            seen = f"device memory {use:.0%} full" if full else f"waiting for memory {pressure:.0%} of the time"
+            self.reason = f"{seen} with {in_flight} in flight"
+        elif self.cap is not None and use < DEVICE_ROOMY and pressure < PRESSURE_FINE:
+            self.cap = self.cap + 1 if self.cap < 4 * max(1, in_flight) else None
+
+
+class Peak(Struct):
+    """Peak memory of a kind, over its latest attempts."""
+
+    seen: int = 0
+    mean: float = 0.0
+    variance: float = 0.0
+
+    def learn(self, peak: float) -> None:
+        self.seen += 1
+        window = min(self.seen, PEAK_WINDOW)
+        off = peak - self.mean
+        self.mean += off / window
+        if window > 1:
+            self.variance += (off * (peak - self.mean) - self.variance) / window
+
+
+class Held(Struct, gc=False):
+    kind: str
+    peak_bytes: float = 0.0  # the most seen so far
+
+
+class MemoryGate(Struct):
+    """Admits a process only where the expected total of all peaks fits."""
+
+    total_bytes: float = 0.0  # 0: no probe of processes, no gate
+    cores: int = 0
+    others_bytes: float = 0.0  # held by what is not ours
+    held: dict[int, Held] = {}
+    peaks: dict[str, Peak] = {}
+    every_kind: Peak = field(default_factory=Peak)
+    reason: str = ""
+
+    @classmethod
+    def begin(cls, memory: HostMemory | None) -> "MemoryGate":
+        gate = cls()
+        for name, kind in (memory.kinds if memory else {}).items():
+            if kind.memory_seen:
+                gate.peaks[name] = Peak(PEAK_WINDOW, kind.memory_bytes, kind.memory_spread_bytes**2)
+        return gate
+
+    def read(self, reading: Reading) -> None:
+        if reading.attempt_bytes is None or not reading.memory_total_bytes:
+            return
+        self.total_bytes = reading.memory_total_bytes
+        self.cores = reading.cores or self.cores
+        ours = 0.0
+        for attempt, holds in reading.attempt_bytes.items():
+            ours += holds
+            held = self.held.get(attempt)
+            if held is not None and holds > held.peak_bytes:
+                held.peak_bytes = holds
+        if reading.memory_used_bytes is not None:
+            self.others_bytes = max(0.0, reading.memory_used_bytes - ours)
+
+    def started(self, attempt: int, kind: str) -> None:
+        self.held[attempt] = Held(kind)
+
+    def ended(self, sample: Sample, done: bool, killed: bool) -> None:
+        held = self.held.pop(sample.attempt, None)
+        peak = max(float(sample.memory_bytes), held.peak_bytes if held else 0.0)
+        if peak and (done or killed):
+            for known in (self.peaks.setdefault(sample.kind, Peak()), self.every_kind):
+                known.learn(peak if done else KILLED_PEAK * peak)
+
+    def admits(self, kind: str, seen_bytes: int) -> bool:
+        self.reason = ""
+        if not self.total_bytes or not self.held:
+            return True  # one alone is always let in: nothing would ever make more room for it
+        expected = self.others_bytes
+        variance = 0.0
+        for held in self.held.values():
+            mean, spread = self._usual(held.kind)
+            if held.peak_bytes < mean + spread:
+                expected += max(held.peak_bytes, mean)
+                variance += spread * spread
+            else:
+                expected += 1.05 * held.peak_bytes
+        mean, spread = self._usual(kind)
+        needs = max(mean, VICTIM_RESERVE * seen_bytes)
+        reserve = MEMORY_SIGMAS * math.sqrt(variance + spread * spread)
+        room = MEMORY_TARGET * self.total_bytes - expected - reserve
+        if needs <= room:
+            return True
+        self.reason = (
+            f"needs {needs / 1e9:.1f} GB, {max(0.0, room) / 1e9:.1f} GB of {self.total_bytes / 1e9:.1f} GB left "
+            f"beside the {len(self.held)} in flight at their peaks"
+        )
+        return False
+
+    def _usual(self, kind: str) -> tuple[float, float]:
+        peak = self.peaks.get(kind)
+        if peak is not None and peak.seen >= PEAK_SEEN_MIN:
+            return peak.mean, math.sqrt(max(peak.variance, (0.15 * peak.mean) ** 2))
+        guess = self.total_bytes / (2.0 * (self.cores or 4))  # unknown: two to a core
+        if self.every_kind.seen >= PEAK_SEEN_MIN:
+            guess = max(self.every_kind.mean + math.sqrt(self.every_kind.variance), 0.5 * guess)
+        return guess, 0.3 * guess
+
+
+def _drawn(value: float, towards: float, share_per_s: float, passed_s: float) -> float:
+    """A moving mean whose pace does not depend on how often the probe looks."""
+    return towards + (value - towards) * math.pow(1 - share_per_s, passed_s)
