@@ -1,0 +1,120 @@
+"""How well attempts of a kind go on a host, and how wide a lane of that kind may therefore be.
+
+Success is weighed by recency and sample size; with much data it comes down to three levels: easy takes the
+host's width, moderate half of it, hard goes one at a time.
+"""
+
+import math
+
+from msgspec import Struct
+
+from manyhands.core.model import EndingKind
+from manyhands.core.widths import Sample
+
+EASY, MODERATE = 0.85, 0.50
+#: Before anything is seen: as one success and one failure, so one of either never decides.
+PRIOR_DONE, PRIOR_FAILED = 1.0, 1.0
+FADE = 0.97  # what an attempt still counts after the next one: the last 33 or so rule
+EXPLORED = 12.0  # weight of attempts from which on the level alone decides
+OVERLOADS_KEPT = 20
+
+
+class KindRecord(Struct):
+    """Attempts of one kind on one host. `done` and `failed` fade, the others only count."""
+
+    done: float = 0.0
+    failed: float = 0.0
+    attempts: int = 0
+    took_s: float = 0.0  # means of those done, over the same recent past
+    tokens: float = 0.0
+    overload_widths: list[int] = []  # the latest
+    last_at: float = 0.0
+
+    @property
+    def weight(self) -> float:
+        return self.done + self.failed
+
+    @property
+    def success(self) -> float:
+        return (self.done + PRIOR_DONE) / (self.weight + PRIOR_DONE + PRIOR_FAILED)
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the success rate."""
+        done, failed = self.done + PRIOR_DONE, self.failed + PRIOR_FAILED
+        total = done + failed
+        return math.sqrt(done * failed / (total * total * (total + 1)))
+
+
+class Difficulty(Struct):
+    """Of every kind on one host."""
+
+    kinds: dict[str, KindRecord] = {}
+
+    def observe(self, sample: Sample) -> None:
+        if sample.ending is EndingKind.OVERLOADED:
+            record = self._record(sample.kind)
+            record.overload_widths.append(sample.width)
+            del record.overload_widths[:-OVERLOADS_KEPT]
+            return
+        done = sample.ending is EndingKind.DONE
+        if not done and sample.ending not in (EndingKind.FAILED, EndingKind.TIMED_OUT):
+            return  # cancelled, preempted, lost: nothing was learned about the work
+        record = self._record(sample.kind)
+        record.attempts += 1
+        record.last_at = sample.at
+        record.done = FADE * record.done + done
+        record.failed = FADE * record.failed + (not done)
+        if done:
+            share = 1 / min(max(1.0, record.done), 1 / (1 - FADE))
+            record.took_s += share * (sample.took_s - record.took_s)
+            if sample.tokens:
+                record.tokens += share * (sample.tokens - record.tokens)
+
+    def lane_width(self, kind: str, host_width: int) -> tuple[int, str]:
+        """The most of this kind at once, and why."""
+        record = self.kinds.get(kind)
+        if record is None or record.weight < 0.5:
+            return 1, f"{kind or 'this kind'} is unknown here: one at a time at first"
+        level, part = _level(record)
+        width = max(1, min(host_width, math.ceil(host_width * part)))
+        seen = f"{record.success:.0%} of {record.attempts} attempts go well"
+        explored = int(2 ** min(20.0, record.done))  # each success doubles what an unexplored lane may try
+        if record.weight < EXPLORED and explored < width:
+            return max(1, explored), f"{level} so far ({seen}); trying more as it goes well"
+        return width, f"{level}: {seen}"
+
+    def _record(self, kind: str) -> KindRecord:
+        record = self.kinds.get(kind)
+        if record is None:
+            record = self.kinds[kind] = KindRecord()
+        return record
+
+
+def _level(record: KindRecord) -> tuple[str, float]:
+    # With few attempts the doubt goes to the wider level: width is what finds out, and each failure costs one
+    # attempt only.
+    likely = record.success + (record.spread if record.weight < EXPLORED else 0.0)
+    if likely >= EASY:
+        return "easy", 1.0
+    if likely >= MODERATE:
+        return "moderate", 0.5
+    return "hard", 0.0
+
+
+def faded(difficulty: Difficulty, days: float) -> Difficulty:
+    """As the next run should start from it: what is weeks old weighs little. Halves per fortnight."""
+    keep = 0.5 ** (max(0.0, days) / 14)
+    kinds = {
+        name: KindRecord(
+            done=keep * record.done,
+            failed=keep * record.failed,
+            attempts=record.attempts,
+            took_s=record.took_s,
+            tokens=record.tokens,
+            overload_widths=list(record.overload_widths),
+            last_at=record.last_at,
+        )
+        for name, record in difficulty.kinds.items()
+    }
+    return Difficulty(kinds)

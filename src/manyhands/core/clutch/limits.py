@@ -1,0 +1,27 @@
+"""Which limit a host gets, and the union a snapshot decodes."""
+
+from manyhands.core.clutch.aimd import Aimd
+from manyhands.core.clutch.clutch import WIDTH_MAX, Clutch
+from manyhands.core.clutch.fixed import Fixed
+from manyhands.core.clutch.gradient2 import Gradient2
+from manyhands.core.clutch.inspect_rule import InspectRule
+from manyhands.core.clutch.memory import HostMemory
+from manyhands.core.clutch.vegas import Vegas
+from manyhands.core.model import Host
+
+#: Decode snapshots with this type: the tag says which limit it was.
+AnyLimit = Fixed | Clutch | Aimd | Vegas | Gradient2 | InspectRule
+
+
+def limit_for(host: Host, memory: HostMemory | None = None) -> AnyLimit:
+    """A pinned width stays pinned; anything else is the clutch's to find within the bounds."""
+    width = host.width
+    if width.max is not None and width.min == width.max:
+        return Fixed(width.max)
+    return Clutch.begin(
+        width_min=width.min,
+        width_max=width.max if width.max is not None else WIDTH_MAX,
+        start=width.start,
+        rate=host.rate,
+        memory=memory,
+    )
