@@ -6,6 +6,7 @@ one run and kind share a pool. A group that something particular keeps waiting i
 """
 
 import heapq
+import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -135,8 +136,9 @@ class ReadySet:
         priority, chain, age, _ = group.queue[0]
         claims = group.key.claims
         if claims.write and group.pool.run.concurrency != 1:
-            most = max(self.demand.get(pattern, 0) for pattern in claims.write)
-            return priority, min(chain, -float(most)), age
+            # The hottest claim decides, and the others count too: the more it needs, the sooner it is in the way.
+            squares = sum(self.demand.get(pattern, 0) ** 2 for pattern in claims.write)
+            return priority, min(chain, -math.sqrt(squares)), age
         return priority, chain, age
 
     def park(self, group: Group, token: Token) -> None:

@@ -11,7 +11,7 @@ from manyhands.core.obstacles import Obstacle, group_obstacle, host_obstacle, ru
 from manyhands.core.placement import choose
 from manyhands.core.preemption import victims
 from manyhands.core.ready import Group
-from manyhands.core.state import HostState
+from manyhands.core.state import HostState, Running
 
 #: A wide claim that later tasks of its urgency keep getting past is let first after so many times.
 BYPASSES_MAX = 8
@@ -68,12 +68,29 @@ def _turn_away(book: Book, group: Group, obstacle: Obstacle) -> None:
             group.bypassed += 1
             if group.bypassed >= BYPASSES_MAX and not group.reserved:
                 book.ready.reserve(group)
+        elif not group.reserved and _is_next_at_bottleneck(book, group, holder):
+            book.ready.reserve(group)
         group.seen = book.last_attempt
         if head.priority == 0:
             for one in victims([holder], 1):
                 intake.stop(book, one.record, EndingKind.PREEMPTED, f"made way for {head.id}")
     assert obstacle.token is not None
     book.ready.park(group, obstacle.token)
+
+
+def _is_next_at_bottleneck(book: Book, group: Group, holder: Running) -> bool:
+    """Would it go as soon as the holder of a claim ends that alone decides how long the rest takes?
+
+    Then its other claims are kept free for it: a pause there would be a pause of the whole run.
+    """
+    hottest = max(group.key.claims.write, key=lambda pattern: book.ready.demand.get(pattern, 0), default="")
+    slots = sum(host.width for host in group.pool.hosts)
+    turns_left = book.ready.demand.get(hottest, 0)
+    if turns_left * slots < group.pool.run.unfinished or hottest not in holder.claims.write:
+        return False
+    if any(hottest in other.key.claims.write for other in book.ready.reservations):
+        return False
+    return all(other == holder.attempt for other in book.held.conflicts(group.key.claims))
 
 
 def _host_for(book: Book, group: Group, round_: _Round) -> HostState | None:

@@ -1,0 +1,38 @@
+"""A host that takes exactly as long as it is told, whatever else runs: for studying order and claims alone."""
+
+import heapq
+from random import Random
+
+from manyhands.core.model import DONE
+from manyhands.core.widths import Reading
+from manyhands.sim.hosts.interface import NEVER, Finished, Job
+
+
+class TimedHost:
+    def __init__(self) -> None:
+        self.overloads = 0
+        self.kills = 0
+        self._ends: list[tuple[float, int]] = []
+
+    def draw(self, random: Random, kind: str = "") -> Job:
+        return Job(kind, work=1.0, seconds=1.0)
+
+    def submit(self, now: float, attempt: int, job: Job, first: bool = True) -> None:
+        heapq.heappush(self._ends, (now + job.seconds, attempt))
+
+    def cancel(self, now: float, attempt: int) -> None:
+        self._ends = [end for end in self._ends if end[1] != attempt]
+        heapq.heapify(self._ends)
+
+    def next_event_at(self) -> float:
+        return self._ends[0][0] if self._ends else NEVER
+
+    def advance(self, now: float) -> list[Finished]:
+        done: list[Finished] = []
+        while self._ends and self._ends[0][0] <= now:
+            at, attempt = heapq.heappop(self._ends)
+            done.append(Finished(at, attempt, DONE))
+        return done
+
+    def reading(self, now: float) -> Reading | None:
+        return None

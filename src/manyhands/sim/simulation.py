@@ -1,0 +1,91 @@
+"""The very core that runs live, under virtual time on simulated hosts. Nothing here sleeps or reads a clock."""
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping
+
+from manyhands.core.commands import AnyCommand, ReleaseAttempt, RunEnded, StartAttempt, StopAttempt, WakeAt
+from manyhands.core.events import AnyEvent, AttemptEnded, Input, Woke
+from manyhands.core.model import Ending, EndingKind
+from manyhands.core.scheduler import Scheduler
+from manyhands.sim.hosts.interface import NEVER, Job, SimulatedHost
+
+#: What a stopped attempt reports; the scheduler knows why it was stopped.
+STOPPED = Ending(EndingKind.CANCELLED, "stopped")
+
+
+class Simulation:
+    """Feeds a scheduler with what simulated hosts report and what is to arrive from outside."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        hosts: Mapping[str, SimulatedHost],
+        job_for: Callable[[StartAttempt], Job],
+        recorded: Callable[[AnyEvent], None] | None = None,
+    ) -> None:
+        self.scheduler = scheduler
+        self.hosts = hosts
+        self.now = 0.0
+        self.settled: list[str] = []  # runs that have come to rest, in order
+        self._job_for = job_for
+        self._recorded = recorded
+        self._arrivals: list[tuple[float, int, Input]] = []
+        self._arrived = 0
+        self._wake_at = NEVER
+        self._host_of: dict[int, SimulatedHost] = {}
+
+    def expect(self, event: Input) -> None:
+        """This will happen at its own `at`."""
+        self._arrived += 1
+        heapq.heappush(self._arrivals, (event.at, self._arrived, event))
+
+    def run(self, until: float = NEVER) -> float:
+        """Until nothing more can happen; the time it is then."""
+        while (at := self._next_at()) <= until and at < NEVER:
+            self.now = max(self.now, at)
+            self._step()
+        return self.now
+
+    def _next_at(self) -> float:
+        arrival = self._arrivals[0][0] if self._arrivals else NEVER
+        return min([arrival, self._wake_at, *(host.next_event_at() for host in self.hosts.values())])
+
+    def _step(self) -> None:
+        happened: list[Input] = []
+        while self._arrivals and self._arrivals[0][0] <= self.now:
+            happened.append(heapq.heappop(self._arrivals)[2])
+        for host in self.hosts.values():
+            if host.next_event_at() <= self.now:
+                for finished in host.advance(self.now):
+                    self._host_of.pop(finished.attempt, None)
+                    happened.append(AttemptEnded(self.now, finished.attempt, finished.ending))
+        if self._wake_at <= self.now:
+            self._wake_at = NEVER
+            happened.append(Woke(self.now))
+        step = self.scheduler.handle(happened)
+        self._record([event for event in happened if not isinstance(event, Woke)])
+        self._record(step.decisions)
+        for command in step.commands:
+            self._carry_out(command)
+
+    def _record(self, events: Iterable[AnyEvent]) -> None:
+        if self._recorded is not None:
+            for event in events:
+                self._recorded(event)
+
+    def _carry_out(self, command: AnyCommand) -> None:
+        match command:
+            case StartAttempt():
+                host = self.hosts[command.host]
+                self._host_of[command.attempt] = host
+                host.submit(self.now, command.attempt, self._job_for(command), command.number == 1)
+            case StopAttempt(attempt):
+                host = self._host_of.pop(attempt)
+                host.cancel(self.now, attempt)
+                self.expect(AttemptEnded(self.now, attempt, STOPPED))
+            case WakeAt(at):
+                self._wake_at = at
+            case RunEnded(run):
+                self.settled.append(run)
+            case ReleaseAttempt():
+                pass
