@@ -199,7 +199,7 @@ class Clutch(Struct, tag="clutch"):
         self.settled_turns = 0
         self.narrowed_at = at
         self.turn_s = None
-        self.turn = TurnSums(began_at=at)
+        self.turn = TurnSums(began_at=at, most_in_flight=self.in_flight)
 
     def _overloaded(self, at: float, what: str, soft: bool) -> None:
         was = self._aim()
@@ -243,7 +243,7 @@ class Clutch(Struct, tag="clutch"):
         self.noise.learn_samples(turn)
         filled = sums.most_in_flight >= FILLED * self._aim()
         if self.settled:
-            self.settled_widths.append(self.target if filled else min(self.target, sums.most_in_flight))
+            self.settled_widths.append(self.target if filled else max(1.0, min(self.target, sums.most_in_flight)))
             del self.settled_widths[:-25]
         self.ceiling.turn_ended()
         if self.narrowed_at < sums.began_at:
@@ -251,7 +251,7 @@ class Clutch(Struct, tag="clutch"):
             self.turn_s = longest_s if self.turn_s is None else 0.7 * self.turn_s + 0.3 * longest_s
         if not self._contradicts_memory(at, turn) and not (self.turns == 1 and self.memory is not None):
             self._take_in(at, turn, filled)
-        self.turn = TurnSums(began_at=at)
+        self.turn = TurnSums(began_at=at, most_in_flight=self.in_flight)
 
     def _contradicts_memory(self, at: float, turn: Turn) -> bool:
         memory = self.memory

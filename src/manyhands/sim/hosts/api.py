@@ -59,9 +59,7 @@ class ApiHost:
         if self._requests >= 1 and self._tokens >= tokens:
             self._requests -= 1
             self._tokens -= tokens
-            done = Ending(
-                EndingKind.DONE, tokens_in=int(job.tokens_in), tokens_out=max(1, int(job.tokens_out))
-            )
+            done = Ending(EndingKind.DONE, tokens_in=int(job.tokens_in), tokens_out=max(1, int(job.tokens_out)))
             heapq.heappush(self._ends, (now + job.seconds, attempt, done))
             return
         wait_s = max(
@@ -110,7 +108,5 @@ class ApiHost:
         parameters = self.parameters
         passed = now - self._now
         self._now = now
-        self._requests = min(
-            parameters.requests_burst, self._requests + passed * parameters.requests_per_minute / 60
-        )
+        self._requests = min(parameters.requests_burst, self._requests + passed * parameters.requests_per_minute / 60)
         self._tokens = min(parameters.tokens_burst, self._tokens + passed * parameters.tokens_per_minute / 60)

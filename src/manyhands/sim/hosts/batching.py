@@ -219,9 +219,7 @@ class BatchingHost:
             return
         steps_per_s = self._steps_per_s()
         decoding_at = self._now + self._stall_s
-        self._next_at = min(
-            self._next_at, decoding_at + max(0.0, (sequence.finishes_at - self._steps) / steps_per_s)
-        )
+        self._next_at = min(self._next_at, decoding_at + max(0.0, (sequence.finishes_at - self._steps) / steps_per_s))
         running = len(self._running)
         if running > 1:
             free = self._cache() - self._cache_used()

@@ -24,9 +24,7 @@ class Job(Struct, gc=False):
     seconds: float = 0.0  # how long it takes on an idle host
     memory_bytes: float = 0.0  # peak
     duty: float = 0.0  # share of its life in which it uses a core
-    fails_after: float | None = (
-        None  # its first attempt ends in an unrelated error after this share of its life
-    )
+    fails_after: float | None = None  # its first attempt ends in an unrelated error after this share of its life
 
 
 class Finished(Struct, frozen=True, gc=False):

@@ -172,6 +172,4 @@ class ProcessHost:
         self._next_end_at = NEVER
         if self._running:
             first = min(process.ends_at for process in self._running.values())
-            self._next_end_at = (
-                self._now + self._stall_s + max(0.0, first - self._lived) / self._speed() + 1e-9
-            )
+            self._next_end_at = self._now + self._stall_s + max(0.0, first - self._lived) / self._speed() + 1e-9

@@ -56,8 +56,6 @@ PROCESSES = HostModel(
     width_max=48,
 )
 DRIFTING = HostModel("drifting", Batching(CHATS, capacity=((900, 0.5), (1800, 1.0))), 2700)
-SLOTS = HostModel(
-    "slots", Slots((SizeShare("s", 0.85, 4), SizeShare("m", 0.13, 20), SizeShare("l", 0.02, 150))), 1800
-)
+SLOTS = HostModel("slots", Slots((SizeShare("s", 0.85, 4), SizeShare("m", 0.13, 20), SizeShare("l", 0.02, 150))), 1800)
 
 REFERENCE = (BATCHING, API, PROCESSES, DRIFTING, SLOTS)

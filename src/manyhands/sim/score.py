@@ -1,0 +1,90 @@
+"""How good a limit is: its goodput as a fraction of the best fixed width's, found by sweeping."""
+
+from collections.abc import Callable, Sequence
+from statistics import mean
+
+from msgspec import Struct
+
+from manyhands.core.clutch.clutch import Clutch
+from manyhands.core.clutch.fixed import Fixed
+from manyhands.core.clutch.memory import HostMemory
+from manyhands.core.widths import Limit
+from manyhands.sim.drive import Drive, Outcome
+from manyhands.sim.hosts.reference import HostModel, build
+
+MakeLimit = Callable[[HostModel, int], Limit]  # for a host and a seed
+
+
+class Score(Struct, frozen=True):
+    """One limit on one host over seeds."""
+
+    host: str
+    fraction: float  # of the best fixed width, mean
+    worst: float  # the worst tenth begins here
+    overloads: float  # per drive, as the following
+    kills: float
+    refused: float  # share of starts that got a 429
+    mean_in_flight: float
+
+
+class Best(Struct, frozen=True):
+    """The best fixed width of a host, and what it reaches per seed."""
+
+    width: int
+    worth: dict[int, float]
+
+
+def drive(model: HostModel, limit: Limit, seed: int, tasks: int | None = None, black_box: bool = False) -> Outcome:
+    seconds = model.seconds if tasks is None else 100 * model.seconds
+    return Drive(build(model.parameters), limit, seed, seconds, tasks, black_box).run()
+
+
+def worth(outcome: Outcome, tasks: int | None) -> float:
+    """Goodput of an endless backlog; of a short one, how fast it was all done."""
+    return outcome.goodput if tasks is None else 1 / outcome.seconds
+
+
+def best_fixed(model: HostModel, seeds: Sequence[int], tasks: int | None = None) -> Best:
+    """Sweep coarsely, then between the neighbours of the best."""
+    tried: dict[int, dict[int, float]] = {}
+
+    def value(width: int) -> float:
+        if width not in tried:
+            tried[width] = {seed: worth(drive(model, Fixed(width), seed, tasks), tasks) for seed in seeds}
+        return mean(tried[width].values())
+
+    coarse = sorted({min(model.width_max, round(1.4**power)) for power in range(18)})
+    best = max(coarse, key=value)
+    below = max((width for width in coarse if width < best), default=best)
+    above = min((width for width in coarse if width > best), default=best)
+    apart = max(1, (above - below) // 8)
+    best = max(range(below, above + 1, apart), key=value)
+    return Best(best, tried[best])
+
+
+def score(
+    model: HostModel,
+    make: MakeLimit,
+    seeds: Sequence[int],
+    best: Best,
+    tasks: int | None = None,
+    black_box: bool = False,
+) -> Score:
+    outcomes = {seed: drive(model, make(model, seed), seed, tasks, black_box) for seed in seeds}
+    fractions = sorted(worth(outcomes[seed], tasks) / best.worth[seed] for seed in seeds)
+    return Score(
+        host=model.name,
+        fraction=mean(fractions),
+        worst=fractions[len(fractions) // 10],
+        overloads=mean(outcome.overloads for outcome in outcomes.values()),
+        kills=mean(outcome.kills for outcome in outcomes.values()),
+        refused=mean(outcome.refused / outcome.starts for outcome in outcomes.values()),
+        mean_in_flight=mean(outcome.mean_in_flight for outcome in outcomes.values()),
+    )
+
+
+def memory_of_a_run(model: HostModel, seed: int, black_box: bool = False) -> HostMemory | None:
+    """What a real cold run on other tasks leaves behind."""
+    clutch = Clutch.begin(width_max=model.width_max)
+    drive(model, clutch, seed + 500, black_box=black_box)
+    return clutch.export()
