@@ -63,6 +63,7 @@ async def test_a_host_that_is_not_well_gives_none_in_time_and_says_why(stage: St
 
 @pytest.mark.parametrize("stage", NAMES, indirect=True)
 async def test_a_host_that_is_well_again_is_read_again(stage: Stage) -> None:
+    assert await stage.probe.read(0.0) is not None, stage.probe.trouble
     for ailment in ("dead", stage.ailments[-1]):
         await stage.be(ailment)
         assert await stage.probe.read(1.0) is None
