@@ -1,0 +1,276 @@
+"""The command line: nouns, then verbs; the bare noun lists. Only declarations live here, so that `--help` is quick."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from manyhands.cli.output import Output
+from manyhands.errors import ManyhandsError
+
+app = typer.Typer(
+    name="manyhands",
+    help="Runs a backlog of AI-agent tasks as wide as your machines can bear, and no wider.",
+    epilog="Exit codes: 0 all done, 1 some task did not end well, 2 the input is wrong, 75 try again later.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+task_app = typer.Typer(help="The tasks of a run: list them, or look at and act on one.", rich_markup_mode=None)
+runs_app = typer.Typer(help="The runs of this store.", rich_markup_mode=None)
+plan_app = typer.Typer(help="Plan files.", rich_markup_mode=None, no_args_is_help=True)
+app.add_typer(task_app, name="task")
+app.add_typer(runs_app, name="runs")
+app.add_typer(plan_app, name="plan")
+
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="table for people, json or ids for programs")]
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", help="the manyhands.toml to use instead of the one found by walking up")
+]
+HostsOption = Annotated[Path | None, typer.Option("--hosts", help="a file with the [hosts.…] to use")]
+StoreOption = Annotated[str | None, typer.Option("--store", help="the directory of the journal (default .manyhands)")]
+RunOption = Annotated[str | None, typer.Option("--run", help="of this run instead of the newest")]
+TaskArgument = Annotated[str, typer.Argument(metavar="TASK")]
+
+
+def _exit(code: int) -> None:
+    raise typer.Exit(code)
+
+
+@app.command()
+def demo(
+    scale: Annotated[float, typer.Option(help="how long the tasks take: 1.0 is 30/20/40 seconds each")] = 0.1,
+    output: OutputOption = Output.TABLE,
+    store: StoreOption = None,
+) -> None:
+    """Run 30 mixed tasks on three hosts, live, and the same one at a time per kind."""
+    from manyhands.cli.demo import run_demo
+
+    _exit(run_demo(scale, output, store))
+
+
+@app.command()
+def run(
+    plans: Annotated[list[Path], typer.Argument(metavar="PLAN...", help="plan files: .toml, .yaml or .jsonl")],
+    concurrency: Annotated[int | None, typer.Option(min=1, help="the most attempts at once in this run")] = None,
+    hosts: HostsOption = None,
+    config: ConfigOption = None,
+    store: StoreOption = None,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="cancel what waits once a task has failed")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="a new run, though one of this plan is unfinished")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Run a plan to its end. Ctrl-C stops starting, twice stops what runs; the same command goes on from there."""
+    from manyhands.cli.run import run_plans
+
+    _exit(run_plans(plans, concurrency, fail_fast, fresh, output, config, hosts, store))
+
+
+@plan_app.command("check")
+def plan_check(
+    plans: Annotated[list[Path], typer.Argument(metavar="PLAN...")],
+    hosts: HostsOption = None,
+    config: ConfigOption = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Say everything that is wrong with a plan, or how large, deep and wide it is. Runs nothing."""
+    from manyhands.cli.plan import check_plans
+
+    _exit(check_plans(plans, output, config, hosts))
+
+
+@plan_app.command("schema")
+def plan_schema() -> None:
+    """Print the JSON Schema of plan files."""
+    from manyhands.cli.plan import print_schema
+
+    print_schema()
+
+
+@task_app.callback(invoke_without_command=True)
+def tasks(
+    context: typer.Context,
+    run: RunOption = None,
+    state: Annotated[str | None, typer.Option(help="only those in this state")] = None,
+    kind: Annotated[str | None, typer.Option(help="only those of this kind")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="the most to list; the counts are always complete")] = 100,
+    output: OutputOption = Output.TABLE,
+    config: ConfigOption = None,
+    store: StoreOption = None,
+) -> None:
+    """List the tasks of a run."""
+    if context.invoked_subcommand is None:
+        from manyhands.cli.tasks import list_tasks
+
+        list_tasks(run, state, kind, limit, output, config, store)
+
+
+@task_app.command("show")
+def task_show(
+    task: TaskArgument,
+    run: RunOption = None,
+    output: OutputOption = Output.TABLE,
+    config: ConfigOption = None,
+    store: StoreOption = None,
+) -> None:
+    """What the task is, where it stands, and how each attempt ended."""
+    from manyhands.cli.tasks import show_task
+
+    show_task(task, run, output, config, store)
+
+
+@task_app.command("explain")
+def task_explain(
+    task: TaskArgument, run: RunOption = None, config: ConfigOption = None, store: StoreOption = None
+) -> None:
+    """Why the task is where it is, with numbers; the first line is what it waits for now."""
+    from manyhands.cli.tasks import explain_task
+
+    explain_task(task, run, config, store)
+
+
+@task_app.command("log")
+def task_log(
+    task: TaskArgument,
+    attempt: Annotated[int | None, typer.Option(min=1, help="this attempt instead of the last")] = None,
+    run: RunOption = None,
+    config: ConfigOption = None,
+    store: StoreOption = None,
+) -> None:
+    """The output of the task's last attempt."""
+    from manyhands.cli.tasks import print_log
+
+    print_log(task, attempt, run, config, store)
+
+
+@task_app.command("cancel")
+def task_cancel(
+    task: TaskArgument, run: RunOption = None, config: ConfigOption = None, store: StoreOption = None
+) -> None:
+    """Take the task off; if it runs it is stopped."""
+    from manyhands.cli.requests import cancel_task
+
+    cancel_task(task, run, config, store)
+
+
+@task_app.command("retry")
+def task_retry(
+    task: TaskArgument, run: RunOption = None, config: ConfigOption = None, store: StoreOption = None
+) -> None:
+    """Give a task that did not end well a fresh set of attempts, and those skipped because of it."""
+    from manyhands.cli.requests import retry_task
+
+    retry_task(task, run, config, store)
+
+
+@task_app.command("defer")
+def task_defer(
+    task: TaskArgument, run: RunOption = None, config: ConfigOption = None, store: StoreOption = None
+) -> None:
+    """Put the task off until `task resume`."""
+    from manyhands.cli.requests import defer_task
+
+    defer_task(task, run, config, store)
+
+
+@task_app.command("resume")
+def task_resume(
+    task: TaskArgument, run: RunOption = None, config: ConfigOption = None, store: StoreOption = None
+) -> None:
+    """Let a deferred task go on."""
+    from manyhands.cli.requests import resume_task
+
+    resume_task(task, run, config, store)
+
+
+@runs_app.callback(invoke_without_command=True)
+def runs(
+    context: typer.Context,
+    output: OutputOption = Output.TABLE,
+    config: ConfigOption = None,
+    store: StoreOption = None,
+) -> None:
+    """List the runs of this store."""
+    if context.invoked_subcommand is None:
+        from manyhands.cli.runs import list_runs
+
+        list_runs(output, config, store)
+
+
+@runs_app.command("show")
+def runs_show(
+    run: Annotated[str | None, typer.Argument(metavar="RUN")] = None,
+    output: OutputOption = Output.TABLE,
+    config: ConfigOption = None,
+    store: StoreOption = None,
+) -> None:
+    """One run: its counts, its peaks, and what did not end well."""
+    from manyhands.cli.runs import show_run
+
+    show_run(run, output, config, store)
+
+
+@app.command()
+def host(
+    output: OutputOption = Output.TABLE,
+    hosts: HostsOption = None,
+    config: ConfigOption = None,
+    store: StoreOption = None,
+) -> None:
+    """List the hosts: what they take, how wide they are and why."""
+    from manyhands.cli.hosts import list_hosts
+
+    list_hosts(output, config, hosts, store)
+
+
+@app.command()
+def lane(
+    output: OutputOption = Output.TABLE,
+    hosts: HostsOption = None,
+    config: ConfigOption = None,
+    store: StoreOption = None,
+) -> None:
+    """List the lanes: the attempts of one kind on one host."""
+    from manyhands.cli.hosts import list_lanes
+
+    list_lanes(output, config, hosts, store)
+
+
+@app.command("config")
+def show_config(
+    output: OutputOption = Output.TABLE,
+    hosts: HostsOption = None,
+    config: ConfigOption = None,
+    store: StoreOption = None,
+) -> None:
+    """Every setting in force, and where it comes from."""
+    from manyhands.cli.config import print_config
+
+    print_config(output, config, hosts, store)
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    version: Annotated[bool, typer.Option("--version", help="print the version and exit")] = False,
+) -> None:
+    if version:
+        from manyhands import __version__
+
+        print(f"manyhands {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    try:
+        app()
+    except ManyhandsError as error:
+        print(f"error: {error.message}", file=sys.stderr)
+        if error.hint:
+            print(f"hint: {error.hint}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # Whoever read our output has enough of it.
+        sys.stderr.close()
+        sys.exit(0)

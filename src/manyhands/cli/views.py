@@ -1,0 +1,45 @@
+"""The state of a store as a command sees it: rebuilt from the journal, whether a dispatcher is at work or not."""
+
+from pathlib import Path
+
+from manyhands.core.book import Book
+from manyhands.core.scheduler import Scheduler
+from manyhands.core.state import Record, Run
+from manyhands.errors import UnknownRun, UnknownTask
+from manyhands.runtime.recover import rebuild
+from manyhands.store.sqlite import open_reader
+
+
+def open_book(directory: Path) -> Book:
+    """What has happened, and what has been asked for and waits for the next dispatcher."""
+    reader = open_reader(directory)
+    try:
+        scheduler = Scheduler()
+        rebuild(reader, scheduler)
+        scheduler.replay(event for _, event in reader.requests())
+    finally:
+        reader.close()
+    return scheduler.book
+
+
+def find_run(book: Book, name: str | None) -> Run:
+    """The run of that name, or the newest."""
+    if name is None:
+        if not book.runs:
+            raise UnknownRun(
+                "nothing has been run here yet", "`manyhands run PLAN` runs a plan, `manyhands demo` shows one"
+            )
+        return next(reversed(book.runs.values()))
+    if name not in book.runs:
+        raise UnknownRun(f"there is no run `{name}`", "`manyhands runs` lists them")
+    return book.runs[name]
+
+
+def find_task(book: Book, id: str, run: str | None) -> Record:
+    """The task in that run, or in the newest run that has it."""
+    runs = [find_run(book, run)] if run is not None else list(reversed(book.runs.values()))
+    for each in runs:
+        if id in each.records:
+            return each.records[id]
+    where = f"run {run}" if run is not None else "any run"
+    raise UnknownTask(f"there is no task `{id}` in {where}", "`manyhands task` lists those of the newest run")

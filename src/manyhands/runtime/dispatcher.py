@@ -1,0 +1,188 @@
+"""The live loop: take what arrived, let the core decide, put both on disk in one transaction, then carry out.
+
+Nothing is started, stopped or acknowledged before what led to it is in the journal. While one batch is being
+written the next one gathers, so the slower the disk, the larger the batches.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+
+from manyhands.core import snapshot
+from manyhands.core.commands import AnyCommand, ReleaseAttempt, RunEnded, StartAttempt, StopAttempt, WakeAt
+from manyhands.core.events import AnyEvent, AttemptEnded, AttemptSpawned, Input, Woke
+from manyhands.core.model import Ending, ProcessHandle
+from manyhands.core.scheduler import Scheduler
+from manyhands.executors.interface import Executor
+from manyhands.runtime.clock import Clock
+from manyhands.store.interface import Journal
+
+#: A snapshot costs as much as the book is large: often enough to reopen fast, seldom enough not to be felt.
+SNAPSHOT_EVENTS_MIN = 200_000
+#: What a clean stop leaves unsaved at the most.
+SNAPSHOT_EVENTS_AT_CLOSE = 5_000
+
+
+class Dispatcher:
+    def __init__(self, scheduler: Scheduler, journal: Journal, directory: Path, clock: Clock) -> None:
+        self.scheduler = scheduler
+        self.book = scheduler.book
+        self.clock = clock
+        self.recorded: list[Callable[[Sequence[AnyEvent]], None]] = []  # told of every batch once it is on disk
+        self._journal = journal
+        self._attempts_directory = str(directory / "attempts")
+        self._executors: Mapping[str, Executor] = {}
+        self._executor_of: dict[int, Executor] = {}
+        self._inbox: list[Input] = []
+        self._answered: list[int] = []
+        self._awaiting: list[asyncio.Future[None]] = []
+        self._arrived = asyncio.Event()
+        self._settled: dict[str, list[asyncio.Future[None]]] = {}
+        self._wake: asyncio.TimerHandle | None = None
+        self._snapshot_at = journal.last
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="journal")
+        self._task: asyncio.Task[None] | None = None
+
+    # What executors and other outsiders call
+
+    def spawned(self, attempt: int, process: ProcessHandle) -> None:
+        self.tell(AttemptSpawned(self.clock.now(), attempt, process))
+
+    def ended(self, attempt: int, ending: Ending) -> None:
+        self._executor_of.pop(attempt, None)
+        self.tell(AttemptEnded(self.clock.now(), attempt, ending))
+
+    def tell(self, event: Input) -> None:
+        """This happened. It is on disk soon, and acted on then."""
+        self._inbox.append(event)
+        self._arrived.set()
+
+    async def submit(self, *events: Input) -> None:
+        """Returns when the events are on disk: acknowledged is never lost."""
+        self._check_alive()
+        on_disk = asyncio.get_running_loop().create_future()
+        self._inbox.extend(events)
+        self._awaiting.append(on_disk)
+        self._arrived.set()
+        await on_disk
+
+    async def wait_settled(self, run: str) -> None:
+        """Until the run has come to rest, or the loop has died of an error, which is raised here."""
+        self._check_alive()
+        if self.book.runs[run].settled:
+            return
+        settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._settled.setdefault(run, []).append(settled)
+        assert self._task is not None
+        await asyncio.wait({settled, self._task}, return_when=asyncio.FIRST_COMPLETED)
+        self._check_alive()
+
+    def _check_alive(self) -> None:
+        if self._task is not None and self._task.done():
+            self._task.result()
+
+    # Life
+
+    def start(self, executors: Mapping[str, Executor]) -> None:
+        self._executors = executors
+        self._task = asyncio.create_task(self._loop())
+        self._task.add_done_callback(self._release_waiting)
+        asyncio.get_running_loop().add_reader(self._journal.wake_fileno(), self._take_requests)
+        self._take_requests()
+
+    async def close(self) -> None:
+        """Stop what is in flight without recording it as ended: it is lost, and the next start knows it."""
+        asyncio.get_running_loop().remove_reader(self._journal.wake_fileno())
+        if self._wake is not None:
+            self._wake.cancel()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+        await asyncio.gather(*(executor.close() for executor in set(self._executors.values())))
+        failed = self._task is not None and not self._task.cancelled() and self._task.exception() is not None
+        if not failed and self._journal.last - self._snapshot_at >= SNAPSHOT_EVENTS_AT_CLOSE:
+            self._save_snapshot()
+        self._writer.shutdown()
+
+    async def _loop(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            happened, self._inbox = self._inbox, []
+            awaiting, self._awaiting = self._awaiting, []
+            answered, self._answered = self._answered, []
+            step = self.scheduler.handle(happened)
+            batch: list[AnyEvent] = [event for event in happened if type(event) is not Woke]
+            batch += step.decisions
+            if batch or answered:
+                # Shielded: a batch once handed over is written whole before the loop can be cancelled.
+                writing = loop.run_in_executor(self._writer, self._journal.append, batch, answered)
+                await asyncio.shield(writing)
+                for told in self.recorded:
+                    told(batch)
+            for command in step.commands:
+                self._carry_out(command)
+            for on_disk in awaiting:
+                if not on_disk.done():
+                    on_disk.set_result(None)
+            if self._journal.last - self._snapshot_at > max(SNAPSHOT_EVENTS_MIN, 2 * self.book.last_number):
+                self._save_snapshot()
+
+    def _release_waiting(self, task: asyncio.Task[None]) -> None:
+        """The loop has ended: whoever waits for an acknowledgement gets its error, not silence."""
+        error = None if task.cancelled() else task.exception()
+        for on_disk in self._awaiting:
+            if not on_disk.done():
+                if error is not None:
+                    on_disk.set_exception(error)
+                else:
+                    on_disk.cancel()
+
+    def _save_snapshot(self) -> None:
+        self._journal.save_snapshot(self._journal.last, snapshot.save(self.scheduler))
+        self._snapshot_at = self._journal.last
+
+    def _take_requests(self) -> None:
+        """What other processes asked for: their durable requests become events of ours."""
+        self._journal.clear_wake()
+        for request, event in self._journal.requests():
+            if request > self._last_request:
+                self._last_request = request
+                self._answered.append(request)
+                self.tell(msgspec.structs.replace(event, at=self.clock.now()))  # type: ignore[arg-type]
+
+    _last_request = 0
+
+    # Carrying out
+
+    def _carry_out(self, command: AnyCommand) -> None:
+        match command:
+            case StartAttempt():
+                executor = self._executor_of[command.attempt] = self._executors[command.host]
+                executor.start(command, self.attempt_directory(command.run, command.task.id, command.number))
+            case ReleaseAttempt() if command.attempt in self._executor_of:
+                self._executor_of[command.attempt].release(command.attempt)
+            case StopAttempt() if command.attempt in self._executor_of:
+                self._executor_of[command.attempt].stop(command.attempt)
+            case WakeAt():
+                self._set_wake(command.at)
+            case RunEnded():
+                for waiting in self._settled.pop(command.run, ()):
+                    if not waiting.done():
+                        waiting.set_result(None)
+
+    def attempt_directory(self, run: str, task: str, number: int) -> Path:
+        return Path(f"{self._attempts_directory}/{run}/{task}.{number}")
+
+    def _set_wake(self, at: float) -> None:
+        if self._wake is not None:
+            self._wake.cancel()
+        delay_s = max(0.0, at - self.clock.now())
+        self._wake = asyncio.get_running_loop().call_later(delay_s, self._on_wake)
+
+    def _on_wake(self) -> None:
+        self.tell(Woke(self.clock.now()))

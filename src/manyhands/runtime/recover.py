@@ -1,0 +1,18 @@
+"""From a journal to a scheduler that stands where it ended."""
+
+from manyhands.core import snapshot
+from manyhands.core.model import Ending, EndingKind
+from manyhands.core.scheduler import Scheduler
+from manyhands.store.interface import Reader
+
+#: How attempts end that were in flight when the dispatcher died.
+LOST = Ending(EndingKind.LOST, "the dispatcher stopped while it ran")
+
+
+def rebuild(journal: Reader, scheduler: Scheduler) -> None:
+    """Fill an empty scheduler from the newest snapshot and the events after it."""
+    seq = 0
+    saved = journal.latest_snapshot()
+    if saved is not None and snapshot.load(scheduler, saved[1]):
+        seq = saved[0]
+    scheduler.replay(event for _, event in journal.read(seq))
