@@ -11,7 +11,6 @@ from manyhands.core import events
 from manyhands.core.model import TaskState
 from manyhands.core.state import Record
 from manyhands.errors import Conflict
-from manyhands.store.lock import is_held
 from manyhands.store.sqlite import open_requests
 
 
@@ -55,12 +54,13 @@ def _ask(
     record = find_task(open_book(config.store_directory), id, run)
     if record.state not in allowed:
         raise Conflict(f"task `{id}` is {record.state} and cannot be {what}", _instead(record))
-    asking = open_requests(config.store_directory, config.durability)
+    asking = open_requests(config.store_directory, config.store.durability)
     try:
         asking.ask(request(record))
+        heard = asking.heard
     finally:
         asking.close()
-    if is_held(config.store_directory):
+    if heard:
         say(f"task {id} of run {record.run} is being {what}")
     else:
         say(f"task {id} of run {record.run} will be {what} when the run goes on: `manyhands run` with its plan")

@@ -6,17 +6,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from manyhands.backlogs.hosts import check_hosts
 from manyhands.backlogs.plan import Plan, PlanRefused, read_plan
 from manyhands.cli.output import Output, counted, duration, print_json, say
 from manyhands.cli.progress import watch
 from manyhands.cli.settings import load
-from manyhands.config.check import check_hosts
 from manyhands.core.events import Input, RunDrained, RunStopped
 from manyhands.core.model import WHOLE_WORKSPACE, TaskState, claims_of
 from manyhands.core.state import Run
 from manyhands.runtime.dispatcher import Dispatcher
+from manyhands.runtime.hosts import open_session
 from manyhands.runtime.runs import new_name, opening, resuming, unfinished_run
-from manyhands.runtime.session import open_session
 
 
 def run_plans(
@@ -61,7 +61,7 @@ def _warn_of_undeclared(plan: Plan) -> None:
     if undeclared > 1:
         say(
             f"note: {undeclared} tasks declare no claims, so they take the workspace one at a time\n"
-            'hint: `claims = { write = ["src/auth/**"] }` says what a task writes, `claims = {}` that it touches nothing'
+            'hint: `claims = { write = ["src/**"] }` says what a task writes, `claims = {}` that it touches nothing'
         )
 
 
@@ -140,6 +140,4 @@ def _report(run: Run, dispatcher: Dispatcher, output: Output) -> None:
     if run.unfinished and run.draining:
         say(f"{run.unfinished} tasks are left; the same command goes on with them")
     elif run.unfinished:
-        say(
-            f"{run.unfinished} tasks are left that only a person can set going; `manyhands task --run {run.name}` lists them"
-        )
+        say(f"{run.unfinished} tasks wait for a person; `manyhands task --run {run.name}` says why")

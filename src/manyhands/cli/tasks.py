@@ -93,7 +93,7 @@ def show_task(id: str, run: str | None, output: Output, config_path: Path | None
     if output is Output.IDS:
         sys.stdout.write(f"{record.task.id}\n")
         return
-    lines = [f"{record.task.id} of run {record.run}: {record.state}", *(f"  {why}" for why in whole["why"])]  # type: ignore[attr-defined]
+    lines = [f"{record.task.id} of run {record.run}: {record.state}", *(f"  {why}" for why in whole["why"])]
     lines += [f"  {name}: {value}" for name, value in msgspec.to_builtins(record.task).items() if name != "id"]
     lines += list(_attempt_lines(record))
     sys.stdout.write("\n".join(lines) + "\n")
@@ -106,7 +106,8 @@ def _attempt_lines(record: Record) -> Iterable[str]:
             yield f"attempt {number} on {tried.host}: running"
             continue
         detail = f": {ending.detail}" if ending.detail else ""
-        yield f"attempt {number} on {tried.host}: {ending.kind} after {duration(tried.ended_at - tried.started_at)}{detail}"
+        took = duration(tried.ended_at - tried.started_at)
+        yield f"attempt {number} on {tried.host}: {ending.kind} after {took}{detail}"
         for text in (ending.result, ending.tail):
             yield from (f"    {line}" for line in text.splitlines()[-10:])
 

@@ -1,0 +1,12 @@
+"""The configuration as the options of a command give it."""
+
+from pathlib import Path
+
+from manyhands.config.model import Config
+from manyhands.config.reading import load_config
+
+
+def load(config_file: Path | None, hosts_file: Path | None, store: str | None) -> Config:
+    # A path on the command line is meant from where the command is typed, one in the file from the file.
+    flags = {} if store is None else {"store.dir": str(Path(store).absolute())}
+    return load_config(config_file=config_file, hosts_file=hosts_file, flags=flags)

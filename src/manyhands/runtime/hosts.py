@@ -1,0 +1,53 @@
+"""From the configured hosts to the executors that carry attempts there."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from manyhands.config.model import Config, HostConfig, OpenaiHost, PythonHost, ShellHost
+from manyhands.executors.interface import Ended, Executor, Spawned
+from manyhands.runtime.dispatcher import Dispatcher
+from manyhands.runtime.session import dispatching
+
+
+@asynccontextmanager
+async def open_session(config: Config) -> AsyncIterator[Dispatcher]:
+    """A dispatcher on the configured store and hosts."""
+
+    def executors(journal: str, spawned: Spawned, ended: Ended) -> Mapping[str, Executor]:
+        workspace = config.workspace
+        return {host.name: _executor(host, workspace, journal, spawned, ended) for host in config.hosts}
+
+    async with dispatching(
+        config.store_directory, config.store.durability, config.core_hosts(), config.rules, executors
+    ) as dispatcher:
+        yield dispatcher
+
+
+def _executor(host: HostConfig, workspace: Path, journal: str, spawned: Spawned, ended: Ended) -> Executor:
+    # Imported where needed: a run with shell hosts alone should not load a model client.
+    match host:
+        case ShellHost():
+            from manyhands.executors.shell import ShellExecutor, ShellSettings
+
+            shell = ShellSettings(workspace=workspace / host.cwd, journal=journal, grace_s=host.grace, env=host.env)
+            return ShellExecutor(shell, spawned, ended)
+        case PythonHost():
+            from manyhands.executors.python import PythonExecutor, PythonSettings
+
+            python = PythonSettings(workspace=workspace, journal=journal, grace_s=host.grace)
+            return PythonExecutor(python, spawned, ended)
+        case OpenaiHost():
+            from manyhands.executors.openai import OpenAIExecutor, OpenAISettings
+
+            openai = OpenAISettings(
+                workspace=workspace,
+                journal=journal,
+                url=host.url,
+                model=host.model,
+                api=host.api,
+                api_key_env=host.api_key_env,
+                system=host.system,
+                stream=host.stream,
+            )
+            return OpenAIExecutor(openai, spawned, ended)
