@@ -30,6 +30,9 @@ TURNS_KEPT = 60
 FILLED = 0.9  # of the width: a turn that never had more in flight says nothing about more
 STALLED_S, STALLED_TURNS = 5.0, 2.5
 FAR_BELOW_MEMORY = 0.45  # in ln throughput
+CORES_BUSY = 0.7  # below this share of busy cores, more processes cost the others little
+IDLE_PER_CORE = 2.0  # idle cores alone justify no more: processes may wait for something else than a core
+IDLE_LOOK_S = 10.0
 
 
 class Clutch(Struct, tag="clutch"):
@@ -47,7 +50,9 @@ class Clutch(Struct, tag="clutch"):
     usual_s: float | None = None
     turn_s: float | None = None  # the longest a full turn usually takes
     narrowed_at: float = -1.0  # attempts that ran before mostly saw another width; < 0: never narrowed
+    moved_at: float = 0.0
     ticked_at: float | None = None
+    start_fixed: bool = False  # the config says where to start
     in_flight: int = 0
     settled_widths: list[float] = []
     history: list[Turn] = []
@@ -84,6 +89,7 @@ class Clutch(Struct, tag="clutch"):
             width_min=width_min,
             width_max=width_max,
             why=why,
+            start_fixed=start is not None,
             memory=memory,
             ramp=ramp,
             pacer=Pacer.begin(rate, memory),
@@ -137,6 +143,7 @@ class Clutch(Struct, tag="clutch"):
         if (reading.kv_use is not None or reading.waiting is not None) and self.kv.read(reading):
             self._overloaded(reading.at, "the server queues or preempts", soft=True)
         self.device.read(reading, self.in_flight)
+        self._use_idle_cores(reading)
         self._apply()
 
     def tick(self, at: float) -> None:
@@ -160,7 +167,7 @@ class Clutch(Struct, tag="clutch"):
             return None
         widths = sorted(self.settled_widths[-25:]) or [self.target]
         throughputs = sorted(turn.log_throughput for turn in self.history[-12:])
-        rate_per_s = self.pacer.accepted_per_s()
+        rate_per_s = self.pacer.known_per_s or (self.pacer.rate_per_s if self.pacer.refusals else None)
         return HostMemory(
             width=widths[len(widths) // 2],
             turns=len(self.settled_widths),
@@ -191,8 +198,22 @@ class Clutch(Struct, tag="clutch"):
         target = max(float(self.width_min), min(float(self.width_max), top, target))
         if int(target + 0.5) != self._aim():
             self.why = why
+            self.moved_at = self.ticked_at or 0.0
         self.target = target
         self._apply()
+
+    def _use_idle_cores(self, reading: Reading) -> None:
+        """While searching, cores that are seen idle need no turn of measuring to be used."""
+        if self.settled or self.start_fixed or not reading.cores or reading.attempt_bytes is None:
+            return
+        if not self.turns and not self.in_flight and self.memory is None and self.target < reading.cores:
+            self._move(float(reading.cores), f"nothing known yet: one for each of {reading.cores} cores")
+        busy = reading.utilisation
+        if busy is None or self.in_flight < FILLED * self.width or reading.at - self.moved_at < IDLE_LOOK_S:
+            return
+        wider = min(self.in_flight * CORES_BUSY / max(busy, 0.01), IDLE_PER_CORE * reading.cores)
+        if wider >= self.target + 1:
+            self._move(wider, f"{busy:.0%} of {reading.cores} cores busy with {self.in_flight} in flight")
 
     def _upset(self, at: float) -> None:
         """The width was cut or the host changed: what is in flight says little about what comes."""

@@ -9,11 +9,15 @@ from manyhands.core.clutch.memory import HostMemory
 from manyhands.core.model import Rate
 from manyhands.core.widths import Reading, Sample
 
-WINDOW_S = 60.0  # over which accepted starts are counted
-BACK_OFF, BACK_OFF_AGAIN = 0.97, 0.9  # of the accepted rate; the second when one episode follows another
+WINDOW_S = 60.0  # how long starts are remembered
+FIRST_WINDOW_S = 20.0  # over which the accepted rate is taken at the first refusal
+BACK_OFF, BACK_OFF_AGAIN = 0.97, 0.9  # of the known rate; the second when one episode follows another
 AGAIN_S = 15.0
 EPISODE_S = (3.0, 15.0)  # a Retry-After within these bounds is the length of one episode
-GROWTH_PER_S = 0.003
+KNOWN_S = 60.0  # a rate measured over this long weighs as much as all that was believed before
+GROWTH_PER_START = 0.0004  # slow enough that about one start in two hundred is refused
+GROWTH_PER_S_MAX = 0.003
+CLEAN_STARTS = 400  # after so many without a refusal the host has probably become faster: growth quickens
 UNTESTED_GROWTH_PER_S = 0.02  # a remembered rate that was never refused in this run
 CLEAN_S = 5.0
 RATE_MIN_PER_S = 0.02
@@ -74,6 +78,10 @@ class Pacer(Struct):
     refusals: int = 0
     refused_at: float = -1e9
     cut_at: float = -1e9
+    taken: float = 0.0  # cost accepted since the last cut
+    clean_starts: int = 0  # since the last refusal
+    known_per_s: float | None = None  # what the host was seen to sustain between refusals
+    known_s: float = 0.0  # over how long, of late
     starts: dict[int, Start] = {}  # by attempt, the last minute's, oldest first
     before_refusal: list[float] = []  # accepted per second in the minute before the first refusal, latest first
     usual: dict[str, KindTokens] = {}
@@ -121,6 +129,8 @@ class Pacer(Struct):
     def started(self, at: float, attempt: int, kind: str) -> None:
         cost = self.cost(kind)
         self.starts[attempt] = Start(at, cost, True)
+        self.taken += cost
+        self.clean_starts += 1
         if self.rate_per_s is not None:
             self.level -= cost
         if self.requests is not None:
@@ -143,6 +153,8 @@ class Pacer(Struct):
         start = self.starts.get(sample.attempt)
         if start is not None:
             start.accepted = False
+            if start.at >= self.cut_at:
+                self.taken -= start.cost
         if sample.quota and wait_s > RETRY_MAX_S:
             self.paused_until = max(self.paused_until, at + wait_s)
             self.pause_reason = f"quota used up; it says to come back in {wait_s:.0f} s"
@@ -151,6 +163,7 @@ class Pacer(Struct):
         if at - self.cut_at > max(EPISODE_S[0], min(wait_s, EPISODE_S[1])):
             self._slow_down(at)
         self.refused_at = at
+        self.clean_starts = 0
         self.paused_until = max(self.paused_until, at + min(wait_s, RETRY_MAX_S))
         self.pause_reason = f"it refused the rate and said to wait {wait_s:.0f} s"
         return f"refused {self.refusals} times; paced to {60 * (self.rate_per_s or 0):.0f} per minute"
@@ -174,13 +187,10 @@ class Pacer(Struct):
             return
         if self.refusals == 0:
             self.rate_per_s *= (1 + UNTESTED_GROWTH_PER_S) ** passed_s
-        elif at - self.refused_at > CLEAN_S:
-            self.rate_per_s *= (1 + GROWTH_PER_S) ** passed_s
-
-    def accepted_per_s(self) -> float | None:
-        if not self.refusals or not self.starts:
-            return None
-        return sum(start.cost for start in self.starts.values() if start.accepted) / WINDOW_S
+        elif at - self.refused_at > CLEAN_S and at - self.held_at < CLEAN_S:  # untested, it does not grow
+            quickens = 1 + (self.clean_starts / CLEAN_STARTS) ** 2
+            growth = min(GROWTH_PER_S_MAX, GROWTH_PER_START * self.rate_per_s) * quickens
+            self.rate_per_s *= (1 + min(growth, UNTESTED_GROWTH_PER_S)) ** passed_s
 
     def burst_seen(self, rate_per_s: float) -> float:
         """What the host took above its rate before it first refused."""
@@ -201,15 +211,29 @@ class Pacer(Struct):
             for start in self.starts.values():
                 if start.accepted and at - start.at < WINDOW_S:
                     self.before_refusal[int(at - start.at)] += start.cost
-        oldest_at = next(iter(self.starts.values())).at if self.starts else at
-        accepted = sum(start.cost for start in self.starts.values() if start.accepted)
-        accepted_per_s = accepted / max(5.0, at - oldest_at)
-        factor = BACK_OFF_AGAIN if at - self.cut_at < AGAIN_S else BACK_OFF
+        known = self._sustained(at)
+        again = at - self.cut_at < AGAIN_S
         self.cut_at = at
-        known = accepted_per_s if self.rate_per_s is None else min(accepted_per_s, self.rate_per_s)
-        self.rate_per_s = max(factor * known, RATE_MIN_PER_S)
+        self.taken = 0.0
+        self.rate_per_s = max((BACK_OFF_AGAIN if again else BACK_OFF) * known, RATE_MIN_PER_S)
         self.level = min(self.level, 0.0)
         self.level_at = at
+
+    def _sustained(self, at: float) -> float:
+        """The rate the host can sustain. Its budget was empty at the last refusal and is empty at this one, so
+        what it accepted in between is what flowed in."""
+        passed_s = at - self.cut_at
+        if self.rate_per_s is None or self.refusals <= 1:
+            recent = [start for start in self.starts.values() if start.at > at - FIRST_WINDOW_S]
+            oldest_at = recent[0].at if recent else at
+            accepted = sum(start.cost for start in recent if start.accepted) / max(5.0, at - oldest_at)
+            return accepted if self.rate_per_s is None else min(accepted, self.rate_per_s)
+        share = passed_s / (passed_s + self.known_s)
+        self.known_s = min(KNOWN_S, self.known_s + passed_s)
+        known = self.known_per_s if self.known_per_s is not None else 0.0
+        seen = max(self.taken / passed_s, 0.5 * self.rate_per_s)
+        self.known_per_s = known + share * (seen - known)
+        return self.known_per_s
 
 
 def _stated(per_minute: float, left: float, at: float) -> Bucket:
