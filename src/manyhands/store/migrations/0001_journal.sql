@@ -1,0 +1,23 @@
+-- The events, some to a row. Rows follow each other without a gap.
+CREATE TABLE batch (
+    seq INTEGER PRIMARY KEY, -- number of the last event in the row
+    crc INTEGER NOT NULL,    -- CRC-32 of the body, started from seq
+    body BLOB NOT NULL       -- the events, as a MessagePack array
+);
+
+-- The state after event `seq`, in parts so that its size has no bound.
+CREATE TABLE snapshot (
+    seq INTEGER NOT NULL,
+    part INTEGER NOT NULL,  -- from 0
+    parts INTEGER NOT NULL, -- how many there are
+    crc INTEGER NOT NULL,   -- CRC-32 of the body, started from seq
+    body BLOB NOT NULL,
+    PRIMARY KEY (seq, part)
+);
+
+-- What others ask of the dispatcher. AUTOINCREMENT: an id is never used twice.
+CREATE TABLE request (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    crc INTEGER NOT NULL, -- CRC-32 of the body
+    body BLOB NOT NULL    -- one event, in a MessagePack array
+);

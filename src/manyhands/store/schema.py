@@ -1,0 +1,83 @@
+"""The journal's tables and their history. The version is in the file itself, as SQLite's `user_version`.
+
+A new field or kind of event is a new version too, with a migration that need not change any table: an older
+manyhands must refuse such a journal rather than read it without the field.
+"""
+
+import sqlite3
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+
+from manyhands.errors import StoreBroken
+
+#: Marks the file as ours ("many" in ASCII), so that no other database is taken for a journal.
+APPLICATION_ID = 0x6D616E79
+
+
+def _files() -> tuple[str, dict[int, str]]:
+    here = resources.files(__package__)
+    steps = sorted(
+        (file for file in (here / "migrations").iterdir() if file.name.endswith(".sql")), key=lambda file: file.name
+    )
+    return (here / "schema.sql").read_text("utf-8"), {
+        int(file.name.split("_")[0]): file.read_text("utf-8") for file in steps
+    }
+
+
+SCHEMA, MIGRATIONS = _files()
+VERSION = max(MIGRATIONS)
+
+
+def prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Make the tables in a new file, or bring those of an older version up to date."""
+    found = _version(connection, path)
+    if found == 0:
+        _apply(connection, SCHEMA, VERSION)
+    else:
+        migrate(connection, found, MIGRATIONS)
+
+
+def migrate(connection: sqlite3.Connection, found: int, migrations: Mapping[int, str]) -> None:
+    for version in sorted(migrations):
+        if version > found:
+            _apply(connection, migrations[version], version)
+
+
+def is_current(connection: sqlite3.Connection, path: Path) -> bool:
+    """Whether the tables are there; those of an older version are refused, as only a dispatcher may change them."""
+    found = _version(connection, path)
+    if 0 < found < VERSION:
+        raise StoreBroken(
+            f"the journal `{path}` has schema {found}, of an older manyhands; this one reads schema {VERSION}",
+            "`manyhands run` brings it up to date",
+        )
+    return found == VERSION
+
+
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    mark: int = connection.execute("PRAGMA application_id").fetchone()[0]
+    tables: int = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    ours, empty = mark == APPLICATION_ID and version > 0, version == 0 and tables == 0
+    if not ours and not empty:
+        raise StoreBroken(
+            f"`{path}` is a database, but not a manyhands journal", "use another directory for the journal"
+        )
+    if version > VERSION:
+        raise StoreBroken(
+            f"the journal `{path}` has schema {version}; this manyhands knows no schema above {VERSION}",
+            "a newer manyhands wrote it: upgrade with `pip install --upgrade manyhands`",
+        )
+    return version
+
+
+def _apply(connection: sqlite3.Connection, sql: str, version: int) -> None:
+    # Both pragmas are part of the transaction: a crash leaves the old version or the new one.
+    marks = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {version};"
+    try:
+        connection.executescript(f"BEGIN IMMEDIATE;\n{sql}\n{marks} COMMIT;")
+    except sqlite3.Error:
+        if connection.in_transaction:
+            connection.rollback()
+        raise

@@ -1,0 +1,81 @@
+"""A datagram socket in the journal's directory, by which those who leave a request wake the dispatcher."""
+
+import contextlib
+import os
+import socket
+import tempfile
+from pathlib import Path
+
+from manyhands.errors import StoreBroken
+
+
+class WakeSocket:
+    """The dispatcher's end. Its path is free to take over: whoever binds it holds the directory's lock."""
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / "wake"
+        _remove(self._path)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        try:
+            self._bind()
+        except OSError as error:
+            self._socket.close()
+            raise StoreBroken(
+                f"cannot make the socket `{self._path}`: {error}", "the directory must be writable by this user"
+            ) from error
+
+    def _bind(self) -> None:
+        try:
+            self._socket.bind(str(self._path))
+        except OSError:
+            # The path is longer than a socket's may be (107 bytes), or its file system has no sockets.
+            elsewhere = _short_directory() / "wake"
+            self._socket.bind(str(elsewhere))
+            self._path.symlink_to(elsewhere)
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def clear(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self._socket.recv(1)
+
+    def close(self) -> None:
+        if self._socket.fileno() >= 0:
+            self._socket.close()
+            _remove(self._path)
+
+
+def wake(directory: Path) -> bool:
+    """Wake the dispatcher of this directory; was there one?"""
+    path = directory / "wake"
+    with (
+        # Nobody there, or its leavings only.
+        contextlib.suppress(OSError),
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as sender,
+    ):
+        # With too many wakings under way one more makes no difference.
+        with contextlib.suppress(BlockingIOError):
+            sender.sendto(b"!", str(path.readlink() if path.is_symlink() else path))
+        return True
+    return False
+
+
+def _short_directory() -> Path:
+    made = tempfile.mkdtemp(prefix="manyhands-")
+    if len(os.fsencode(made)) > 90:
+        os.rmdir(made)
+        made = tempfile.mkdtemp(prefix="manyhands-", dir="/tmp")
+    return Path(made)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        if path.is_symlink():
+            elsewhere = path.readlink()
+            if elsewhere.is_socket():
+                elsewhere.unlink()
+                elsewhere.parent.rmdir()
+    with contextlib.suppress(OSError):
+        path.unlink()
