@@ -108,29 +108,34 @@ class Dispatcher:
         self._writer.shutdown()
 
     async def _loop(self) -> None:
-        loop = asyncio.get_running_loop()
         while True:
             await self._arrived.wait()
             self._arrived.clear()
-            happened, self._inbox = self._inbox, []
-            awaiting, self._awaiting = self._awaiting, []
-            answered, self._answered = self._answered, []
-            step = self.scheduler.handle(happened)
-            batch: list[AnyEvent] = [event for event in happened if type(event) is not Woke]
-            batch += step.decisions
-            if batch or answered:
-                # Shielded: a batch once handed over is written whole before the loop can be cancelled.
-                writing = loop.run_in_executor(self._writer, self._journal.append, batch, answered)
-                await asyncio.shield(writing)
-                for told in self.recorded:
-                    told(batch)
-            for command in step.commands:
-                self._carry_out(command)
-            for on_disk in awaiting:
+            acknowledge = len(self._awaiting)
+            await self._take_turn()
+            for on_disk in self._awaiting[:acknowledge]:
                 if not on_disk.done():
                     on_disk.set_result(None)
+            del self._awaiting[:acknowledge]
             if self._journal.last - self._snapshot_at > max(SNAPSHOT_EVENTS_MIN, 2 * self.book.last_number):
                 self._save_snapshot()
+
+    async def _take_turn(self) -> None:
+        """All that has arrived, from decision to disk to deed."""
+        happened, self._inbox = self._inbox, []
+        answered, self._answered = self._answered, []
+        step = self.scheduler.handle(happened)
+        batch: list[AnyEvent] = [event for event in happened if type(event) is not Woke]
+        batch += step.decisions
+        if batch or answered:
+            loop = asyncio.get_running_loop()
+            # Shielded: a batch once handed over is written whole before the loop can be cancelled.
+            writing = loop.run_in_executor(self._writer, self._journal.append, batch, answered)
+            await asyncio.shield(writing)
+            for told in self.recorded:
+                told(batch)
+        for command in step.commands:
+            self._carry_out(command)
 
     def _release_waiting(self, task: asyncio.Task[None]) -> None:
         """The loop has ended: whoever waits for an acknowledgement gets its error, not silence."""
