@@ -1,0 +1,70 @@
+"""Is there a host for every task of a plan?"""
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+from manyhands.backlogs.plan import Plan
+from manyhands.core.model import Host, form_of
+from manyhands.inputs.problems import Problem, did_you_mean, shown
+
+_TYPE_OF_FORM = {"run": "shell", "call": "python", "prompt": "openai"}
+_Wants = tuple[str, str, str, tuple[tuple[str, float], ...]]
+
+
+def check_hosts(plan: Plan, hosts: Sequence[Host]) -> list[Problem]:
+    """One problem for all tasks that want the same and cannot have it, at the first of them."""
+    first: dict[_Wants, int] = {}
+    count: dict[_Wants, int] = {}
+    for number, task in enumerate(plan.tasks):
+        resources = tuple(sorted(task.resources.items())) if task.resources else ()
+        wants = (form_of(task), task.kind, task.host, resources)
+        first.setdefault(wants, number)
+        count[wants] = count.get(wants, 0) + 1
+    problems: list[Problem] = []
+    for wants, number in first.items():
+        if found := _unmet(wants, hosts):
+            field, value, message, hint = found
+            file, line = plan.places.of(number)
+            others = f" (and {count[wants] - 1:,} more like it)" if count[wants] > 1 else ""
+            message = f"no host can take task `{plan.tasks[number].id}`{others}: {message}"
+            problem = Problem(file=file, line=line, field=field, value=shown(value), message=message, hint=hint)
+            problems.append(problem)
+    return problems
+
+
+def _unmet(wants: _Wants, hosts: Sequence[Host]) -> tuple[str, object, str, str] | None:
+    """(field, value, why, hint) of what no host offers."""
+    form, kind, name, resources = wants
+    names = [host.name for host in hosts]
+    if name:
+        hosts = [host for host in hosts if host.name == name]
+        if not hosts:
+            hint = did_you_mean(name, names) or f"the hosts are {', '.join(names) or 'none'}"
+            return "host", name, f"there is no host `{name}`", hint
+    able = [host for host in hosts if form in host.takes]
+    if not able:
+        hint = f'add a host with `type = "{_TYPE_OF_FORM[form]}"`'
+        which = f"host `{name}` does not take" if name else "none takes"
+        return form, form, f"{which} tasks with `{form}`", hint
+    able = [host for host in able if any(fnmatchcase(kind, pattern) for pattern in host.kinds)]
+    if not able:
+        which = f"host `{name}` does not take" if name else f"none that takes `{form}` takes"
+        hint = f'add "{kind}" to the `kinds` of a host, or give the task another kind'
+        return "kind", kind, f"{which} kind `{kind}`", hint
+    return _short_of(dict(resources), able)
+
+
+def _short_of(resources: dict[str, float], hosts: Sequence[Host]) -> tuple[str, object, str, str] | None:
+    def has(host: Host, resource: str, amount: float) -> bool:
+        return host.resources.get(resource, 0.0) >= amount
+
+    if any(all(has(host, resource, amount) for resource, amount in resources.items()) for host in hosts):
+        return None
+    for resource, amount in resources.items():
+        if not any(has(host, resource, amount) for host in hosts):
+            most = max(hosts, key=lambda host: host.resources.get(resource, 0.0))
+            there = f"the most is {most.resources.get(resource, 0.0):g} on `{most.name}`"
+            hint = f"ask for less, or raise `resources.{resource}` of a host"
+            return f"resources.{resource}", amount, f"it asks for {amount:g} of `{resource}`; {there}", hint
+    asked = ", ".join(f"{amount:g} of `{resource}`" for resource, amount in resources.items())
+    return "resources", resources, f"no single host has {asked}", "ask for less"

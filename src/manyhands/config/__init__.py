@@ -1,0 +1,1 @@
+"""The configuration: one immutable value, every part of which can say where it came from."""

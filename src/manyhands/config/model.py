@@ -1,0 +1,105 @@
+"""What a configuration is made of. The fields are those of `manyhands.toml`; secrets are never values here."""
+
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from msgspec import Struct
+
+from manyhands.core.model import Host, Rate, Rule, Width
+
+
+class _HostFields(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="type"):
+    takes: ClassVar[tuple[str, ...]]  # what a task may bring to a host of this type
+
+    name: str
+    kinds: tuple[str, ...] = ("*",)  # globs
+    width: Width = Width()  # left out: the clutch decides
+    lanes: dict[str, int] = {}  # kind → the most of that kind at once on this host
+    rate: Rate | None = None
+    fallback: bool = False
+    resources: dict[str, float] = {}  # what it has of what tasks ask for
+
+    def core_host(self) -> Host:
+        return Host(
+            name=self.name,
+            kinds=self.kinds,
+            takes=self.takes,
+            width=self.width,
+            lanes=self.lanes,
+            rate=self.rate,
+            fallback=self.fallback,
+            resources=self.resources,
+        )
+
+
+class ShellHost(_HostFields, frozen=True, kw_only=True, tag="shell"):
+    """Commands on this machine."""
+
+    takes: ClassVar[tuple[str, ...]] = ("run",)
+
+    env: dict[str, str] = {}  # beside the environment of the dispatcher
+    cwd: str = ""  # relative to the workspace; where tasks run that name none themselves
+    grace: float = 5.0  # seconds between SIGTERM and SIGKILL
+    probe: Literal["local", "nvml", "none"] = "none"
+
+
+class PythonHost(_HostFields, frozen=True, kw_only=True, tag="python"):
+    """Python functions, imported from the workspace or the environment."""
+
+    takes: ClassVar[tuple[str, ...]] = ("call",)
+
+    grace: float = 5.0
+    probe: Literal["local", "nvml", "none"] = "none"
+
+
+class OpenaiHost(_HostFields, frozen=True, kw_only=True, tag="openai"):
+    """A model behind an OpenAI-compatible API."""
+
+    takes: ClassVar[tuple[str, ...]] = ("prompt",)
+
+    url: str
+    model: str
+    api_key_env: str = ""  # the variable that has the key; never the key itself
+    api: Literal["chat", "embeddings"] = "chat"
+    system: str = ""  # a system message put before every prompt
+    stream: bool = False
+    probe: Literal["ollama", "vllm", "llamacpp", "nvml", "local", "none"] = "none"
+
+
+HostConfig = ShellHost | PythonHost | OpenaiHost
+HOST_TYPES: dict[str, type[ShellHost] | type[PythonHost] | type[OpenaiHost]] = {
+    "shell": ShellHost,
+    "python": PythonHost,
+    "openai": OpenaiHost,
+}
+
+
+class StoreConfig(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    dir: str = ".manyhands"  # relative to the workspace
+    durability: Literal["power", "crash"] = "power"  # what an acknowledged event survives
+
+
+class Setting(Struct, frozen=True):
+    """One value and where it came from."""
+
+    name: str  # hosts.local.width
+    value: Any
+    origin: str  # default, manyhands.toml line 4, env MANYHANDS_STORE_DIR, flag
+
+
+class Config(Struct, frozen=True):
+    """Passed whole to whatever is built from it, and unpacked there."""
+
+    workspace: Path  # the directory of manyhands.toml, or the working directory without one
+    file: Path | None
+    hosts: tuple[HostConfig, ...]
+    rules: tuple[Rule, ...]
+    store: StoreConfig
+    settings: tuple[Setting, ...]  # all of the above, one by one
+
+    def core_hosts(self) -> tuple[Host, ...]:
+        return tuple(host.core_host() for host in self.hosts)
+
+    @property
+    def store_directory(self) -> Path:
+        return self.workspace / self.store.dir

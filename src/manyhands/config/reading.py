@@ -1,0 +1,231 @@
+"""Finds the configuration, puts its layers on top of each other, and refuses all of it if a part is wrong."""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from manyhands.config.hosts import host_from
+from manyhands.config.layers import Layers, put_environment, put_flags
+from manyhands.config.model import Config, HostConfig, Setting, StoreConfig
+from manyhands.core.model import Rule, Width
+from manyhands.errors import ConfigError
+from manyhands.inputs.problems import FieldPath, Problem, Problems, Sheet, describe
+from manyhands.inputs.shape import fits, is_clean, is_too_deep, known
+from manyhands.inputs.text import decoded, obstacle, unreadable
+from manyhands.inputs.toml_file import parse_toml
+from manyhands.inputs.toml_lines import Lines
+
+FILE_NAME = "manyhands.toml"
+_SECRET = re.compile("key|token|secret|pass|credential", re.IGNORECASE)
+SECTIONS = ["hosts", "rules", "store"]
+
+
+class ConfigRefused(ConfigError):
+    """Nothing of the configuration is used. `problems` has the first thousand, `total` counts all."""
+
+    def __init__(self, problems: list[Problem], total: int | None = None) -> None:
+        self.problems = problems
+        self.total = len(problems) if total is None else total
+        super().__init__(*describe("config", problems, self.total))
+
+
+def find_file(start: Path) -> Path | None:
+    """The nearest `manyhands.toml`, here or in a directory above."""
+    for directory in (start, *start.parents):
+        if (directory / FILE_NAME).is_file():
+            return directory / FILE_NAME
+    return None
+
+
+def load_config(
+    start: Path | None = None,
+    *,
+    config_file: Path | None = None,
+    hosts_file: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    flags: Mapping[str, Any] | None = None,
+) -> Config:
+    """Each value from default < file < environment < flag; raises `ConfigRefused` with all that is wrong.
+
+    The hosts of `hosts_file` take the place of those in the config. `flags` are named like settings (`store.dir`).
+    """
+    start = (start or Path.cwd()).absolute()
+    environ = os.environ if environ is None else environ
+    if config_file is None and environ.get("MANYHANDS_CONFIG"):
+        config_file = Path(environ["MANYHANDS_CONFIG"])
+    file = start / config_file if config_file is not None else find_file(start)
+    problems = Problems()
+    table, line_of = _read(file, start, SECTIONS, problems) if file else ({}, Lines({}))
+    sources: dict[str, tuple[str, Lines]] = {name: (_shown(file, start), line_of) for name in SECTIONS}
+    if hosts_file is not None:
+        more, hosts_line_of = _read(start / hosts_file, start, ["hosts"], problems)
+        table["hosts"] = more.get("hosts", {})
+        sources["hosts"] = (_shown(start / hosts_file, start), hosts_line_of)
+    layers = Layers(table)
+    if not table.get("hosts"):
+        put_default_hosts(layers)
+    if not problems.total:
+        put_environment(layers, environ, problems)
+    put_flags(layers, flags or {})
+    parts = _Parts(layers, sources, problems)
+    hosts, rules, store = parts.hosts(), parts.rules(), parts.store()
+    if problems.total:
+        raise ConfigRefused(problems.by_line(), problems.total)
+    workspace = file.parent if file else start
+    return Config(workspace, file, hosts, rules, store, tuple(parts.settings(hosts, rules, store)))
+
+
+def _read(file: Path, start: Path, sections: list[str], problems: Problems) -> tuple[dict[str, Any], Lines]:
+    nothing: tuple[dict[str, Any], Lines] = {}, Lines({})
+    name = _shown(file, start)
+    if problem := obstacle(file, name, FILE_NAME):
+        problems.add(problem)
+        return nothing
+    try:
+        text = decoded(file.read_bytes(), name, problems)
+    except OSError as error:
+        problems.add(unreadable(name, error))
+        return nothing
+    parsed = parse_toml(name, text, problems) if text is not None else None
+    if parsed is None:
+        return nothing
+    table, line_of = parsed
+    sheet = Sheet(name, line_of, problems)
+    if is_too_deep(table):
+        problems.add(Problem(file=name, message="is nested too deeply"))
+        return nothing
+    is_clean(table, (), sheet)
+    for key in table:
+        known(key, sections, (), sheet)
+    return table, line_of
+
+
+def _shown(file: Path | None, start: Path) -> str:
+    """As a person standing in `start` would name it."""
+    if file is None:
+        return FILE_NAME
+    return str(file.relative_to(start)) if file.is_relative_to(start) else str(file)
+
+
+class _Parts:
+    """The parts of the configuration, each with its problems told at the place that set it."""
+
+    def __init__(self, layers: Layers, sources: dict[str, tuple[str, Lines]], problems: Problems) -> None:
+        self._layers = layers
+        self._sources = sources
+        self._problems = problems
+
+    def _sheet(self, section: str) -> Sheet:
+        file, line_of = self._sources[section]
+        return _LayeredSheet(file, line_of, self._problems, self._layers)
+
+    def hosts(self) -> tuple[HostConfig, ...]:
+        sheet = self._sheet("hosts")
+        table = self._layers.table.get("hosts")
+        if not isinstance(table, dict):
+            sheet.wrong(("hosts",), table, "must be a table of hosts", 'write [hosts.local] and `type = "shell"`')
+            return ()
+        found = [host_from(name, host, sheet) for name, host in table.items()]
+        return tuple(host for host in found if host is not None)
+
+    def rules(self) -> tuple[Rule, ...]:
+        sheet = self._sheet("rules")
+        table = self._layers.table.get("rules", [])
+        if not isinstance(table, list):
+            hint = 'write [[rules]] with `kind = "…"` and `after = "…"`'
+            sheet.wrong(("rules",), table, "must be a list of tables", hint)
+            return ()
+        rules: list[Rule] = []
+        for place, row in enumerate(table):
+            path: FieldPath = ("rules", place)
+            if not fits(row, Rule, path, sheet):
+                continue
+            rule = msgspec.convert(row, Rule)
+            if rule.left < 0:
+                sheet.wrong((*path, "left"), rule.left, "must be 0 or more")
+            rules.append(rule)
+        return tuple(rules)
+
+    def store(self) -> StoreConfig:
+        sheet = self._sheet("store")
+        table = self._layers.table.get("store", {})
+        if not fits(table, StoreConfig, ("store",), sheet):
+            return StoreConfig()
+        store = msgspec.convert(table, StoreConfig)
+        if not store.dir.strip():
+            sheet.wrong(("store", "dir"), store.dir, "must name a directory", "leave it out for `.manyhands`")
+        return store
+
+    def settings(self, hosts: tuple[HostConfig, ...], rules: tuple[Rule, ...], store: StoreConfig) -> list[Setting]:
+        found: list[Setting] = []
+        for host in hosts:
+            kind = host.__struct_config__.tag
+            found.append(self._setting(("hosts", host.name, "type"), kind))
+            for name in host.__struct_fields__:
+                if name != "name":
+                    found.append(self._setting(("hosts", host.name, name), getattr(host, name)))
+        for place, rule in enumerate(rules):
+            found.append(self._setting(("rules", place), rule))
+        for name in store.__struct_fields__:
+            found.append(self._setting(("store", name), getattr(store, name)))
+        return found
+
+    def _setting(self, path: FieldPath, value: object) -> Setting:
+        name = ".".join(str(step) for step in path)
+        shown_value = _masked(value) if path[-1] == "env" and isinstance(value, dict) else _plain(value)
+        return Setting(name, shown_value, self._origin(path))
+
+    def _origin(self, path: FieldPath) -> str:
+        if path in self._layers.origin_of:
+            return self._layers.origin_of[path]
+        table: Any = self._layers.table
+        for step in path:
+            if isinstance(table, dict) and step not in table:
+                return "default"
+            table = table[step]
+        file, line_of = self._sources[str(path[0])]
+        return f"{file} line {line_of(path)}"
+
+
+class _LayeredSheet(Sheet):
+    """A file under inspection of which some values were replaced: a problem with those is told of what set them."""
+
+    def __init__(self, file: str, line_of: Lines, problems: Problems, layers: Layers) -> None:
+        super().__init__(file, line_of, problems)
+        self._origin_of = layers.origin_of
+
+    def tell(self, path: FieldPath, message: str, hint: str = "", value: object = None) -> None:
+        origin = next((self._origin_of[path[:n]] for n in range(len(path), 0, -1) if path[:n] in self._origin_of), "")
+        if origin:
+            Sheet(origin, lambda _: 0, self.problems).tell(path, message, hint, value)
+        else:
+            super().tell(path, message, hint, value)
+
+
+def _masked(env: dict[str, str]) -> dict[str, str]:
+    """Variables may be secrets: those that are called so are not shown."""
+    return {name: "…" if _SECRET.search(name) else value for name, value in env.items()}
+
+
+def _plain(value: object) -> Any:
+    """As people would write it: a pinned width is a number."""
+    if isinstance(value, Width):
+        if value.max is not None and value.min == value.max:
+            return value.min
+        return msgspec.to_builtins(value) or None
+    return list(value) if isinstance(value, tuple) else msgspec.to_builtins(value)
+
+
+def put_default_hosts(layers: Layers) -> None:
+    """Without any host in a file: commands and functions, as many at once as there are cores."""
+    cores = os.cpu_count() or 1
+    for name, fields in (
+        ("local", {"type": "shell", "kinds": ["*"], "width": cores}),
+        ("python", {"type": "python", "kinds": ["python"], "width": cores}),
+    ):
+        for field, value in fields.items():
+            layers.put(("hosts", name, field), value, "default")

@@ -1,0 +1,61 @@
+"""The JSON Schema of `manyhands.toml`, drawn from the types the reader goes by."""
+
+from typing import Any
+
+import msgspec
+
+from manyhands.config.model import HOST_TYPES, StoreConfig
+from manyhands.core.model import Rule
+from manyhands.inputs.durations import DURATION_PATTERN
+
+_COUNT = {"type": "integer", "minimum": 1}
+_AMOUNT = {"type": "number", "exclusiveMinimum": 0}
+_RULES: dict[str, Any] = {
+    "kinds": {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1},
+    "width": {"anyOf": [_COUNT, {"$ref": "#/$defs/Width"}], "description": "left out: the clutch decides"},
+    "lanes": {"type": "object", "additionalProperties": _COUNT},
+    "resources": {"type": "object", "additionalProperties": {"type": "number", "minimum": 0}},
+    "env": {
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+        "propertyNames": {"pattern": "^[^=]+$"},
+    },
+    "grace": {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": DURATION_PATTERN}]},
+    "url": {"type": "string", "pattern": "^https?://[^/@]+(/[^@]*)?$"},
+    "model": {"type": "string", "minLength": 1},
+    "api_key_env": {
+        "type": "string",
+        "pattern": "^([A-Za-z_][A-Za-z0-9_]*)?$",
+        "description": "the variable that has the key; never the key itself",
+    },
+}
+
+
+def config_schema() -> dict[str, Any]:
+    types = (*HOST_TYPES.values(), Rule, StoreConfig)
+    _, definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
+    for kind in HOST_TYPES.values():
+        host = definitions[kind.__name__]
+        del host["properties"]["name"]  # the name is the table's key
+        host["required"].remove("name")
+        for name, rule in _RULES.items():
+            if name in host["properties"]:
+                host["properties"][name] = rule
+    for bound in definitions["Width"]["properties"]:
+        definitions["Width"]["properties"][bound] = _COUNT
+    for budget in definitions["Rate"]["properties"]:
+        definitions["Rate"]["properties"][budget] = _AMOUNT
+    definitions["Rule"]["properties"]["left"]["minimum"] = 0
+    hosts = [{"$ref": f"#/$defs/{kind.__name__}"} for kind in HOST_TYPES.values()]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "manyhands.toml",
+        "type": "object",
+        "properties": {
+            "hosts": {"type": "object", "additionalProperties": {"anyOf": hosts}},
+            "rules": {"type": "array", "items": {"$ref": "#/$defs/Rule"}},
+            "store": {"$ref": "#/$defs/StoreConfig"},
+        },
+        "additionalProperties": False,
+        "$defs": definitions,
+    }

@@ -1,0 +1,130 @@
+"""A mistake in a file as a value, and many of them as one message.
+
+A file is refused whole, so all of its mistakes are gathered before anyone is told.
+"""
+
+import difflib
+import reprlib
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+#: A message lists this many; the count it gives is always complete.
+LISTED_MAX = 50
+#: A million bad rows must not become a million values in memory.
+KEPT_MAX = 1000
+
+#: Where a value stands in its file: keys of tables and places in lists.
+FieldPath = tuple[str | int, ...]
+
+
+class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    file: str
+    line: int = 0  # 0: the file as a whole
+    field: str = ""
+    value: str = ""  # shortened and printable
+    message: str
+    hint: str = ""
+
+
+class Problems:
+    """Problems in the order they were found: the first of them, and how many there are in all."""
+
+    def __init__(self) -> None:
+        self.kept: list[Problem] = []
+        self.total = 0
+
+    def add(self, problem: Problem) -> None:
+        self.total += 1
+        if len(self.kept) < KEPT_MAX:
+            self.kept.append(problem)
+
+    def by_line(self) -> list[Problem]:
+        """In the order of the files and of their lines, as a person would go through them."""
+        place_of: dict[str, int] = {}
+        for problem in self.kept:
+            place_of.setdefault(problem.file, len(place_of))
+        return sorted(self.kept, key=lambda problem: (place_of[problem.file], problem.line))
+
+
+class Sheet:
+    """One file, or one row of it, under inspection: knows the line of each of its values."""
+
+    def __init__(self, file: str, line_of: Callable[[FieldPath], int], problems: Problems) -> None:
+        self.file = file
+        self.line_of = line_of
+        self.problems = problems
+
+    def wrong(self, path: FieldPath, value: object, rule: str, hint: str = "") -> None:
+        """A value breaks the rule of its field: `timeout` must be above 0, got -5."""
+        self.tell(path, f"`{dotted(path)}` {rule}, got {shown(value)}", hint, value)
+
+    def tell(self, path: FieldPath, message: str, hint: str = "", value: object = None) -> None:
+        self.problems.add(
+            Problem(
+                file=self.file,
+                line=self.line_of(path),
+                field=dotted(path),
+                value="" if value is None else shown(value),
+                message=message,
+                hint=hint,
+            )
+        )
+
+    def below(self, prefix: FieldPath) -> "Sheet":
+        """The same file, seen from one of its tables: paths are told without the prefix."""
+        return Sheet(self.file, lambda path: self.line_of(prefix + path), self.problems)
+
+
+def sheet_of_row(file: str, line: int, problems: Problems) -> Sheet:
+    """A row that stands on one line."""
+    return Sheet(file, lambda path: line, problems)
+
+
+def dotted(path: FieldPath) -> str:
+    """`("claims", "write", 0)` as people write it: `claims.write[0]`."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            name = step if len(step) <= 60 and step.isprintable() else shown(step)
+            text += f".{name}" if text else name
+    return text
+
+
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = _short.maxlong = 60
+_short.maxlevel = 3
+
+
+def shown(value: object) -> str:
+    """Printable, on one line, at most some 60 characters: the value may be 2 MB of anything."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None:
+        return "nothing"
+    text = _short.repr(value)
+    return text if len(text) <= 64 else text[:60] + "…"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint with the nearest known word, or nothing if none is near."""
+    near = difflib.get_close_matches(word[:200], list(known), n=1, cutoff=0.6)
+    return f"did you mean `{near[0]}`?" if near else ""
+
+
+def describe(noun: str, problems: list[Problem], total: int) -> tuple[str, str]:
+    """All problems as one error: its message, and the hint of the last one.
+
+    Printed as `error: {message}` and `hint: {hint}`, every problem reads like an error of its own.
+    """
+    entries: list[tuple[str, str]] = []
+    for problem in problems[:LISTED_MAX]:
+        line = f" line {problem.line}" if problem.line else ""
+        entries.append((f"{noun} `{problem.file}`{line}: {problem.message}", problem.hint))
+    if total > len(entries):
+        entries.append((f"… and {total - len(entries)} more ({total} problems in all)", ""))
+    last_message, last_hint = entries.pop()
+    blocks = [f"{message}\nhint: {hint}" if hint else message for message, hint in entries]
+    return "\nerror: ".join([*blocks, last_message]), last_hint
