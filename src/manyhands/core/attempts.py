@@ -1,6 +1,8 @@
 """The life of an attempt in the book: it starts, it ends, and what its task becomes then."""
 
-from manyhands.core import intake, retry
+import math
+
+from manyhands.core import intake, learning, retry
 from manyhands.core.book import Book
 from manyhands.core.events import AttemptEnded, AttemptStarted
 from manyhands.core.model import Ending, EndingKind, TaskState, claims_of
@@ -14,18 +16,18 @@ USUAL_WEIGHT = 0.2
 def begin(book: Book, event: AttemptStarted, record: Record) -> None:
     host = book.hosts[event.host]
     task = record.task
-    host.advance(event.at)
-    tried = AttemptRecord(event.attempt, event.host, event.at)
+    host.advance(book.at)
+    tried = AttemptRecord(event.attempt, event.host, book.at)
     if record.history is None:
         record.history = [tried]
     else:
         record.history.append(tried)
     book.last_attempt = max(book.last_attempt, event.attempt)
     occupy(book, Running(event.attempt, record, host, claims_of(task), tried))
-    host.limit.started(event.at, event.attempt, task.kind, len(host.running))
+    host.limit.started(book.at, event.attempt, task.kind, len(host.running))
     book.become(record, TaskState.RUNNING)
     if task.timeout is not None:
-        book.set_timer(event.at + task.timeout, record)
+        book.set_timer(book.at + task.timeout, record)
 
 
 def occupy(book: Book, running: Running) -> None:
@@ -55,10 +57,10 @@ def end(book: Book, event: AttemptEnded) -> None:
     if running is None:
         return  # told twice: recorded once
     ending = _as_decided(event.ending, running)
-    _let_go(book, running, event.at)
-    running.tried.ended_at = event.at
+    _let_go(book, running)
+    running.tried.ended_at = book.at
     running.tried.ending = ending
-    _learn(running, ending, event.at)
+    _learn(running, ending, book.at)
     _settle(book, running, ending)
     book.touch(book.runs[running.record.run])
 
@@ -82,11 +84,11 @@ def _as_decided(ending: Ending, running: Running) -> Ending:
     )
 
 
-def _let_go(book: Book, running: Running, at: float) -> None:
+def _let_go(book: Book, running: Running) -> None:
     """Everything the attempt held is free again, and who waited for it has another turn."""
     host, record = running.host, running.record
     run, task = book.runs[record.run], record.task
-    host.advance(at)
+    host.advance(book.at)
     del host.running[running.attempt]
     host.lane(task.kind).in_flight -= 1
     if task.resources:
@@ -108,7 +110,8 @@ def _learn(running: Running, ending: Ending, at: float) -> None:
     if ending.kind is EndingKind.DONE:
         lane = host.lane(kind)
         lane.usual_s = took_s if lane.usual_s is None else lane.usual_s + USUAL_WEIGHT * (took_s - lane.usual_s)
-    host.limit.observe(
+    learning.observe(
+        host,
         Sample(
             at,
             running.started_at,
@@ -124,7 +127,7 @@ def _learn(running: Running, ending: Ending, at: float) -> None:
             ending.tokens_out,
             ending.ttft_s,
             ending.memory_bytes,
-        )
+        ),
     )
 
 
@@ -155,7 +158,8 @@ def _settle(book: Book, running: Running, ending: Ending) -> None:
         _fail(book, record, ending)
     else:
         book.become(record, TaskState.BACKOFF, ending.detail)
-        book.to_retry.append(record)
+        record.until = math.inf  # until that is decided
+        book.to_retry[record.number] = record
 
 
 def _fail(book: Book, record: Record, ending: Ending) -> None:

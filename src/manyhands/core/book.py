@@ -7,8 +7,10 @@ import heapq
 from collections.abc import Callable
 
 from manyhands.core.claims import Holdings
+from manyhands.core.clutch.memory import HostMemory
 from manyhands.core.commands import AnyCommand
 from manyhands.core.events import Decision
+from manyhands.core.learning import Memory, is_adaptive
 from manyhands.core.model import TERMINAL, Host, Rule, TaskState
 from manyhands.core.placement import takes
 from manyhands.core.ready import ReadySet
@@ -17,10 +19,16 @@ from manyhands.core.transitions import TRANSITIONS
 from manyhands.core.widths import Limit
 from manyhands.errors import IllegalTransition
 
+#: Fewer timers than this are not worth sifting.
+TIMERS_MIN = 1024
+#: Why a host that the config no longer has takes nothing, until its last attempts have ended.
+GONE = "no longer in the config"
+
 
 class Book:
-    def __init__(self, limit_for: Callable[[Host], Limit]) -> None:
+    def __init__(self, limit_for: Callable[[Host, HostMemory | None], Limit]) -> None:
         self.limit_for = limit_for
+        self.memory = Memory()
         self.runs: dict[str, Run] = {}
         self.hosts: dict[str, HostState] = {}
         self.rules: tuple[Rule, ...] = ()
@@ -33,10 +41,13 @@ class Book:
         self.replaying = False  # decisions come from the journal; nothing is decided and nothing queued
         self.decisions: list[Decision] = []
         self.commands: list[AnyCommand] = []
-        self.to_retry: list[Record] = []  # in backoff, with no time set yet
+        self.to_retry: dict[int, Record] = {}  # by number: in backoff, with no time set yet
         self.unsettled: dict[str, Run] = {}  # runs that may have come to rest
+        self.rules_to_review = False
+        self.look_at: float | None = None  # when something that waits may go though nothing happens
         self._timers: list[tuple[float, int, Record | None]] = []
         self._timers_set = 0
+        self._sift_timers_at = TIMERS_MIN
 
     def become(self, record: Record, state: TaskState, cause: str = "") -> None:
         """The only place a task's state changes."""
@@ -92,8 +103,16 @@ class Book:
 
     def hold(self, record: Record, rule: str) -> None:
         """An ordering rule puts it off: it keeps its place among the ready, with its whole pool."""
-        self.become(record, TaskState.DEFERRED, rule)
-        record.held = True
+        since = self.at if record.state is not TaskState.READY else record.since
+        if record.state is not TaskState.DEFERRED:
+            self.become(record, TaskState.DEFERRED)
+        record.cause, record.held, record.since = rule, True, since
+
+    def free(self, record: Record) -> None:
+        """The rule no longer puts it off. It has waited since it was first ready: that is not in the journal twice."""
+        since = record.since
+        self.become(record, TaskState.READY)
+        record.since = since
 
     def touch(self, run: Run) -> None:
         run.settled = False
@@ -102,9 +121,32 @@ class Book:
     def set_timer(self, at: float, record: Record | None = None) -> None:
         self._timers_set += 1
         heapq.heappush(self._timers, (at, self._timers_set, record))
+        if len(self._timers) > self._sift_timers_at:
+            self._sift_timers()
+
+    def _sift_timers(self) -> None:
+        """Drop timers whose reason is gone, mostly time-outs of attempts that ended long before."""
+        self._timers = [timer for timer in self._timers if self._is_wanted(*timer)]
+        heapq.heapify(self._timers)
+        self._sift_timers_at = max(TIMERS_MIN, 2 * len(self._timers))
+
+    def _is_wanted(self, at: float, _: int, record: Record | None) -> bool:
+        if record is None:
+            return any(host.paused_until is not None and host.paused_until <= at for host in self.hosts.values())
+        if record.state is TaskState.BACKOFF:
+            return record.until <= at
+        timeout_s = record.task.timeout
+        if record.state is not TaskState.RUNNING or timeout_s is None or not record.history:
+            return False
+        # Once it has been told to stop there is nothing more to do about it.
+        tried = record.history[-1]
+        return tried.started_at + timeout_s <= at and self.running[tried.attempt].stop_why is None
+
+    def look_again(self, at: float) -> None:
+        self.look_at = at if self.look_at is None else min(at, self.look_at)
 
     def due(self, at: float) -> list[Record]:
-        """The tasks with a timer that has run out. A timer whose reason is gone is just a spare look."""
+        """The tasks with a timer that has run out."""
         due: list[Record] = []
         while self._timers and self._timers[0][0] <= at:
             record = heapq.heappop(self._timers)[2]
@@ -113,31 +155,54 @@ class Book:
         return due
 
     def next_timer(self) -> float | None:
-        return self._timers[0][0] if self._timers else None
+        while self._timers and not self._is_wanted(*self._timers[0]):
+            heapq.heappop(self._timers)
+        if not self._timers:
+            return self.look_at
+        timer = self._timers[0][0]
+        return timer if self.look_at is None else min(timer, self.look_at)
 
     def configure(self, hosts: tuple[Host, ...], rules: tuple[Rule, ...]) -> None:
-        """Hosts that stay keep what they have learned; their attempts in flight are never forgotten."""
+        """Hosts that stay keep what they have learned and been told; attempts in flight are never forgotten."""
         kept = self.hosts
         self.hosts = {}
+        for old in kept.values():
+            old.advance(self.at)
+            if old.kept_for is not None:
+                self.ready.let_host_go(old.kept_for)
         for host in hosts:
-            old = kept.get(host.name)
-            state = HostState(host, old.limit if old and old.host == host else self.limit_for(host))
-            state.area_at = self.at
-            if old:
-                state.running, state.used, state.barrier = old.running, old.used, old.barrier
-                for kind, lane in old.lanes.items():
-                    now = state.lane(kind)
-                    now.in_flight, now.peak, now.usual_s = lane.in_flight, lane.peak, lane.usual_s
-                for running in state.running.values():
-                    running.host = state
-            self.hosts[host.name] = state
+            state = self.hosts[host.name] = self._host_state(host, kept.get(host.name))
+            state.configured_at = state.area_at = self.at
         for name, old in kept.items():
             if name not in self.hosts and old.running:
-                old.paused = "no longer in the config"
+                old.paused, old.paused_until = GONE, None
                 self.hosts[name] = old
         self.rules = rules
+        self.rules_to_review = True
         for pool in self.ready.pools.values():
             pool.hosts = self._hosts_for(pool.kind, pool.form, pool.host)
+
+    def _host_state(self, host: Host, old: HostState | None) -> HostState:
+        if old is not None:
+            self.memory.take_in(host.name, old.limit)
+        state = HostState(host, self.limit_for(host, self.memory.hosts.get(host.name)))
+        if is_adaptive(host):
+            state.difficulty = self.memory.difficulty_of(host.name, self.at)
+            state.width = 0  # so that where it starts, and why, is a move like any other
+        if old is None:
+            return state
+        state.running, state.used, state.barrier = old.running, old.used, old.barrier
+        state.peak, state.area = old.peak, old.area
+        if old.paused != GONE:
+            state.paused, state.paused_until = old.paused, old.paused_until
+        if old.pinned is not None:
+            state.pinned, state.width, state.reason = old.pinned, old.width, old.reason
+        for kind, lane in old.lanes.items():
+            now = state.lane(kind)
+            now.in_flight, now.peak, now.usual_s = lane.in_flight, lane.peak, lane.usual_s
+        for running in state.running.values():
+            running.host = state
+        return state
 
     def _hosts_for(self, kind: str, form: str, wanted: str) -> list[HostState]:
         return [state for state in self.hosts.values() if takes(state.host, kind, form, wanted)]

@@ -4,7 +4,8 @@ A claim is a path (literal), a directory prefix (`src/auth/` or `src/auth/**`), 
 (`db:main`, compared as it is). Where two globs might meet, they do: the error is always on the safe side.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from manyhands.core.model import Claims
@@ -13,6 +14,19 @@ WRITE, APPEND, READ = "write", "append", "read"
 #: Modes that may be held at the same time on one path.
 _SHARED = frozenset({(READ, READ), (APPEND, APPEND)})
 _WILD = frozenset("*?[")
+#: A token that stands for any one character; no character is two.
+_ANY = "??"
+
+
+#: `db:main`, `gpu:0`. One letter before the colon would be a drive.
+_RESOURCE = re.compile(r"[A-Za-z][A-Za-z0-9_+.-]+:")
+#: What a matching of sequences is told about one of their parts.
+_Meets = Callable[[str, str], bool]
+
+
+@lru_cache(maxsize=65536)
+def is_resource(claim: str) -> bool:
+    return _RESOURCE.match(claim) is not None
 
 
 @lru_cache(maxsize=65536)
@@ -33,51 +47,65 @@ def _is_wild(segment: str) -> bool:
 
 def overlap(a: str, b: str) -> bool:
     """Could one path match both patterns?"""
-    return a == b or _paths_meet(_segments(a), _segments(b))
+    if a == b:
+        return True
+    return not is_resource(a) and not is_resource(b) and _paths_meet(_segments(a), _segments(b))
 
 
 @lru_cache(maxsize=65536)
 def _paths_meet(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
-    if not a or not b:
-        # A directory claim holds the directory itself too: `src/**` meets `src`.
-        return all(part == "**" for part in a or b)
-    if a[0] == "**":
-        return _paths_meet(a[1:], b) or _paths_meet(a, b[1:])
-    if b[0] == "**":
-        return _paths_meet(a, b[1:]) or _paths_meet(a[1:], b)
-    return _names_meet(a[0], b[0]) and _paths_meet(a[1:], b[1:])
+    """A directory claim holds the directory itself too: `src/**` meets `src`."""
+    return _sequences_meet(a, b, "**", _names_meet)
 
 
 def _names_meet(a: str, b: str) -> bool:
-    """Could one file name match both? Character classes count as any one character."""
-    if not _is_wild(a) and not _is_wild(b):
-        return a == b
-    return _tokens_meet(_tokens(a), _tokens(b))
+    """Could one file name match both?"""
+    if _is_wild(a) or _is_wild(b):
+        return _globs_meet(a, b)
+    return a == b
+
+
+@lru_cache(maxsize=65536)
+def _globs_meet(a: str, b: str) -> bool:
+    """Character classes count as any one character."""
+    return _sequences_meet(_tokens(a), _tokens(b), "*", _tokens_meet)
+
+
+def _tokens_meet(a: str, b: str) -> bool:
+    return a == b or _ANY in (a, b)
 
 
 def _tokens(name: str) -> tuple[str, ...]:
     tokens: list[str] = []
     i = 0
     while i < len(name):
-        end = name.find("]", i + 2) if name[i] == "[" else -1
-        if end > 0:
-            tokens.append("?")
-            i = end + 1
+        # As in fnmatch: `]` right after `[` or `[!` is one of the characters.
+        end = name.find("]", i + (3 if name.startswith("[!", i) else 2)) if name[i] == "[" else -1
+        if end > 0 or name[i] == "?":
+            tokens.append(_ANY)
+            i = max(end, i) + 1
         else:
             tokens.append(name[i])
             i += 1
     return tuple(tokens)
 
 
-@lru_cache(maxsize=65536)
-def _tokens_meet(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
-    if not a or not b:
-        return all(token == "*" for token in a or b)
-    if a[0] == "*":
-        return _tokens_meet(a[1:], b) or _tokens_meet(a, b[1:])
-    if b[0] == "*":
-        return _tokens_meet(b, a)
-    return (a[0] == b[0] or "?" in (a[0], b[0])) and _tokens_meet(a[1:], b[1:])
+def _sequences_meet(a: tuple[str, ...], b: tuple[str, ...], many: str, meets: _Meets) -> bool:
+    """Is there a sequence that both describe, where `many` stands for any number of parts?
+
+    Row by row instead of by recursion: a pattern may be longer than the stack is deep.
+    """
+    row = [True]  # row[j]: a[i:] and b[len(b) - j:] meet
+    for part in reversed(b):
+        row.append(row[-1] and part == many)
+    for mine in reversed(a):
+        below, row = row, [row[0] and mine == many]
+        for j, theirs in enumerate(reversed(b), start=1):
+            if mine == many or theirs == many:
+                row.append(below[j] or row[j - 1])
+            else:
+                row.append(below[j - 1] and meets(mine, theirs))
+    return row[-1]
 
 
 def each_claim(claims: Claims) -> Iterator[tuple[str, str]]:
@@ -108,6 +136,16 @@ class _Node:
         self.here: dict[tuple[str, tuple[str, ...], int], int] = {}  # (mode, wild rest, holder) → how often
 
 
+_NOTHING_BELOW: tuple[str, ...] = ()
+
+
+def _drop_one(node: _Node, key: tuple[str, tuple[str, ...], int]) -> None:
+    if node.here[key] == 1:
+        del node.here[key]
+    else:
+        node.here[key] -= 1
+
+
 class Holdings:
     """Claims held by numbered holders, kept so that finding a conflict costs the depth of a path.
 
@@ -116,6 +154,7 @@ class Holdings:
 
     def __init__(self) -> None:
         self._root = _Node()
+        self._named: dict[str, _Node] = {}  # resources, which nothing but the same name meets
         self._claims_of: dict[int, Claims] = {}
 
     def __contains__(self, holder: int) -> bool:
@@ -129,7 +168,10 @@ class Holdings:
             return
         self._claims_of[holder] = claims
         for mode, pattern in each_claim(claims):
-            node, rest = self._root, _segments(pattern)
+            if is_resource(pattern):
+                node, rest = self._named.setdefault(pattern, _Node()), _NOTHING_BELOW
+            else:
+                node, rest = self._root, _segments(pattern)
             while rest and not _is_wild(rest[0]):
                 node = node.below.setdefault(rest[0], _Node())
                 rest = rest[1:]
@@ -141,7 +183,13 @@ class Holdings:
         if claims is None:
             return
         for mode, pattern in each_claim(claims):
-            self._remove(mode, _segments(pattern), holder)
+            if is_resource(pattern):
+                node = self._named[pattern]
+                _drop_one(node, (mode, _NOTHING_BELOW, holder))
+                if not node.here:
+                    del self._named[pattern]
+            else:
+                self._remove(mode, _segments(pattern), holder)
 
     def _remove(self, mode: str, segments: tuple[str, ...], holder: int) -> None:
         path: list[tuple[_Node, str]] = []
@@ -150,11 +198,7 @@ class Holdings:
             path.append((node, rest[0]))
             node = node.below[rest[0]]
             rest = rest[1:]
-        key = (mode, rest, holder)
-        if node.here[key] == 1:
-            del node.here[key]
-        else:
-            node.here[key] -= 1
+        _drop_one(node, (mode, rest, holder))
         while path and not node.here and not node.below:
             parent, name = path.pop()
             del parent.below[name]
@@ -168,7 +212,13 @@ class Holdings:
 
     def conflicts(self, claims: Claims) -> Iterator[int]:
         for mode, pattern in each_claim(claims):
-            yield from self._meeting(mode, _segments(pattern))
+            if is_resource(pattern):
+                named = self._named.get(pattern)
+                for held_mode, _, holder in named.here if named else ():
+                    if (mode, held_mode) not in _SHARED:
+                        yield holder
+            else:
+                yield from self._meeting(mode, _segments(pattern))
 
     def _meeting(self, mode: str, segments: tuple[str, ...]) -> Iterator[int]:
         node: _Node | None = self._root

@@ -2,26 +2,43 @@
 
 from manyhands.core.book import Book
 from manyhands.core.model import TaskState
-from manyhands.core.obstacles import group_obstacle, host_obstacle, run_obstacle
+from manyhands.core.obstacles import could_ever_take, group_obstacle, host_obstacle, run_obstacle
+from manyhands.core.placement import choose
 from manyhands.core.ready import Group
+from manyhands.core.rules import holding_rule, left_of
 from manyhands.core.state import Record, Run
+
+#: What a person asks first comes first: what of the task itself keeps it, then where it could run, then bounds.
+_FIRST = ("drained", "rule", "claim", "reservation", "host", "concurrency", "parent")
 
 
 def explain(book: Book, record: Record, at: float) -> list[str]:
-    """The reasons in the order they are checked; the first is what the task waits for now."""
+    """The reasons, the one that would have to go first in front."""
     run = book.runs[record.run]
-    state = record.state
-    if state is TaskState.READY:
-        return _what_keeps(book, run, record)
-    if state is TaskState.BLOCKED:
-        return [_open_needs(run, record)]
-    if state is TaskState.BACKOFF:
-        left_s = max(0.0, record.until - at)
-        return [f"{record.cause or 'the last attempt did not end well'}; again in {left_s:.1f} s"]
-    if state is TaskState.RUNNING and record.history:
-        tried = record.history[-1]
-        return [f"runs on {tried.host} as attempt {len(record.history)} for {at - tried.started_at:.1f} s"]
-    return [record.cause] if record.cause else []
+    match record.state:
+        case TaskState.READY:
+            return _what_keeps(book, run, record)
+        case TaskState.BLOCKED:
+            return [_open_needs(run, record)]
+        case TaskState.BACKOFF:
+            left_s = max(0.0, record.until - at)
+            return [f"{record.cause or 'the last attempt did not end well'}; again in {left_s:.1f} s"]
+        case TaskState.RUNNING | TaskState.DONE:
+            return [_last_attempt(record, at)]
+        case TaskState.DEFERRED if record.held:
+            rule = holding_rule(book.rules, run, record.task.kind)
+            return [f"{record.cause} (now {left_of(rule, run, record.task.kind)})" if rule else record.cause]
+        case TaskState.FAILED:
+            return [f"{record.cause} (attempt {len(record.history or ())})"]
+    return [record.cause]
+
+
+def _last_attempt(record: Record, at: float) -> str:
+    assert record.history
+    tried = record.history[-1]
+    if tried.ended_at is None:
+        return f"runs on {tried.host} as attempt {len(record.history)} for {at - tried.started_at:.1f} s"
+    return f"done on {tried.host} by attempt {len(record.history)} in {tried.ended_at - tried.started_at:.1f} s"
 
 
 def _open_needs(run: Run, record: Record) -> str:
@@ -39,27 +56,38 @@ def _open_needs(run: Run, record: Record) -> str:
 
 def _what_keeps(book: Book, run: Run, record: Record) -> list[str]:
     group = book.ready.group_of(run, record)
-    reasons: list[str] = []
+    found = [("host", reason) for reason in _host_reasons(group, book)]
     if (obstacle := run_obstacle(group.pool)) is not None:
-        reasons.append(obstacle.text)
+        found.append((obstacle.what, obstacle.text))
     if (obstacle := group_obstacle(group, book.held, book.running, book.ready)) is not None:
-        reasons.append(obstacle.text)
-    reasons.extend(_host_reasons(group, book))
+        found.append((obstacle.what, obstacle.text))
+    found.sort(key=lambda reason: _FIRST.index(reason[0]))
+    reasons = [text for _, text in found]
     if not reasons and group.head is not record:
         reasons.append(f"goes after {group.head.task.id}, which comes first in the same lane")
     return reasons or ["may start now"]
 
 
 def _host_reasons(group: Group, book: Book) -> list[str]:
-    """Only if no host has room do they keep it waiting."""
+    """Only if no host has room do they keep it waiting, or if one that is worth waiting for has none."""
+    kind = group.key.kind
     if not group.pool.hosts:
-        return [f"no host takes kind {group.key.kind} with {group.key.form}"]
+        return [f"no host takes kind {kind} with {group.key.form}"]
     reasons: list[str] = []
+    free, busy = [], []
     for host in group.pool.hosts:
         reason = host_obstacle(host, group)
-        if reason is None and host.limit.start_at(book.at, group.key.kind) > book.at:
+        if reason is None and host.limit.start_at(book.at, kind) > book.at:
             reason = f"{host.name}: {host.limit.start_reason}"
+        if reason is not None:
+            reasons.append(reason)
         if reason is None:
-            return []
-        reasons.append(reason)
-    return reasons
+            free.append(host)
+        elif host.paused is None and host.barrier is None and could_ever_take(host, group):
+            busy.append(host)
+    if not free:
+        return reasons
+    choice = choose(free, busy, kind, book.at, {}, group.waits_since)
+    if choice.host is None:
+        return [f"{free[0].name} has room, but a slot elsewhere is worth the wait of {choice.worth_waiting_s:.1f} s"]
+    return []

@@ -19,6 +19,8 @@ def submit(book: Book, run: Run, tasks: tuple[Task, ...]) -> None:
         book.last_number += 1
         record = Record(task, run.name, book.last_number, since=book.at)
         book.enter(record)
+        for waiting in run.awaited.pop(task.id, ()):
+            hang_on(record, waiting)
         new.append(record)
     for record in new:
         _link(run, record)
@@ -31,7 +33,7 @@ def submit(book: Book, run: Run, tasks: tuple[Task, ...]) -> None:
 
 
 def _link(run: Run, record: Record) -> None:
-    """Tie the task to its needs, submitted before it or (in a later batch) after it."""
+    """Tie the task to its needs; those that come in a later batch tie themselves to it."""
     for need in record.task.needs:
         needed = run.records.get(need)
         if needed is None:
@@ -41,8 +43,6 @@ def _link(run: Run, record: Record) -> None:
         else:
             continue
         record.waits_for += 1
-    for waiting in run.awaited.pop(record.task.id, ()):
-        hang_on(record, waiting)
 
 
 def hang_on(needed: Record, record: Record) -> None:
@@ -78,7 +78,7 @@ def _place(book: Book, run: Run, record: Record) -> None:
         if needed is not None and needed.state in TERMINAL and needed.state is not TaskState.DONE:
             _skip(book, record, needed)
             return
-    if record.task.deferred:
+    if record.task.deferred and record.history is None:  # else a person has let it go before
         book.become(record, TaskState.DEFERRED, "deferred in the plan")
     elif record.waits_for == 0:
         book.queue(record)
@@ -122,11 +122,18 @@ def cancel(book: Book, run: Run, record: Record, why: str) -> None:
     book.touch(run)
 
 
+def cancel_all(book: Book, run: Run, why: str) -> None:
+    cancel_waiting(book, run, why)
+    for record in run.records.values():
+        if record.state is TaskState.RUNNING:
+            stop(book, record, EndingKind.CANCELLED, why)
+
+
 def cancel_waiting(book: Book, run: Run, why: str) -> None:
     """All that has not started is cancelled; what runs settles."""
+    book.ready.clear(run)
     for record in run.records.values():
         if record.state not in TERMINAL and record.state is not TaskState.RUNNING:
-            book.unqueue(record)
             book.become(record, TaskState.CANCELLED, why)
     book.touch(run)
 
@@ -135,11 +142,15 @@ def stop(book: Book, record: Record, why: EndingKind, detail: str) -> None:
     """Have the task's attempt stopped; what it becomes is settled when its ending is in."""
     assert record.history
     running = book.running[record.history[-1].attempt]
-    if running.stop_why is not None or book.replaying:
-        return
+    told_already = running.stop_why is not None
+    if told_already and (why is not EndingKind.CANCELLED or running.stop_why is why):
+        return  # only a cancel outweighs another reason: the task must not come back
     running.stop_why, running.stop_detail = why, detail
+    if book.replaying:
+        return
     book.decisions.append(StopDecided(book.at, running.attempt, why, detail))
-    book.commands.append(StopAttempt(running.attempt))
+    if not told_already:
+        book.commands.append(StopAttempt(running.attempt))
 
 
 def defer(book: Book, record: Record) -> None:
@@ -147,7 +158,7 @@ def defer(book: Book, record: Record) -> None:
         book.unqueue(record)
         if record.state is not TaskState.DEFERRED:
             book.become(record, TaskState.DEFERRED)
-        record.cause, record.held = "deferred by a person", False
+        record.cause, record.held, record.since = "deferred by a person", False, book.at
 
 
 def resume(book: Book, run: Run, record: Record) -> None:
@@ -163,11 +174,14 @@ def retry(book: Book, run: Run, record: Record) -> None:
     """A fresh set of attempts, for the task and for all that was skipped because of it."""
     if record.state not in TERMINAL or record.state is TaskState.DONE:
         return
+    book.become(record, TaskState.BLOCKED)
     again = [record]
     for one in again:
         one.tries = one.setbacks = 0
-        book.become(one, TaskState.BLOCKED)
-        again.extend(d for d in one.dependents or () if d.state is TaskState.SKIPPED)
+        for dependent in one.dependents or ():
+            if dependent.state is TaskState.SKIPPED:
+                book.become(dependent, TaskState.BLOCKED)
+                again.append(dependent)
     for one in again:
         if one.state is TaskState.BLOCKED:
             _place(book, run, one)

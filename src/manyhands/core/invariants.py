@@ -10,7 +10,7 @@ from manyhands.core.model import TaskState
 
 def violations(book: Book) -> list[str]:
     """Everything that is wrong with the book; empty if it is sound."""
-    return [*_bounds(book), *_claims(book), *_counts(book), *_needs(book)]
+    return [*_bounds(book), *_claims(book), *_counts(book), *_needs(book), *_waiting(book)]
 
 
 def _bounds(book: Book) -> list[str]:
@@ -25,13 +25,14 @@ def _bounds(book: Book) -> list[str]:
         for kind, lane in host.lanes.items():
             if in_lane[kind] != lane.in_flight:
                 wrong.append(f"lane {kind} of {host.name} counts {lane.in_flight}, runs {in_lane[kind]}")
-            if lane.width is not None and lane.in_flight > lane.width:
+            if lane.width is not None and lane.in_flight > lane.width and newest > host.configured_at:
                 wrong.append(f"lane {kind} of {host.name} has {lane.in_flight} of {lane.width}")
         alone = [one for one in host.running.values() if one.record.task.barrier]
         if alone and len(host.running) > 1:
             wrong.append(f"{alone[0]} wants {host.name} alone, {len(host.running)} run")
     for run in book.runs.values():
-        if run.concurrency is not None and run.in_flight > run.concurrency:
+        newest = max((one.started_at for one in book.running.values() if one.record.run == run.name), default=-1.0)
+        if run.concurrency is not None and run.in_flight > run.concurrency and newest > run.bounded_at:
             wrong.append(f"run {run.name} has {run.in_flight} of {run.concurrency}")
         for parent, n in run.children_in_flight.items():
             if n > run.parent_bounds[parent]:
@@ -72,4 +73,24 @@ def _needs(book: Book) -> list[str]:
                 wrong.append(f"{record.task.id} is {record.state} with {unmet} needs open")
             if record.waits_for != unmet:
                 wrong.append(f"{record.task.id} waits for {record.waits_for}, {unmet} needs are open")
+    return wrong
+
+
+def _waiting(book: Book) -> list[str]:
+    """Everything that is ready has exactly one place from which it will be started, and nothing else has one."""
+    ready = book.ready
+    places = Counter(id(entry[3]) for group in ready.groups.values() for entry in group.queue)
+    wrong: list[str] = []
+    for run in book.runs.values():
+        for record in run.records.values():
+            wanted = 1 if record.state is TaskState.READY or record.held else 0
+            if places[id(record)] != wanted:
+                wrong.append(f"{record.task.id} is {record.state} and has {places[id(record)]} places among the ready")
+    for group in ready.groups.values():
+        if (group.order is None) == (group.parked_on is None):
+            wrong.append(f"the group of {group.head.task.id} is both parked and in line, or neither")
+    wrong += [
+        f"{host.name} is kept for nobody" for host in book.hosts.values() if host.kept_for and not host.kept_for.queue
+    ]
+    wrong += [f"claims are reserved for nobody: {group.key}" for group in ready.reservations if not group.queue]
     return wrong

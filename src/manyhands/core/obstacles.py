@@ -37,9 +37,10 @@ def host_obstacle(host: HostState, group: Group) -> str | None:
     kind = group.key.kind
     if host.paused is not None:
         return f"{host.name} is paused: {host.paused}"
-    barrier = host.barrier
-    if barrier is not None and barrier is not group.head:
-        return f"{host.name} is kept for {barrier.task.id}, which wants it alone"
+    if host.barrier is not None:
+        return f"{host.barrier.task.id} runs alone on {host.name}"
+    if (kept_for := host.kept_for) is not None and is_kept_from(host, group):
+        return f"{host.name} empties for {kept_for.head.task.id} ({len(host.running)} still run there)"
     in_flight = len(host.running)
     if in_flight >= host.width:
         return f"waiting for a slot on {host.name} ({in_flight} of {host.width}; {host.reason})"
@@ -53,6 +54,22 @@ def host_obstacle(host: HostState, group: Group) -> str | None:
         if amount > free:
             return f"{host.name} has {free:g} {name} free, it asks for {amount:g}"
     return None
+
+
+def is_kept_from(host: HostState, group: Group) -> bool:
+    """Does the host empty for another that is at least as urgent?"""
+    kept_for = host.kept_for
+    if kept_for is None or kept_for is group:
+        return False
+    return kept_for.head.task.priority <= group.head.task.priority
+
+
+def could_ever_take(host: HostState, group: Group) -> bool:
+    """Would it have room if nothing ran there?"""
+    lane = host.lane(group.key.kind)
+    if host.width < 1 or (lane.width is not None and lane.width < 1):
+        return False
+    return all(host.host.resources.get(name, 0.0) >= amount for name, amount in group.key.resources)
 
 
 def group_obstacle(group: Group, held: Holdings, running: dict[int, Running], ready: ReadySet) -> Obstacle | None:

@@ -24,10 +24,18 @@ class Choice:
         self.worth_waiting_s = worth_waiting_s
 
 
-def choose(free: list[HostState], busy: list[HostState], kind: str, at: float, waiting: dict[str, int]) -> Choice:
+def choose(
+    free: list[HostState],
+    busy: list[HostState],
+    kind: str,
+    at: float,
+    waiting: dict[str, int],
+    waits_since: float | None = None,
+) -> Choice:
     """Of the hosts that have room and those that do not, the one with the soonest expected finish.
 
     `waiting` counts who already waits for a busy host in this round: each takes one of its coming slots.
+    Who has waited (since `waits_since`) as long as it hoped to gain by it waits no more.
     An unknown duration is taken to be the best known one, so that every host gets its chance.
     """
     regular = [host for host in free if not host.host.fallback]
@@ -50,7 +58,8 @@ def choose(free: list[HostState], busy: list[HostState], kind: str, at: float, w
     chosen = min(free, key=lambda host: (usual_s(host), emptiness(host)))
     for host in busy:
         slot_s = _slot_in_s(host, at, waiting.get(host.name, 0))
-        if slot_s + usual_s(host) < usual_s(chosen):
+        gain_s = usual_s(chosen) - usual_s(host)
+        if slot_s < gain_s and (waits_since is None or at - waits_since < gain_s):
             waiting[host.name] = waiting.get(host.name, 0) + 1
             return Choice(None, slot_s)
     return Choice(chosen)

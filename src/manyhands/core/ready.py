@@ -30,7 +30,7 @@ class GroupKey(NamedTuple):
 
 
 class Group:
-    __slots__ = ("bypassed", "key", "order", "parked_on", "pool", "queue", "reserved", "seen")
+    __slots__ = ("bypassed", "keeps", "key", "order", "parked_on", "pool", "queue", "reserved", "seen", "waits_since")
 
     def __init__(self, key: GroupKey, pool: "Pool") -> None:
         self.key = key
@@ -40,7 +40,9 @@ class Group:
         self.parked_on: Token | None = None
         self.bypassed = 0  # how often others that came later took what it waits for
         self.reserved = False
+        self.keeps: HostState | None = None  # the host that empties for it
         self.seen = 0  # attempts numbered up to here had started when it was last turned away
+        self.waits_since: float | None = None  # it could have started since then, but a faster host is worth the wait
 
     @property
     def head(self) -> Record:
@@ -71,6 +73,7 @@ class ReadySet:
         self.groups: dict[tuple[str, GroupKey], Group] = {}
         self.pools: dict[tuple[str, str, str, str], Pool] = {}
         self.reservations: list[Group] = []  # bypassed too often: others keep off their claims
+        self.critical: dict[Group, None] = {}  # those a critical task came into; looked at when it may need room
         self._placings = 0
         self._parked: dict[Token, list[Group]] = {}
         self.demand: dict[str, int] = {}  # claim → unfinished tasks that write it: they must take turns
@@ -88,6 +91,8 @@ class ReadySet:
         group = self.group_of(run, record)
         entry = (record.task.priority, -self._chain(run, record), record.number, record)
         heapq.heappush(group.queue, entry)
+        if record.task.priority == 0:
+            self.critical[group] = None
         if group.order is None and group.parked_on is None:
             self._place(group)
         elif group.queue[0] is entry:  # a new head may come sooner, or be entitled to more
@@ -110,7 +115,11 @@ class ReadySet:
         record = heapq.heappop(group.queue)[3]
         group.order = None
         if group.seen:
-            self._drop_reservation(group)
+            self.drop_reservation(group)
+        if group.keeps is not None:
+            self.let_host_go(group)
+        group.waits_since = None
+        self.unpark(group)
         if group.queue:
             self._place(group)
         else:
@@ -135,6 +144,8 @@ class ReadySet:
     def order_of(self, group: Group) -> Order:
         priority, chain, age, _ = group.queue[0]
         claims = group.key.claims
+        if group.keeps is not None:
+            return priority, -math.inf, age  # a host stands empty for it
         if claims.write and group.pool.run.concurrency != 1:
             # The hottest claim decides, and the others count too: the more it needs, the sooner it is in the way.
             squares = sum(self.demand.get(pattern, 0) ** 2 for pattern in claims.write)
@@ -182,14 +193,50 @@ class ReadySet:
     def _forget(self, group: Group) -> None:
         self.unpark(group)
         group.order = None
-        self._drop_reservation(group)
+        self.drop_reservation(group)
+        self.let_host_go(group)
+        self.critical.pop(group, None)
         self.groups.pop((group.pool.run.name, group.key), None)
+
+    def clear(self, run: Run | None = None) -> None:
+        """Nothing (of that run) is to be started any more."""
+        for (name, _), group in list(self.groups.items()):
+            if run is None or name == run.name:
+                group.queue = []
+                self._forget(group)
+        if run is None:
+            self.pools, self.demand = {}, {}
+
+    def order_anew(self, run: Run) -> None:
+        """The run's tasks go by another order from now on."""
+        waiting = [entry[3] for (name, _), group in self.groups.items() if name == run.name for entry in group.queue]
+        held_by = {name: pool.held_by for name, pool in self.pools.items()}
+        self.clear(run)
+        for record in waiting:
+            pool = self.add(run, record).pool
+            pool.held_by = held_by[(run.name, pool.kind, pool.form, pool.host)]
+
+    def forget_idle_pools(self, run: Run) -> None:
+        """A dispatcher lives longer than its runs: what they leave behind must not slow down the next ones."""
+        busy = {id(group.pool) for (name, _), group in self.groups.items() if name == run.name}
+        self.pools = {name: pool for name, pool in self.pools.items() if name[0] != run.name or id(pool) in busy}
+
+    def keep_host(self, group: Group, host: HostState) -> None:
+        """Nothing that is not more urgent starts there until the group has."""
+        if host.kept_for is not None:
+            self.let_host_go(host.kept_for)
+        host.kept_for, group.keeps = group, host
+
+    def let_host_go(self, group: Group) -> None:
+        if group.keeps is not None:
+            group.keeps.kept_for = None
+            group.keeps = None
 
     def reserve(self, group: Group) -> None:
         group.reserved = True
         self.reservations.append(group)
 
-    def _drop_reservation(self, group: Group) -> None:
+    def drop_reservation(self, group: Group) -> None:
         group.bypassed = group.seen = 0
         if group.reserved:
             group.reserved = False

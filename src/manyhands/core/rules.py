@@ -3,32 +3,38 @@
 from fnmatch import fnmatchcase
 
 from manyhands.core.book import Book
-from manyhands.core.model import Rule, TaskState
+from manyhands.core.model import Rule
 from manyhands.core.state import Run
 
 
 def review(book: Book) -> None:
     """Hold or free every pool as the counts now stand. Costs nothing where there are no rules."""
-    if not book.rules:
+    if not book.rules and not book.rules_to_review:
         return
+    book.rules_to_review = False
     for pool in book.ready.pools.values():
-        held_by = _holding_rule(book.rules, pool.run, pool.kind)
-        if held_by and not pool.held_by:
-            for record in book.ready.records(pool):
-                book.hold(record, held_by)
-        elif pool.held_by and not held_by:
-            for record in book.ready.records(pool):
-                book.become(record, TaskState.READY)
-        elif held_by:
-            for record in book.ready.records(pool):
+        rule = holding_rule(book.rules, pool.run, pool.kind)
+        held_by = f"after kind {rule.after} has at most {rule.left} left" if rule else ""
+        if held_by == pool.held_by:
+            continue
+        for record in book.ready.records(pool):
+            if not held_by:
+                book.free(record)
+            elif record.held:
                 record.cause = held_by
+            else:
+                book.hold(record, held_by)
         pool.held_by = held_by
 
 
-def _holding_rule(rules: tuple[Rule, ...], run: Run, kind: str) -> str:
+def holding_rule(rules: tuple[Rule, ...], run: Run, kind: str) -> Rule | None:
+    """The first rule that puts this kind off now."""
     for rule in rules:
-        if fnmatchcase(kind, rule.kind):
-            left = sum(n for other, n in run.left_of_kind.items() if other != kind and fnmatchcase(other, rule.after))
-            if left > rule.left:
-                return f"after kind {rule.after} has at most {rule.left} left (now {left})"
-    return ""
+        if fnmatchcase(kind, rule.kind) and left_of(rule, run, kind) > rule.left:
+            return rule
+    return None
+
+
+def left_of(rule: Rule, run: Run, kind: str) -> int:
+    """Unfinished tasks that the rule makes this kind wait for. A kind never waits for itself."""
+    return sum(n for other, n in run.left_of_kind.items() if other != kind and fnmatchcase(other, rule.after))

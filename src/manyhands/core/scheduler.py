@@ -5,14 +5,15 @@ with their causes) and the commands (to be carried out once they are on disk). F
 inputs and decisions as they were, and decides nothing.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
 
-from manyhands.core import attempts, events, intake, retry, rules
-from manyhands.core.book import Book
-from manyhands.core.clutch.fixed import Fixed
+from manyhands.core import attempts, events, intake, learning, retry, rules
+from manyhands.core.book import GONE, Book
+from manyhands.core.clutch.limits import limit_for
+from manyhands.core.clutch.memory import HostMemory
 from manyhands.core.commands import AnyCommand, ReleaseAttempt, RunEnded, WakeAt
 from manyhands.core.model import TERMINAL, EndingKind, Host, TaskState
 from manyhands.core.starting import start_what_may
@@ -27,13 +28,8 @@ class Step(Struct, frozen=True):
     commands: list[AnyCommand]
 
 
-def fixed_width(host: Host) -> Limit:
-    """The limit of a host whose width the config gives; without one it takes one attempt at a time."""
-    return Fixed(host.width.start or host.width.max or host.width.min)
-
-
 class Scheduler:
-    def __init__(self, limit_for: Callable[[Host], Limit] = fixed_width) -> None:
+    def __init__(self, limit_for: Callable[[Host, HostMemory | None], Limit] = limit_for) -> None:
         self.book = Book(limit_for)
         self._wake_at: float | None = None
         self._apply: dict[type[Any], Callable[[Any], None]] = {
@@ -52,7 +48,7 @@ class Scheduler:
             events.HostPaused: self._on_paused,
             events.HostResumed: self._on_unpaused,
             events.WidthSet: self._on_width_set,
-            events.Woke: lambda event: None,
+            events.Woke: self._on_woke,
             events.AttemptStarted: self._on_started,
             events.StopDecided: self._on_stop,
             events.RetryDecided: self._on_backoff,
@@ -63,7 +59,7 @@ class Scheduler:
         """All that happened at once, and what follows. A task cancelled in the same breath never starts."""
         book = self.book
         book.decisions, book.commands = [], []
-        for event in happened:
+        for event in _joined(happened):
             self._pass_time(event.at)
             self._apply[type(event)](event)
         self._decide_retries()
@@ -81,6 +77,7 @@ class Scheduler:
         """Come to where the journal ends. Attempts that were in flight then are in flight in the book."""
         book = self.book
         book.replaying = True
+        self._free_held()
         for event in recorded:
             self._pass_time(event.at)
             self._apply[type(event)](event)
@@ -88,8 +85,16 @@ class Scheduler:
         book.commands, book.unsettled = [], {}
         self.queue_ready()
 
+    def _free_held(self) -> None:
+        """Rules hold and free without a word in the journal: what they hold counts as ready until they are reviewed."""
+        for run in self.book.runs.values():
+            for record in run.records.values():
+                if record.held:
+                    self.book.free(record)
+
     def queue_ready(self) -> None:
         """Put everything that is ready in its order: after a replay, which keeps none."""
+        self.book.ready.clear()
         for run in self.book.runs.values():
             for record in run.records.values():
                 if record.state not in TERMINAL:
@@ -98,17 +103,20 @@ class Scheduler:
             for record in run.records.values():
                 if record.state is TaskState.READY or record.held:
                     self.book.ready.add(run, record)
+        self.book.rules_to_review = True
+        rules.review(self.book)
 
     def _pass_time(self, at: float) -> None:
         book = self.book
         book.at = max(book.at, at)
         if (timer := book.next_timer()) is None or timer > book.at:
             return
-        self._wake_at = None
+        self._wake_at = book.look_at = None
         for record in book.due(book.at):
             timeout_s = record.task.timeout
             if record.state is TaskState.BACKOFF and record.until <= book.at:
                 book.queue(record)
+                record.since = record.until  # whenever it was noticed
             elif record.state is TaskState.RUNNING and timeout_s is not None:
                 assert record.history
                 overdue = record.history[-1].started_at + timeout_s <= book.at  # or an earlier attempt's timer
@@ -122,7 +130,9 @@ class Scheduler:
 
     def _decide_retries(self) -> None:
         book = self.book
-        for record in book.to_retry:
+        for record in book.to_retry.values():
+            if record.state is not TaskState.BACKOFF:
+                continue  # cancelled or put off in the same breath
             ending = record.last_ending
             assert ending is not None
             seed = book.runs[record.run].seed
@@ -130,16 +140,13 @@ class Scheduler:
             decision = events.RetryDecided(book.at, record.run, record.task.id, book.at + wait_s)
             self._set_backoff(decision)
             book.decisions.append(decision)
-        book.to_retry = []
+        book.to_retry = {}
 
     def _move_widths(self) -> None:
         book = self.book
         for host in book.hosts.values():
-            width = host.pinned if host.pinned is not None else host.limit.width
-            if width != host.width:
-                reason = "set by a person" if host.pinned is not None else host.limit.reason
-                move = events.WidthMoved(book.at, host.name, width, host.width, reason)
-                self._on_width_moved(move)
+            for move in learning.moves(host, book.at):
+                self._apply[type(move)](move)
                 book.decisions.append(move)
 
     def _report_settled(self) -> None:
@@ -152,32 +159,48 @@ class Scheduler:
             if busy or run.settled:
                 continue
             run.settled = True
+            book.ready.forget_idle_pools(run)
             book.commands.append(RunEnded(run.name))
         book.unsettled = {name: run for name, run in book.unsettled.items() if not run.settled}
 
     # What each event changes
 
+    def _on_woke(self, event: events.Woke) -> None:
+        self._wake_at = None  # that alarm is spent, even if it went off a little early
+
     def _on_hosts(self, event: events.HostsConfigured) -> None:
         self.book.configure(event.hosts, event.rules)
 
     def _on_run_opened(self, event: events.RunOpened) -> None:
+        if event.run in self.book.runs:
+            return  # opening twice is opening once
         run = Run(event.run, event.seed, event.source, dict(event.parents), event.at)
         run.concurrency, run.fail_fast = event.concurrency, event.fail_fast
         self.book.runs[event.run] = run
         self.book.touch(run)
 
     def _on_run_resumed(self, event: events.RunResumed) -> None:
-        run = self.book.runs[event.run]
+        book = self.book
+        run = book.runs.get(event.run)
+        if run is None:
+            return
+        was_serial = run.concurrency == 1
         run.concurrency, run.fail_fast, run.draining = event.concurrency, event.fail_fast, False
-        self.book.touch(run)
+        run.bounded_at = book.at
+        if was_serial != (run.concurrency == 1) and not book.replaying:
+            book.ready.order_anew(run)
+        book.touch(run)
 
     def _on_run_drained(self, event: events.RunDrained) -> None:
-        run = self.book.runs[event.run]
-        run.draining = True
-        self.book.touch(run)
+        run = self.book.runs.get(event.run)
+        if run is not None:
+            run.draining = True
+            self.book.touch(run)
 
     def _on_run_stopped(self, event: events.RunStopped) -> None:
-        run = self.book.runs[event.run]
+        run = self.book.runs.get(event.run)
+        if run is None:
+            return
         run.draining = True
         for running in list(self.book.running.values()):
             if running.record.run == event.run:
@@ -199,9 +222,10 @@ class Scheduler:
         if run is None:
             return
         why = event.why or "cancelled by a person"
-        wanted = [run.records[event.task]] if event.task in run.records else []
-        for record in wanted if event.task else list(run.records.values()):
-            intake.cancel(book, run, record, why)
+        if not event.task:
+            intake.cancel_all(book, run, why)
+        elif event.task in run.records:
+            intake.cancel(book, run, run.records[event.task], why)
 
     def _on_retry(self, event: events.RetryAsked) -> None:
         run = self.book.runs.get(event.run)
@@ -221,14 +245,14 @@ class Scheduler:
 
     def _on_paused(self, event: events.HostPaused) -> None:
         host = self.book.hosts.get(event.host)
-        if host is not None:
+        if host is not None and host.paused != GONE:
             host.paused, host.paused_until = event.why or "paused by a person", event.until
             if event.until is not None:
                 self.book.set_timer(event.until)
 
     def _on_unpaused(self, event: events.HostResumed) -> None:
         host = self.book.hosts.get(event.host)
-        if host is not None:
+        if host is not None and host.paused != GONE:
             host.paused = host.paused_until = None
 
     def _on_width_set(self, event: events.WidthSet) -> None:
@@ -247,11 +271,12 @@ class Scheduler:
 
     def _on_backoff(self, event: events.RetryDecided) -> None:
         self._set_backoff(event)
-        self.book.to_retry = []
 
     def _set_backoff(self, decision: events.RetryDecided) -> None:
         book = self.book
         record = book.runs[decision.run].records[decision.task]
+        if book.replaying:
+            book.to_retry.pop(record.number, None)
         record.until = decision.until
         if decision.until <= book.at:
             book.queue(record)
@@ -260,5 +285,41 @@ class Scheduler:
 
     def _on_width_moved(self, event: events.WidthMoved) -> None:
         host = self.book.hosts.get(event.host)
-        if host is not None:
+        if host is None:
+            return
+        if event.kind:
+            lane = host.lane(event.kind)
+            lane.width, lane.why = event.width, event.reason
+        else:
             host.width, host.reason = event.width, event.reason
+
+    def _on_read(self, event: events.HostRead) -> None:
+        host = self.book.hosts.get(event.host)
+        if host is not None:
+            learning.read(host, event)
+
+    def _on_forgotten(self, event: events.MemoryForgotten) -> None:
+        self.book.memory.forget(event.host, event.kind)
+
+
+def _joined(happened: Iterable[events.Input]) -> Iterator[events.Input]:
+    """A long plan comes in many events: taken as one, the order sees all of its chains and contended claims."""
+    parts: list[events.TasksSubmitted] = []
+    for event in happened:
+        submitted = event if isinstance(event, events.TasksSubmitted) else None
+        if parts and (submitted is None or (submitted.run, submitted.at) != (parts[0].run, parts[0].at)):
+            yield _as_one(parts)
+            parts = []
+        if submitted is None:
+            yield event
+        else:
+            parts.append(submitted)
+    if parts:
+        yield _as_one(parts)
+
+
+def _as_one(parts: list[events.TasksSubmitted]) -> events.TasksSubmitted:
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    return events.TasksSubmitted(first.at, first.run, tuple(task for part in parts for task in part.tasks))

@@ -4,15 +4,15 @@ import msgspec
 from msgspec import Struct
 
 from manyhands.core import attempts, intake
-from manyhands.core.clutch.fixed import Fixed
+from manyhands.core.clutch.difficulty import Difficulty
+from manyhands.core.clutch.limits import AnyLimit
+from manyhands.core.learning import Memory, is_adaptive
 from manyhands.core.model import EndingKind, Host, ProcessHandle, Rule, TaskState, claims_of
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import HostState, Record, Run, Running
 
 #: A snapshot of another version is not read: the journal itself is always enough.
 VERSION = 1
-
-AnyLimit = Fixed
 
 
 class RunningPart(Struct, omit_defaults=True):
@@ -46,7 +46,7 @@ class HostPart(Struct, omit_defaults=True):
     limit: AnyLimit
     width: int
     reason: str
-    lanes: dict[str, tuple[int, float | None]]  # kind → (peak, usual seconds)
+    lanes: dict[str, tuple[int, float | None, int | None, str]]  # kind → (peak, usual seconds, width, why)
     pinned: int | None = None
     peak: int = 0
     paused: str | None = None
@@ -62,6 +62,7 @@ class Snapshot(Struct):
     last_number: int
     rules: tuple[Rule, ...]
     hosts: list[HostPart]
+    memory: Memory
     runs: list[RunPart]
     running: list[RunningPart]
 
@@ -75,6 +76,7 @@ def save(scheduler: Scheduler) -> bytes:
         book.last_number,
         book.rules,
         [_host_part(host) for host in book.hosts.values()],
+        book.memory,
         [_run_part(run) for run in book.runs.values()],
         [
             RunningPart(
@@ -95,18 +97,26 @@ def save(scheduler: Scheduler) -> bytes:
 
 
 def load(scheduler: Scheduler, data: bytes) -> bool:
-    """Fill an empty scheduler. False, and nothing done, if the snapshot is another version's."""
+    """Fill an empty scheduler, to be followed by `replay` of what came after.
+
+    False, and nothing done, if the snapshot is damaged or another version's.
+    """
     try:
         whole = msgspec.msgpack.decode(data, type=Snapshot)
-    except msgspec.ValidationError:
+    except msgspec.DecodeError:
         return False
     if whole.version != VERSION:
         return False
     book = scheduler.book
-    book.at, book.rules = whole.at, whole.rules
+    book.at, book.rules, book.memory = whole.at, whole.rules, whole.memory
     book.last_attempt, book.last_number = whole.last_attempt, whole.last_number
     for host_part in whole.hosts:
-        book.hosts[host_part.host.name] = _host_from(host_part)
+        host = book.hosts[host_part.host.name] = _host_from(host_part)
+        host.configured_at = whole.at
+        if is_adaptive(host.host):
+            host.difficulty = book.memory.difficulties.setdefault(host.name, Difficulty())
+        if host_part.paused_until is not None:
+            book.set_timer(host_part.paused_until)
     book.replaying = True
     for run_part in whole.runs:
         _restore_run(scheduler, run_part)
@@ -122,7 +132,8 @@ def _host_part(host: HostState) -> HostPart:
         host.limit,  # type: ignore[arg-type]  # every limit is one of AnyLimit's Structs
         host.width,
         host.reason,
-        {kind: (lane.peak, lane.usual_s) for kind, lane in host.lanes.items()},
+        # Only those that ran something: a lane that was just looked at leaves no trace in the journal.
+        {kind: (lane.peak, lane.usual_s, lane.width, lane.why) for kind, lane in sorted(host.lanes.items()) if lane.peak},
         host.pinned,
         host.peak,
         host.paused,
@@ -137,9 +148,9 @@ def _host_from(part: HostPart) -> HostState:
     host.width, host.reason, host.pinned, host.peak = part.width, part.reason, part.pinned, part.peak
     host.paused, host.paused_until = part.paused, part.paused_until
     host.area, host.area_at = part.area, part.area_at
-    for kind, (peak, usual_s) in part.lanes.items():
+    for kind, (peak, usual_s, width, why) in part.lanes.items():
         lane = host.lane(kind)
-        lane.peak, lane.usual_s = peak, usual_s
+        lane.peak, lane.usual_s, lane.width, lane.why = peak, usual_s, width, why
     return host
 
 
@@ -169,7 +180,7 @@ def _restore_run(scheduler: Scheduler, part: RunPart) -> None:
     book = scheduler.book
     run = book.runs[part.name] = Run(part.name, part.seed, part.source, part.parents, part.opened_at)
     run.concurrency, run.fail_fast, run.draining = part.concurrency, part.fail_fast, part.draining
-    run.ended_at, run.peak = part.ended_at, part.peak
+    run.ended_at, run.peak, run.bounded_at = part.ended_at, part.peak, book.at
     for record in part.records:
         book.enter(record)
     for record in part.records:

@@ -7,14 +7,23 @@ from manyhands.core.book import Book
 from manyhands.core.commands import StartAttempt
 from manyhands.core.events import AttemptStarted
 from manyhands.core.model import EndingKind
-from manyhands.core.obstacles import Obstacle, group_obstacle, host_obstacle, run_obstacle
+from manyhands.core.obstacles import (
+    Obstacle,
+    could_ever_take,
+    group_obstacle,
+    host_obstacle,
+    is_kept_from,
+    run_obstacle,
+)
 from manyhands.core.placement import choose
-from manyhands.core.preemption import victims
+from manyhands.core.preemption import Outlook, is_willing
 from manyhands.core.ready import Group
 from manyhands.core.state import HostState, Running
 
-#: A wide claim that later tasks of its urgency keep getting past is let first after so many times.
+#: A wide claim (or a large share of a host) that later tasks of its urgency keep getting past goes first after this.
 BYPASSES_MAX = 8
+#: Groups with critical tasks that are looked at in one round for whom to stop; more would wait for the next.
+CRITICAL_MAX = 64
 
 
 class _Round:
@@ -28,6 +37,8 @@ class _Round:
 
 
 def start_what_may(book: Book) -> None:
+    book.look_at = None  # each round finds out anew when to look again
+    _withdraw_promises(book)
     round_ = _Round(book)
     while (group := _first(book, round_)) is not None:
         pool = group.pool
@@ -48,7 +59,24 @@ def start_what_may(book: Book) -> None:
             round_.open.remove(pool)
     for group in round_.aside:
         book.ready.put_back(group)
-    _preempt(book)
+    if book.ready.critical:
+        _preempt(book)
+
+
+def _withdraw_promises(book: Book) -> None:
+    """Claims and hosts are kept only for those that could use them: others must not wait for what cannot come."""
+    ready = book.ready
+    for host in book.hosts.values():
+        group = host.kept_for
+        if group is not None and (host.paused is not None or _is_held_up(group) or not could_ever_take(host, group)):
+            ready.let_host_go(group)
+    for group in [*ready.reservations]:
+        if _is_held_up(group) or all(host.paused is not None for host in group.pool.hosts):
+            ready.drop_reservation(group)
+
+
+def _is_held_up(group: Group) -> bool:
+    return group.pool.run.draining or bool(group.pool.held_by)
 
 
 def _first(book: Book, round_: _Round) -> Group | None:
@@ -62,18 +90,15 @@ def _first(book: Book, round_: _Round) -> Group | None:
 
 def _turn_away(book: Book, group: Group, obstacle: Obstacle) -> None:
     holder = obstacle.holder
+    book.ready.let_host_go(group)
     if holder is not None:
-        head = group.head.task
-        if group.seen and holder.attempt > group.seen and holder.record.task.priority >= head.priority:
+        if group.seen and holder.attempt > group.seen and holder.record.task.priority >= group.head.task.priority:
             group.bypassed += 1
             if group.bypassed >= BYPASSES_MAX and not group.reserved:
                 book.ready.reserve(group)
         elif not group.reserved and _is_next_at_bottleneck(book, group, holder):
             book.ready.reserve(group)
         group.seen = book.last_attempt
-        if head.priority == 0:
-            for one in victims([holder], 1):
-                intake.stop(book, one.record, EndingKind.PREEMPTED, f"made way for {head.id}")
     assert obstacle.token is not None
     book.ready.park(group, obstacle.token)
 
@@ -102,35 +127,51 @@ def _host_for(book: Book, group: Group, round_: _Round) -> HostState | None:
             continue
         if host_obstacle(host, group) is None:
             free.append(host)
-        elif host.paused is None and host.barrier is None:
+        elif (
+            host.paused is None
+            and host.barrier is None
+            and not is_kept_from(host, group)
+            and could_ever_take(host, group)
+        ):
             busy.append(host)
     while free:
         if len(free) == 1 and not busy:
             chosen = free[0]
         else:
-            choice = choose(free, busy, kind, book.at, round_.waiting)
+            choice = choose(free, busy, kind, book.at, round_.waiting, group.waits_since)
             if choice.host is None:
-                # Look again when the better slot was expected: it may not come.
-                book.set_timer(book.at + max(choice.worth_waiting_s, 0.05))
+                if group.waits_since is None:
+                    group.waits_since = book.at
+                # The better slot may not come.
+                book.look_again(book.at + max(choice.worth_waiting_s, 0.05))
                 return None
             chosen = choice.host
         start_at = chosen.limit.start_at(book.at, kind)
         if start_at <= book.at:
             return chosen
         if not math.isinf(start_at):
-            book.set_timer(start_at)
+            book.look_again(start_at)
         round_.shut.add((chosen.name, kind))
         free.remove(chosen)
-    if group.key.barrier:
-        _keep_free_for(group, busy)
+    if busy and (group.key.barrier or group.key.resources) and group.keeps is None:
+        _ask_for_room(book, group, busy)
     return None
 
 
-def _keep_free_for(group: Group, busy: list[HostState]) -> None:
-    """Nothing more starts on the host that is nearest to empty, until the task that wants it alone has run."""
-    waits_already = any(host.barrier is group.head for host in group.pool.hosts)
-    if busy and not waits_already:
-        min(busy, key=lambda host: len(host.running)).barrier = group.head
+def _ask_for_room(book: Book, group: Group, busy: list[HostState]) -> None:
+    """Nothing more starts on the host that is nearest to empty, until the task that needs much of it has started.
+
+    At once for a task that wants its host alone: it would hardly ever find it so. For one that asks for resources
+    only after others got past it again and again.
+    """
+    if not group.key.barrier:
+        newest = max((attempt for host in busy for attempt in host.running), default=0)
+        if group.seen and newest > group.seen:
+            group.bypassed += 1
+        group.seen = book.last_attempt
+        if group.bypassed < BYPASSES_MAX:
+            return
+    book.ready.keep_host(group, min(busy, key=lambda host: len(host.running)))
 
 
 def _start(book: Book, group: Group, host: HostState) -> None:
@@ -145,12 +186,28 @@ def _start(book: Book, group: Group, host: HostState) -> None:
 
 
 def _preempt(book: Book) -> None:
-    """Critical tasks that found no room have as many preemptible attempts stopped as they are."""
-    for pool in book.ready.pools.values():
-        group = book.ready.peek(pool) if pool.heap else None
-        if group is None or group.head.task.priority != 0 or run_obstacle(pool) is not None:
+    """Have attempts stopped that are in the way of critical tasks, where that lets these start."""
+    ready = book.ready
+    if not any(is_willing(one) and one.stop_why is None for one in book.running.values()):
+        return
+    outlook = Outlook(book.running.values())
+    for group in list(ready.critical)[:CRITICAL_MAX]:
+        if group.head.task.priority != 0:
+            del ready.critical[group]  # the critical ones have started
             continue
-        critical = sum(1 for _, _, other in pool.heap if other.order for entry in other.queue if entry[0] == 0)
-        in_the_way = [one for host in pool.hosts if host.paused is None for one in host.running.values()]
-        for one in victims(in_the_way, critical):
-            intake.stop(book, one.record, EndingKind.PREEMPTED, f"made way for {group.head.task.id}")
+        obstacle = group_obstacle(group, book.held, book.running, ready)
+        if _is_held_up(group) or (obstacle is not None and obstacle.what != "claim"):
+            continue
+        for _ in range(_critical_at_once(group, len(book.running))):
+            victims = outlook.victims(group, book.held.conflicts(group.key.claims), book.at)
+            if victims is None:
+                break
+            for one in victims:
+                intake.stop(book, one.record, EndingKind.PREEMPTED, f"made way for {group.head.task.id}")
+
+
+def _critical_at_once(group: Group, most: int) -> int:
+    """How many of the group's critical tasks could run at the same time."""
+    if group.key.claims.write or group.key.barrier:
+        return 1
+    return min(most, sum(1 for entry in group.queue if entry[0] == 0))

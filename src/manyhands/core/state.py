@@ -1,9 +1,15 @@
 """What the scheduler keeps and alone changes: runs, their tasks, hosts, lanes, attempts in flight."""
 
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
 
+from manyhands.core.clutch.difficulty import Difficulty
 from manyhands.core.model import Claims, Ending, EndingKind, Host, ProcessHandle, Task, TaskState
 from manyhands.core.widths import Limit
+
+if TYPE_CHECKING:
+    from manyhands.core.ready import Group
 
 
 class AttemptRecord(Struct, omit_defaults=True, gc=False):
@@ -52,6 +58,7 @@ class Run:
         self.source = source
         self.parent_bounds = parents
         self.opened_at = opened_at
+        self.bounded_at = opened_at  # when its own bounds were last set
         self.concurrency: int | None = None
         self.fail_fast = False
         self.draining = False  # start nothing more
@@ -123,6 +130,7 @@ class HostState:
         self.limit = limit
         self.width = limit.width
         self.reason = limit.reason
+        self.difficulty: Difficulty | None = None  # of its kinds; None where a person pinned the width
         self.pinned: int | None = None  # a person's word over the limit's
         self.lanes: dict[str, Lane] = {}
         self.running: dict[int, Running] = {}  # len(running) <= width, except just after a cut
@@ -130,7 +138,9 @@ class HostState:
         self.used: dict[str, float] = {}  # resources taken by what runs
         self.paused: str | None = None  # why, if it is
         self.paused_until: float | None = None
-        self.barrier: Record | None = None  # runs alone here, or waits for the host to empty
+        self.barrier: Record | None = None  # runs alone here
+        self.kept_for: Group | None = None  # waits for the host to empty; only more urgent tasks may go before
+        self.configured_at = 0.0
         self.area = 0.0  # integral of the number in flight over time
         self.area_at = 0.0
 

@@ -80,9 +80,10 @@ class Simulation:
                 self._host_of[command.attempt] = host
                 host.submit(self.now, command.attempt, self._job_for(command), command.number == 1)
             case StopAttempt(attempt):
-                host = self._host_of.pop(attempt)
-                host.cancel(self.now, attempt)
-                self.expect(AttemptEnded(self.now, attempt, STOPPED))
+                stopped_on = self._host_of.pop(attempt, None)
+                if stopped_on is not None:  # else it ended in the same instant
+                    stopped_on.cancel(self.now, attempt)
+                    self.expect(AttemptEnded(self.now, attempt, STOPPED))
             case WakeAt(at):
                 self._wake_at = at
             case RunEnded(run):
