@@ -84,6 +84,11 @@ class Difficulty(Struct):
             return max(1, explored), f"{level} so far ({seen}); trying more as it goes well"
         return width, f"{level}: {seen}"
 
+    def is_explored(self, kind: str) -> bool:
+        """Has enough been seen for its level alone to decide?"""
+        record = self.kinds.get(kind)
+        return record is not None and record.weight >= EXPLORED
+
     def _record(self, kind: str) -> KindRecord:
         record = self.kinds.get(kind)
         if record is None:

@@ -9,13 +9,15 @@ FADED = 0.12  # turns lighter than this no longer count
 LEVEL_WIDTH = 0.08  # turns this close in ln width are one level
 STEP_FIRST, STEP_LAST = 0.18, 0.12  # a probe's size in ln width, shrinking as turns pass
 EVIDENCE_ABOVE, EVIDENCE_BELOW = 0.6, 0.12  # decayed turns below which a probe is due
+FIT_SWEEPS = 40
 TIE = 0.5  # standard errors within which a wider level counts as good as the best
 
 
 def levels(turns: list[Turn]) -> list[tuple[float, float, float]]:
-    """(ln width, ln slowdown, weight) from narrow to wide, the slowdown made non-decreasing.
+    """(ln width, ln slowdown, weight) from narrow to wide, the slowdown fitted.
 
-    More in flight never makes an attempt faster: pooling neighbours that say otherwise removes noise (PAVA).
+    More in flight never makes an attempt faster, and slows it the more the more there are: a non-decreasing
+    convex fit through all levels takes out what noise alone put there.
     """
     cells: dict[int, list[float]] = {}
     for turn in turns:
@@ -25,14 +27,36 @@ def levels(turns: list[Turn]) -> list[tuple[float, float, float]]:
             cell[0] += weight * turn.log_width
             cell[1] += weight * turn.log_slowdown
             cell[2] += weight
-    blocks: list[tuple[float, float, list[tuple[float, float]]]] = []  # (Σ weighted slowdown, Σ weight, members)
-    for widths, slowdowns, weight in sorted(cells.values(), key=lambda cell: cell[0] / cell[2]):
-        block = (slowdowns, weight, [(widths / weight, weight)])
-        while blocks and blocks[-1][0] / blocks[-1][1] >= block[0] / block[1]:
-            below = blocks.pop()
-            block = (below[0] + block[0], below[1] + block[1], below[2] + block[2])
-        blocks.append(block)
-    return [(width, sums / total, weight) for sums, total, members in blocks for width, weight in members]
+    known = sorted((cell[0] / cell[2], cell[1] / cell[2], cell[2]) for cell in cells.values())
+    widths, weights = [each[0] for each in known], [each[2] for each in known]
+    fitted = _convex_fit(widths, [each[1] for each in known], weights)
+    return list(zip(widths, fitted, weights, strict=True))
+
+
+def _convex_fit(xs: list[float], ys: list[float], weights: list[float]) -> list[float]:
+    """Weighted least squares over sums of hinges with bends ≥ 0, by coordinate descent."""
+    total = sum(weights)
+    mean = sum(weight * y for weight, y in zip(weights, ys, strict=True)) / total
+    residuals = [y - mean for y in ys]
+    count = len(xs)
+    hinges = [[max(0.0, x - bend) for x in xs] for bend in xs[:-1]]
+    norms = [sum(w * h * h for w, h in zip(weights, hinge, strict=True)) for hinge in hinges]
+    bends = [0.0] * len(hinges)
+    for _ in range(FIT_SWEEPS):
+        moved = sum(weight * residual for weight, residual in zip(weights, residuals, strict=True)) / total
+        for i in range(count):
+            residuals[i] -= moved
+        for k, hinge in enumerate(hinges):
+            pull = 0.0
+            for i in range(k + 1, count):
+                pull += weights[i] * hinge[i] * residuals[i]
+            bend = max(0.0, bends[k] + pull / norms[k])
+            step = bend - bends[k]
+            if step:
+                bends[k] = bend
+                for i in range(k + 1, count):
+                    residuals[i] -= step * hinge[i]
+    return [y - residual for y, residual in zip(ys, residuals, strict=True)]
 
 
 def best_level(turns: list[Turn], sample_variance: float) -> float:

@@ -10,8 +10,11 @@ from msgspec import Struct
 
 #: Prefill is far cheaper than decoding on every model server: what a prompt token weighs beside an answer token.
 PROMPT_TOKEN_WORK = 0.02
-#: One attempt may look at most this many times slower per work than its turn: an outlier is not a trend.
-WINSOR = 6.0
+#: One attempt may look at most this much slower or faster than its turn, in logs: an outlier is not a trend.
+WINSOR = 2.0
+#: Time spent queueing weighs most on small work: what is large counts a little more. Flatter is noisier on mixes
+#: with rare large work, steeper hides the knee of hosts with queues (measured on slots: 0, 0.25, 0.5).
+WEIGHT_POWER = 0.25
 USUAL_SEEN_MAX = 12
 
 
@@ -42,7 +45,7 @@ class Turn(Struct, gc=False):
 
 
 class TurnSums(Struct):
-    """A turn in the making. Weights are √work: little noise, and little bias from queueing."""
+    """A turn in the making: sums over its completions."""
 
     began_at: float = 0.0
     count: int = 0
@@ -50,31 +53,33 @@ class TurnSums(Struct):
     most_in_flight: int = 0
     weights: float = 0.0
     log_widths: float = 0.0
-    slownesses: float = 0.0  # Σ weight × seconds per work
+    slownesses: float = 0.0  # Σ weight × ln seconds per work
     squares: float = 0.0  # Σ weight²
     square_slownesses: float = 0.0
     square_slownesses2: float = 0.0
 
     def add(self, in_flight: float, took_s: float, work: float) -> None:
-        slowness = took_s / work
+        slowness = math.log(took_s / work)
         if self.count >= 6:
-            slowness = min(slowness, WINSOR * self.slownesses / self.weights)
-        weight = math.sqrt(work)
+            mean = self.slownesses / self.weights
+            slowness = max(mean - WINSOR, min(mean + WINSOR, slowness))
+        weight = work**WEIGHT_POWER
+        square = weight * weight
         self.count += 1
         self.weights += weight
         self.log_widths += weight * math.log(max(1.0, in_flight))
         self.slownesses += weight * slowness
-        self.squares += work
-        self.square_slownesses += work * slowness
-        self.square_slownesses2 += work * slowness * slowness
+        self.squares += square
+        self.square_slownesses += square * slowness
+        self.square_slownesses2 += square * slowness * slowness
 
     def variance(self) -> float:
         """Of the mean log slowness."""
         mean = self.slownesses / self.weights
         spread = self.square_slownesses2 - 2 * mean * self.square_slownesses + mean * mean * self.squares
-        return max(0.0, spread) / (self.weights * mean) ** 2
+        return max(0.0, spread) / self.weights**2
 
     def close(self) -> Turn:
         log_width = self.log_widths / self.weights
-        log_throughput = log_width - math.log(self.slownesses / self.weights)
+        log_throughput = log_width - self.slownesses / self.weights
         return Turn(log_width, log_throughput, 1.0, self.count, max(1e-4 / self.count, self.variance()))
