@@ -8,6 +8,7 @@ Fields may be added with a default; none is ever removed or renamed.
 from msgspec import Struct
 
 from manyhands.core.model import Ending, EndingKind, Host, ProcessHandle, Rule, Task
+from manyhands.core.widths import Reading
 
 
 class Event(Struct, frozen=True, omit_defaults=True, tag_field="type", gc=False):
@@ -110,6 +111,20 @@ class WidthSet(Event, frozen=True, tag="width_set"):
     width: int | None
 
 
+class HostRead(Event, frozen=True, tag="read"):
+    """A look at a host, about once a second while anything is in flight there. None: it shows nothing."""
+
+    host: str
+    reading: Reading | None = None
+
+
+class MemoryForgotten(Event, frozen=True, tag="forgotten"):
+    """What was learned of a host, of a kind, or (both empty) of all is no longer believed."""
+
+    host: str = ""
+    kind: str = ""
+
+
 class Woke(Event, frozen=True, tag="woke"):
     """Time passed to where something may be due."""
 
@@ -143,6 +158,7 @@ class WidthMoved(Event, frozen=True, tag="width"):
     width: int
     was: int
     reason: str
+    kind: str = ""  # of this lane of the host; "": of the host as a whole
 
 
 Input = (
@@ -161,6 +177,8 @@ Input = (
     | HostPaused
     | HostResumed
     | WidthSet
+    | HostRead
+    | MemoryForgotten
     | Woke
 )
 Decision = AttemptStarted | StopDecided | RetryDecided | WidthMoved

@@ -48,6 +48,8 @@ class Scheduler:
             events.HostPaused: self._on_paused,
             events.HostResumed: self._on_unpaused,
             events.WidthSet: self._on_width_set,
+            events.HostRead: self._on_read,
+            events.MemoryForgotten: self._on_forgotten,
             events.Woke: self._on_woke,
             events.AttemptStarted: self._on_started,
             events.StopDecided: self._on_stop,

@@ -147,9 +147,21 @@ class HostState:
     def lane(self, kind: str) -> Lane:
         lane = self.lanes.get(kind)
         if lane is None:
-            width = self.host.lanes.get(kind)
-            lane = self.lanes[kind] = Lane(width, "set in the config" if width is not None else "")
+            lane = self.lanes[kind] = Lane(*self.lane_bound(kind, self.width))
         return lane
+
+    def lane_bound(self, kind: str, width: int) -> tuple[int | None, str]:
+        """The config's word, else what the kind's difficulty allows; None: only the host's own width binds."""
+        configured = self.host.lanes.get(kind)
+        if configured is not None:
+            return configured, "set in the config"
+        if self.difficulty is None or self.pinned is not None:
+            return None, ""
+        allowed, why = self.difficulty.lane_width(kind, width)
+        start = self.host.width.start
+        if start is not None and allowed < start and not self.difficulty.is_explored(kind):
+            return min(start, width), "the start in the config"
+        return allowed, why
 
     def advance(self, at: float) -> None:
         """Account for the time since the number in flight last changed."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from manyhands.config.model import Config, HostConfig, OpenaiHost, PythonHost, ShellHost
 from manyhands.executors.interface import Ended, Executor, Spawned
 from manyhands.runtime.dispatcher import Dispatcher
+from manyhands.runtime.probing import Probing
 from manyhands.runtime.session import dispatching
 
 
@@ -21,7 +22,11 @@ async def open_session(config: Config) -> AsyncIterator[Dispatcher]:
     async with dispatching(
         config.store_directory, config.store.durability, config.core_hosts(), config.rules, executors
     ) as dispatcher:
-        yield dispatcher
+        probing = Probing(dispatcher, config)
+        try:
+            yield dispatcher
+        finally:
+            await probing.close()
 
 
 def _executor(host: HostConfig, workspace: Path, journal: str, spawned: Spawned, ended: Ended) -> Executor:

@@ -14,9 +14,12 @@ AnyLimit = Fixed | Clutch | Aimd | Vegas | Gradient2 | InspectRule
 
 
 def limit_for(host: Host, memory: HostMemory | None = None) -> AnyLimit:
-    """A pinned width stays pinned; anything else is the clutch's to find within the bounds."""
+    """A pinned width stays pinned; anything else is the clutch's to find within the bounds.
+
+    A pinned width with a rate budget is a clutch that has no room to move: its starts are paced.
+    """
     width = host.width
-    if width.max is not None and width.min == width.max:
+    if width.max is not None and width.min == width.max and host.rate is None:
         return Fixed(width.max)
     return Clutch.begin(
         width_min=width.min,

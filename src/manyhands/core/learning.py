@@ -1,0 +1,77 @@
+"""What hosts teach while they work: samples for their limits, widths from these, and memory for later runs."""
+
+from msgspec import Struct, field
+
+from manyhands.core.clutch.difficulty import Difficulty, faded
+from manyhands.core.clutch.memory import HostMemory, merged
+from manyhands.core.events import Decision, HostRead, WidthMoved
+from manyhands.core.model import Host
+from manyhands.core.state import HostState
+from manyhands.core.widths import Limit, Sample
+
+DAY_S = 86_400.0
+
+
+class Memory(Struct):
+    """What earlier runs taught, by host. It outlives the hosts of any one configuration."""
+
+    hosts: dict[str, HostMemory] = field(default_factory=dict)
+    difficulties: dict[str, Difficulty] = field(default_factory=dict)
+
+    def take_in(self, name: str, limit: Limit) -> None:
+        """A run is over for this host: the next one starts from what it found."""
+        latest = limit.export()
+        if latest is not None:
+            self.hosts[name] = merged(self.hosts.get(name), latest)
+
+    def difficulty_of(self, name: str, at: float) -> Difficulty:
+        """As it is to be used now: what is weeks old weighs little."""
+        known = self.difficulties.get(name, Difficulty())
+        last_at = max((record.last_at for record in known.kinds.values()), default=at)
+        self.difficulties[name] = faded(known, (at - last_at) / DAY_S)
+        return self.difficulties[name]
+
+    def forget(self, host: str, kind: str) -> None:
+        """All of it, all of one host, or one kind (of one host or of all)."""
+        for name in [host] if host else [*{**self.hosts, **self.difficulties}]:
+            if not kind:
+                self.hosts.pop(name, None)
+                self.difficulties.pop(name, None)
+                continue
+            if (remembered := self.hosts.get(name)) is not None:
+                remembered.kinds.pop(kind, None)
+            if (difficulty := self.difficulties.get(name)) is not None:
+                difficulty.kinds.pop(kind, None)
+
+
+def is_adaptive(host: Host) -> bool:
+    """Left to the clutch; otherwise a person has pinned it, and difficulty has no say either."""
+    return host.width.max is None or host.width.min != host.width.max
+
+
+def observe(host: HostState, sample: Sample) -> None:
+    host.limit.tick(sample.at)
+    host.limit.observe(sample)
+    if host.difficulty is not None:
+        host.difficulty.observe(sample)
+
+
+def read(host: HostState, event: HostRead) -> None:
+    host.limit.tick(event.at)
+    if event.reading is not None:
+        host.limit.read(event.reading)
+
+
+def moves(host: HostState, at: float) -> list[Decision]:
+    """Where the widths of a host and its lanes differ from what they should be now."""
+    width = host.pinned if host.pinned is not None else host.limit.width
+    decided: list[Decision] = []
+    if width != host.width:
+        reason = "set by a person" if host.pinned is not None else host.limit.reason
+        decided.append(WidthMoved(at, host.name, width, host.width, reason))
+    if host.difficulty is not None:
+        for kind, lane in host.lanes.items():
+            lane_width, why = host.lane_bound(kind, width)
+            if lane_width != lane.width:
+                decided.append(WidthMoved(at, host.name, lane_width or width, lane.width or 0, why, kind))
+    return decided
