@@ -21,9 +21,11 @@ app = typer.Typer(
 task_app = typer.Typer(help="The tasks of a run: list them, or look at and act on one.", rich_markup_mode=None)
 runs_app = typer.Typer(help="The runs of this store.", rich_markup_mode=None)
 plan_app = typer.Typer(help="Plan files.", rich_markup_mode=None, no_args_is_help=True)
+memory_app = typer.Typer(help="What earlier runs taught about hosts and kinds.", rich_markup_mode=None)
 app.add_typer(task_app, name="task")
 app.add_typer(runs_app, name="runs")
 app.add_typer(plan_app, name="plan")
+app.add_typer(memory_app, name="memory")
 
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="table for people, json or ids for programs")]
 ConfigOption = Annotated[
@@ -236,6 +238,34 @@ def lane(
     from manyhands.cli.hosts import list_lanes
 
     list_lanes(output, config, hosts, store)
+
+
+@memory_app.callback(invoke_without_command=True)
+def memory(
+    context: typer.Context,
+    output: OutputOption = Output.TABLE,
+    config: ConfigOption = None,
+    store: StoreOption = None,
+) -> None:
+    """What is remembered of each kind on each host: success, durations, good widths."""
+    if context.invoked_subcommand is None:
+        from manyhands.cli.memory import list_memory
+
+        list_memory(output, config, store)
+
+
+@memory_app.command("forget")
+def memory_forget(
+    host: Annotated[str | None, typer.Option(help="of this host")] = None,
+    kind: Annotated[str | None, typer.Option(help="of this kind")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="all of it")] = False,
+    config: ConfigOption = None,
+    store: StoreOption = None,
+) -> None:
+    """Forget what was learned; the next run starts afresh there."""
+    from manyhands.cli.memory import forget
+
+    forget(host, kind, everything, config, store)
 
 
 @app.command("config")

@@ -204,5 +204,13 @@ class Book:
             running.host = state
         return state
 
+    def forget(self, host: str, kind: str) -> None:
+        """Hosts at rest start afresh at once; one at work keeps what it is finding out right now."""
+        self.memory.forget(host, kind)
+        for state in self.hosts.values():
+            if host in ("", state.name) and not kind and state.difficulty is not None and not state.running:
+                state.limit = self.limit_for(state.host, None)
+                state.difficulty = self.memory.difficulty_of(state.name, self.at)
+
     def _hosts_for(self, kind: str, form: str, wanted: str) -> list[HostState]:
         return [state for state in self.hosts.values() if takes(state.host, kind, form, wanted)]

@@ -301,7 +301,7 @@ class Scheduler:
             learning.read(host, event)
 
     def _on_forgotten(self, event: events.MemoryForgotten) -> None:
-        self.book.memory.forget(event.host, event.kind)
+        self.book.forget(event.host, event.kind)
 
 
 def _joined(happened: Iterable[events.Input]) -> Iterator[events.Input]:
