@@ -153,3 +153,4 @@ class ProcessHandle(Struct, frozen=True, omit_defaults=True):
 
     pid: int  # also the process group
     born_at: float  # the process's own start time, as the kernel tells it: a reused pid has another
+    boot: str = ""  # of which boot of the machine: after another one nothing of it is alive

@@ -1,9 +1,12 @@
 """What every executor promises; held for each by tests/executors/test_executor_contract.py.
 
+- Built from its host's settings and the two callbacks, inside the loop it lives in. All is called in that loop.
 - `start` never blocks and never raises: whatever goes wrong is an `Ending`.
-- Every started attempt reports exactly one AttemptEnded, whether it is stopped or not.
+- Every started attempt reports exactly one ending, whether it is stopped or not; a stopped one is `cancelled`,
+  and what that is called (timed out, preempted) is the scheduler's to say.
 - `stop` is idempotent; when the ending has been reported nothing of the attempt is alive any more.
-- An executor that makes processes reports AttemptSpawned and holds each at a gate until `release`.
+- Each process made for an attempt is reported and held at a gate until `release`: first the one that does the
+  work, where there is one, then that of its `check`. The latest one reported stands for the attempt.
 """
 
 from collections.abc import Callable

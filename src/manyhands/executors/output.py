@@ -1,0 +1,57 @@
+"""Text of attempts made fit for the journal: bounded, decodable, without NULs."""
+
+import os
+from pathlib import Path
+
+TAIL_BYTES = 2_048
+RESULT_CHARACTERS_MAX = 32_000
+_LINE_CHARACTERS_MAX = 300
+
+
+def tail_of(path: Path, since: int = 0) -> str:
+    """The last lines of what the file holds from byte `since` on; "" if there is no such file."""
+    try:
+        with open(path, "rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            begin = max(since, end - TAIL_BYTES)
+            file.seek(begin)
+            content = file.read(TAIL_BYTES)
+    except OSError:
+        return ""
+    if begin > since:
+        _, _, whole_lines = content.partition(b"\n")
+        content = whole_lines or content  # one endless line: better cut than nothing
+    return content.decode(errors="replace").replace("\0", "")
+
+
+def tail_of_text(text: str) -> str:
+    """The last lines of a text, as `tail_of` gives those of a file."""
+    if len(text) <= TAIL_BYTES:
+        return clean(text)
+    cut = text[-TAIL_BYTES:]
+    return clean(cut.partition("\n")[2] or cut)
+
+
+def last_line(text: str) -> str:
+    """The last line that says anything, short enough for a detail."""
+    return one_line(next((line for line in reversed(text.splitlines()) if line.strip()), ""))
+
+
+def one_line(text: str) -> str:
+    line = " ".join(clean(text).split())
+    return line if len(line) <= _LINE_CHARACTERS_MAX else line[: _LINE_CHARACTERS_MAX - 1] + "…"
+
+
+def clean(text: str) -> str:
+    """Without what JSON and terminals choke on: NULs and halves of surrogate pairs."""
+    if text.isascii():
+        return text.replace("\0", "")
+    return text.encode(errors="replace").decode().replace("\0", "")
+
+
+def keep_result(text: str, directory: Path, name: str, always: bool = False) -> str:
+    """The result as the journal keeps it; a longer one is (`always`: each is) written to a file as a whole."""
+    if always or len(text) > RESULT_CHARACTERS_MAX:
+        directory.mkdir(parents=True, exist_ok=True)
+        directory.joinpath(name).write_text(text, encoding="utf-8", errors="replace")
+    return clean(text[:RESULT_CHARACTERS_MAX])

@@ -1,0 +1,165 @@
+"""What the kernel says of processes: who is alive, since when, in whose group, started for which attempt.
+
+Reads Linux's /proc and sends no signal. A zombie counts as dead: it runs nothing and holds nothing.
+"""
+
+import asyncio
+import functools
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+#: Every process of an attempt inherits this variable; by it those that left the group are found.
+MARKER = "MANYHANDS_ATTEMPT"
+#: A dispatcher that runs as an attempt of another one hands both markers down, with this between them.
+MARKER_SEPARATOR = "/"
+
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+# A thread of its own: those of the loop may all be taken by functions of tasks, and a stop must not wait for them.
+_reader = ThreadPoolExecutor(1, "process-table")
+_ENVIRON_KEY = f"\0{MARKER}=".encode()
+_READ_BYTES = 32_768
+
+
+class Process(NamedTuple):
+    pid: int
+    parent: int
+    group: int
+    session: int
+    born_at: float  # seconds from the machine's boot: exact, and the same whoever reads it
+    markers: tuple[str, ...]
+
+
+def born_at(pid: int) -> float | None:
+    """When the process started, or None if there is none alive or dead by that id."""
+    fields = _stat(pid)
+    return None if fields is None else _born_at(fields)
+
+
+@functools.cache
+def boot() -> str:
+    """Which boot of the machine this is: after another one, process ids and start times mean nothing."""
+    try:
+        return _read("/proc/sys/kernel/random/boot_id").decode().strip()[:8]
+    except OSError:  # a sandbox that does not tell
+        return ""
+
+
+def newest_pid() -> int:
+    """The id given out last, or -1 if nobody tells; ids are given out in order, and come round."""
+    try:
+        return int(_read("/proc/loadavg").rsplit(maxsplit=1)[-1])
+    except (OSError, IndexError, ValueError):
+        return -1
+
+
+def out_of_memory_kills() -> int:
+    """How many processes the kernel has killed for lack of memory since boot, control groups included."""
+    try:
+        _, _, rest = _read("/proc/vmstat").partition(b"\noom_kill ")
+    except OSError:
+        return 0
+    return int(rest.split(maxsplit=1)[0]) if rest else 0
+
+
+def processes(pids: Iterable[int] | None = None) -> list[Process]:
+    """Those alive among `pids` (default: all on this machine that may be read)."""
+    if pids is None:
+        pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
+    return [process for pid in pids if (process := _process(pid)) is not None]
+
+
+def family(root: int, marker: str, among: Iterable[Process]) -> list[Process]:
+    """The processes in the group or session of `root`, below it, or marked as of its attempt; with itself.
+
+    `root` must not be another's by now: alive, or dead and unreaped, or gone with its group still there.
+    """
+    everyone = list(among)
+    kin = {root} | {p.pid for p in everyone if root in (p.group, p.session) or marker in p.markers}
+    grew = True
+    while grew:
+        below = {p.pid for p in everyone if p.parent in kin} - kin
+        kin |= below
+        grew = bool(below)
+    return [p for p in everyone if p.pid in kin]
+
+
+async def processes_aside() -> list[Process]:
+    """All processes, read beside the loop."""
+    return await asyncio.get_running_loop().run_in_executor(_reader, processes)
+
+
+class Census:
+    """Readings of the whole table, each shared by all who asked before it began.
+
+    When hundreds of attempts end or are stopped at once, they pay for one or two readings, not hundreds.
+    """
+
+    def __init__(self) -> None:
+        self._asked: asyncio.Future[list[Process]] | None = None
+        self._reader: asyncio.Task[None] | None = None
+
+    async def take(self) -> list[Process]:
+        """A reading that began after this call."""
+        if self._asked is None:
+            self._asked = asyncio.get_running_loop().create_future()
+            if self._reader is None:
+                self._reader = asyncio.create_task(self._read())
+        return await asyncio.shield(self._asked)
+
+    async def _read(self) -> None:
+        try:
+            while (asked := self._asked) is not None:
+                self._asked = None  # who asks from here on must not be given this reading
+                try:
+                    asked.set_result(await processes_aside())
+                except BaseException as error:
+                    asked.set_exception(error)
+                    asked.exception()  # nobody may be left to look at it
+                    raise
+        finally:
+            self._reader = None
+
+
+def _process(pid: int) -> Process | None:
+    fields = _stat(pid)
+    if fields is None or (fields[0] in (b"Z", b"X") and int(fields[17]) <= 1):
+        return None  # a dead leader whose other threads still run is alive
+    return Process(pid, int(fields[1]), int(fields[2]), int(fields[3]), _born_at(fields), _markers(pid))
+
+
+def _stat(pid: int) -> list[bytes] | None:
+    """The fields of /proc/PID/stat from the state on; the name before them may hold anything, even `)`."""
+    try:
+        content = _read(f"/proc/{pid}/stat")
+    except OSError:
+        return None
+    return content.rpartition(b")")[2].split() or None
+
+
+def _born_at(fields: list[bytes]) -> float:
+    return int(fields[19]) / _TICKS_PER_S
+
+
+def _markers(pid: int) -> tuple[str, ...]:
+    try:
+        environ = _read(f"/proc/{pid}/environ")
+    except OSError:  # another user's, or gone
+        return ()
+    _, found, rest = (b"\0" + environ).partition(_ENVIRON_KEY)
+    if not found:
+        return ()
+    value = rest.partition(b"\0")[0].decode(errors="replace")
+    return tuple(filter(None, value.split(MARKER_SEPARATOR)))
+
+
+def _read(path: str) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        content = os.read(descriptor, _READ_BYTES)
+        while more := os.read(descriptor, _READ_BYTES):  # /proc may give less than asked and have more
+            content += more
+        return content
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,69 @@
+"""What an attempt's command is told: fields filled into its argv, and variables in its environment.
+
+Values go into single arguments and variables as they are; none ever passes through a shell.
+"""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from manyhands.core.commands import StartAttempt
+
+# The kernel takes 128 KiB for one variable, and about 2 MiB for all arguments and variables together.
+_PROMPT_BYTES_MAX = 65_536
+_FIELD = re.compile(r"\{(prompt|id|title|kind|attempt|last_ending|last_detail|last_output|directory)\}")
+_OURS = (
+    "MANYHANDS_TASK",
+    "MANYHANDS_RUN",
+    "MANYHANDS_ATTEMPT_NUMBER",
+    "MANYHANDS_PROMPT",
+    "MANYHANDS_PROMPT_FILE",
+    "MANYHANDS_LAST_ENDING",
+    "MANYHANDS_LAST_DETAIL",
+    "MANYHANDS_LAST_OUTPUT",
+    "MANYHANDS_RESULT_FILE",
+)
+
+
+def filled(argv: Sequence[str], order: StartAttempt, directory: Path) -> list[str]:
+    """The argv with its fields replaced, once: braces in a value stay, and so do unknown fields."""
+    if not any("{" in argument for argument in argv):
+        return list(argv)
+    task, last = order.task, order.last
+    values = {
+        "prompt": task.prompt,
+        "id": task.id,
+        "title": task.title,
+        "kind": task.kind,
+        "attempt": str(order.number),
+        "last_ending": str(last.kind) if last else "",
+        "last_detail": last.detail if last else "",
+        "last_output": last.tail if last else "",
+        "directory": str(directory),
+    }
+    return [_FIELD.sub(lambda match: values[match[1]], argument) for argument in argv]
+
+
+def environment(
+    order: StartAttempt, directory: Path, result_file: Path | None, host: Mapping[str, str]
+) -> dict[str, str]:
+    """The dispatcher's environment, the host's over it, the task's over that, and what we tell over all."""
+    task, last = order.task, order.last
+    env = {name: value for name, value in os.environ.items() if name not in _OURS}
+    env |= host
+    env |= task.env or {}
+    env["MANYHANDS_TASK"] = task.id
+    env["MANYHANDS_RUN"] = order.run
+    env["MANYHANDS_ATTEMPT_NUMBER"] = str(order.number)
+    if task.prompt:
+        env["MANYHANDS_PROMPT_FILE"] = str(directory / "prompt.txt")
+        if len(task.prompt.encode(errors="replace")) <= _PROMPT_BYTES_MAX:
+            env["MANYHANDS_PROMPT"] = task.prompt
+    if last is not None:
+        env["MANYHANDS_LAST_ENDING"] = str(last.kind)
+        env["MANYHANDS_LAST_DETAIL"] = last.detail
+        env["MANYHANDS_LAST_OUTPUT"] = last.tail
+    if result_file is not None:
+        env["MANYHANDS_RESULT_FILE"] = str(result_file)
+    return env
