@@ -10,6 +10,7 @@ LEVEL_WIDTH = 0.08  # turns this close in ln width are one level
 STEP_FIRST, STEP_LAST = 0.18, 0.12  # a probe's size in ln width, shrinking as turns pass
 EVIDENCE_ABOVE, EVIDENCE_BELOW = 0.6, 0.12  # decayed turns below which a probe is due
 FIT_SWEEPS = 40
+NEAR = 0.3  # what lies further off in ln width does not speak for the probe's place
 TIE = 0.5  # standard errors within which a wider level counts as good as the best
 
 
@@ -76,17 +77,17 @@ def hold_or_probe(turns: list[Turn], sample_variance: float, settled_turns: int,
     best = max(1, int(math.exp(log_width) + 0.5))
     size = max(STEP_LAST, STEP_FIRST / math.sqrt(1 + settled_turns / 4))
     above = max(best + 1, int(best * math.exp(size) + 0.5))
-    if above <= top + 0.5 and _evidence(turns, wider_than=0.5 * (best + above)) < EVIDENCE_ABOVE:
+    if above <= top + 0.5 and _evidence(turns, 0.5 * (best + above), above) < EVIDENCE_ABOVE:
         return Step(above, f"{best} is the best known; a look above")
     below = min(best - 1, int(best * math.exp(-size) + 0.5))
-    if below >= width_min and _evidence(turns, narrower_than=0.5 * (best + below)) < EVIDENCE_BELOW:
+    if below >= width_min and _evidence(turns, 0.5 * (best + below), below) < EVIDENCE_BELOW:
         return Step(below, f"{best} is the best known; a look below")
     return Step(best, f"best goodput of the last {len(turns)} turns")
 
 
-def _evidence(turns: list[Turn], wider_than: float = 0.0, narrower_than: float = 0.0) -> float:
-    if wider_than:
-        bound = math.log(wider_than)
-        return sum(turn.weight for turn in turns if turn.log_width > bound)
-    bound = math.log(narrower_than)
-    return sum(turn.weight for turn in turns if turn.log_width < bound)
+def _evidence(turns: list[Turn], beside: float, probe: int) -> float:
+    """Decayed turns between the edge of the best width and a little beyond the probe."""
+    edge, far = math.log(beside), math.log(probe)
+    if far > edge:
+        return sum(turn.weight for turn in turns if edge < turn.log_width <= far + NEAR)
+    return sum(turn.weight for turn in turns if far - NEAR <= turn.log_width < edge)
