@@ -1,10 +1,13 @@
 """How answers are printed: as a table for people, as JSON or bare ids for programs. stdout is data, stderr is talk."""
 
 import enum
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TextIO
 
-import msgspec
+#: A cell of a table is cut here; `--output json` has all of it.
+CELL_CHARACTERS_MAX = 100
 
 
 class Output(enum.StrEnum):
@@ -15,21 +18,44 @@ class Output(enum.StrEnum):
 
 def say(text: str) -> None:
     """Talk: to stderr, so that it never gets into data."""
-    print(text, file=sys.stderr, flush=True)
+    _write(sys.stderr, text + "\n")
+
+
+def put(text: str) -> None:
+    """Data: to stdout."""
+    _write(sys.stdout, text)
+
+
+def _write(stream: TextIO, text: str) -> None:
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        # Whoever read it has enough (`| head`). That must not stop a run, nor change what it exits with.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def put_lines(lines: Iterable[str]) -> None:
+    put("".join(f"{line}\n" for line in lines))
 
 
 def print_json(value: object) -> None:
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+    # Imported here: `--help` needs none of it and must be quick.
+    import msgspec
+
+    put(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
 
 
-def print_rows(rows: Sequence[Mapping[str, object]], output: Output, id_field: str) -> None:
-    """Rows with the same keys. JSON has the values as they are, a table has them as text."""
+def print_rows(rows: Sequence[Mapping[str, object]], output: Output, id_field: str, none: str = "") -> None:
+    """Rows with the same keys. JSON has the values as they are, a table has them as text; `none` is said of no rows."""
     if output is Output.JSON:
         print_json(list(rows))
     elif output is Output.IDS:
-        sys.stdout.write("".join(f"{row[id_field]}\n" for row in rows))
+        put_lines(str(row[id_field]) for row in rows)
     else:
         print_table(rows)
+    if not rows and none and output is not Output.JSON:
+        say(none)
 
 
 def print_table(rows: Sequence[Mapping[str, object]]) -> None:
@@ -37,30 +63,42 @@ def print_table(rows: Sequence[Mapping[str, object]]) -> None:
         return
     names = list(rows[0])
     cells = [[name.upper().replace("_", " ") for name in names]]
-    cells += [[_cell(row[name]) for name in names] for row in rows]
+    cells += [[cell(row[name]) for name in names] for row in rows]
     widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
-    for line in cells:
-        text = "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        sys.stdout.write(text.rstrip() + "\n")
+    numeric = [all(isinstance(row[name], (int, float, type(None))) for row in rows) for name in names]
+    put_lines(
+        "  ".join(
+            text.rjust(width) if right else text.ljust(width)
+            for text, width, right in zip(line, widths, numeric, strict=True)
+        ).rstrip()
+        for line in cells
+    )
 
 
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, (list, tuple)):
-        return ", ".join(str(each) for each in value)
-    text = " ".join(str(value).split())
-    return text if len(text) <= 100 else text[:99] + "…"
+def cell(value: object) -> str:
+    """On one line and of bounded length, as people would write it."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return f"{value:.4g}"
+        case list() | tuple():
+            text = ", ".join(cell(each) for each in value)
+        case dict():
+            text = ", ".join(f"{name} = {cell(each)}" for name, each in value.items())
+        case _:
+            text = " ".join(str(value).split())
+    return text if len(text) <= CELL_CHARACTERS_MAX else text[: CELL_CHARACTERS_MAX - 1] + "…"
 
 
 def duration(seconds: float) -> str:
-    """12s, 3m 41s, 2h 5m: two units at the most."""
+    """0.3s, 12s, 3m 41s, 2h 5m: two units at the most."""
     if seconds < 10:
         return f"{seconds:.1f}s"
     whole = round(seconds)
-    for unit, size, smaller, part in (("h", 3600, "m", 60), ("m", 60, "s", 1)):
+    for unit, size, smaller, part in (("d", 86400, "h", 3600), ("h", 3600, "m", 60), ("m", 60, "s", 1)):
         if whole >= size:
             rest = whole % size // part
             return f"{whole // size}{unit} {rest}{smaller}" if rest else f"{whole // size}{unit}"

@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from manyhands.core.events import HostsConfigured
+from manyhands.core.book import Book
+from manyhands.core.events import HostsConfigured, RunDrained
 from manyhands.core.model import Host, Rule
 from manyhands.core.scheduler import Scheduler
 from manyhands.executors.interface import Ended, Executor, Spawned
@@ -13,7 +14,7 @@ from manyhands.executors.process import marker_of, reclaim_all
 from manyhands.runtime.clock import Clock
 from manyhands.runtime.dispatcher import Dispatcher
 from manyhands.runtime.recover import LOST, rebuild
-from manyhands.store.interface import Durability
+from manyhands.store.interface import Durability, Reader
 from manyhands.store.sqlite import open_journal
 
 #: Makes the executor of each host, given the journal's identity and whom to tell.
@@ -27,7 +28,10 @@ async def dispatching(
     hosts: Sequence[Host],
     rules: Sequence[Rule],
     executors_for: ExecutorsFor,
+    *,
+    all_runs_go_on: bool = False,
 ) -> AsyncIterator[Dispatcher]:
+    """Runs left unfinished wait for their RunResumed unless `all_runs_go_on`: who came for one gets that one."""
     journal = open_journal(directory, durability)
     try:
         scheduler = Scheduler()
@@ -40,12 +44,20 @@ async def dispatching(
         try:
             for attempt in list(scheduler.book.running):
                 dispatcher.ended(attempt, LOST)
+            for run in () if all_runs_go_on else _left_over(scheduler.book, journal):
+                dispatcher.tell(RunDrained(clock.now(), run))
             await dispatcher.submit(HostsConfigured(clock.now(), tuple(hosts), tuple(rules)))
             yield dispatcher
         finally:
             await dispatcher.close()
     finally:
         journal.close()
+
+
+def _left_over(book: Book, journal: Reader) -> list[str]:
+    """Runs with something to start: unfinished ones, and ended ones that someone has asked something of since."""
+    asked = {getattr(event, "run", "") for _, event in journal.requests()}
+    return [run.name for run in book.runs.values() if not run.draining and (run.ended_at is None or run.name in asked)]
 
 
 async def _kill_survivors(scheduler: Scheduler, identity: str) -> None:
