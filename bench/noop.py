@@ -1,0 +1,59 @@
+"""Tasks that do nothing on an async python host with every event on disk: the shared part of several questions."""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from manyhands.core.model import Host, Task, Width
+from manyhands.executors.interface import Ended, Executor, Spawned
+from manyhands.executors.python import PythonExecutor, PythonSettings
+from manyhands.runtime.runs import opening
+from manyhands.runtime.session import dispatching
+
+WIDTH = 256
+
+
+async def nothing() -> None:
+    """The task."""
+
+
+class Measured(NamedTuple):
+    tasks_per_s: float
+    waiting_bytes: float  # of memory for each waiting task
+    journal: Path
+
+
+def measure(count: int, durability: Literal["crash", "power"], directory: Path | None = None) -> Measured:
+    """Submit `count` tasks and have every one done, from the first byte submitted to the last ending on disk."""
+    if directory is not None:
+        return asyncio.run(_measure(count, durability, directory))
+    # On the disk the project is on: /tmp may be memory, where syncing costs nothing.
+    with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as made:
+        return asyncio.run(_measure(count, durability, Path(made)))
+
+
+async def _measure(count: int, durability: Literal["crash", "power"], directory: Path) -> Measured:
+    host = Host("python", width=Width(WIDTH, WIDTH, WIDTH))
+
+    def executors(journal: str, spawned: Spawned, ended: Ended) -> Mapping[str, Executor]:
+        return {"python": PythonExecutor(PythonSettings(workspace=Path.cwd(), journal=journal), spawned, ended)}
+
+    async with dispatching(directory / ".manyhands", durability, [host], (), executors) as dispatcher:
+        before = _resident_bytes()
+        tasks = [Task(f"t{n}", kind="python", call="noop:nothing") for n in range(count)]
+        start = time.perf_counter()
+        await dispatcher.submit(*opening("noop", dispatcher.clock.now(), tasks))
+        waiting = _resident_bytes() - before
+        await dispatcher.wait_settled("noop")
+        seconds = time.perf_counter() - start
+        done = dispatcher.book.runs["noop"].counts["done"]  # type: ignore[index]
+        assert done == count, f"{done} of {count} done"
+        return Measured(count / seconds, waiting / count, directory / ".manyhands")
+
+
+def _resident_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * 4096
