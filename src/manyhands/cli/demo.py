@@ -2,14 +2,21 @@
 
 import asyncio
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from manyhands.cli.output import Output, duration, print_json, say
+from manyhands.cli.interrupts import Interrupts
+from manyhands.cli.output import Output, duration, print_json, print_table, put, put_lines, say
 from manyhands.cli.progress import watch
+from manyhands.cli.settings import load
+from manyhands.core.events import CancelAsked
 from manyhands.core.model import Host, Task, Width
+from manyhands.core.state import Run
+from manyhands.errors import Unavailable, UsageError
 from manyhands.executors.interface import Ended, Executor, Spawned
 from manyhands.executors.python import PythonExecutor, PythonSettings
+from manyhands.runtime.peaks import peaks
 from manyhands.runtime.runs import new_name, opening
 from manyhands.runtime.session import dispatching
 
@@ -33,29 +40,33 @@ def ideal_s(scale: float) -> float:
 
 
 def run_demo(scale: float, output: Output, store: str | None) -> int:
-    directory = Path(store or ".manyhands")
-    say(f"30 tasks on three hosts of widths 2, 3 and 2; the ideal is {duration(ideal_s(scale))}")
-    wide_s, peaks = asyncio.run(_measure("demo", scale, directory, wide=True))
-    say("now one at a time per kind")
-    narrow_s, _ = asyncio.run(_measure("demo-one-at-a-time", scale, directory, wide=False))
+    if not 0 < scale < math.inf:
+        raise UsageError(f"`--scale` must be a number above 0, got {scale:g}", "1.0 is 30/20/40 seconds a task")
+    directory = load(None, None, store).store_directory
+    ideal = ideal_s(scale)
+    say(f"30 tasks on three hosts of widths 2, 3 and 2; the ideal is {duration(ideal)}")
+    wide = asyncio.run(_measure("demo", scale, directory, wide=True))
+    say("the same 30 tasks, now one at a time per kind")
+    narrow = asyncio.run(_measure("demo-one-at-a-time", scale, directory, wide=False))
     if output is Output.JSON:
         print_json(
             {
-                "makespan_s": round(wide_s, 4),
-                "ideal_s": round(ideal_s(scale), 4),
-                "one_at_a_time_s": round(narrow_s, 4),
-                "peaks": peaks,
+                "makespan_s": round(wide.makespan_s, 4),
+                "ideal_s": round(ideal, 4),
+                "one_at_a_time_s": round(narrow.makespan_s, 4),
+                "peaks": wide.peaks,
             }
         )
     elif output is Output.IDS:
-        print("\n".join(task.id for task in _tasks(scale)))
+        put_lines(task.id for task in _tasks(scale))
     else:
-        ideal = ideal_s(scale)
-        for host, peak in peaks.items():
-            print(f"{host:<10} peak {peak} in flight")
-        print(f"makespan   {wide_s:.2f} s, {wide_s / ideal:.3f} × the ideal of {ideal:.2f} s")
-        print(f"one at a time per kind: {narrow_s:.2f} s, so {narrow_s / wide_s:.2f} × as fast")
-        say("next: `manyhands runs`, `manyhands task --run demo-1`")
+        widths = {name: width for _, name, width in KINDS.values()}
+        print_table([{"host": host, "width": widths[host], "peak": peak} for host, peak in wide.peaks.items()])
+        against = f"{wide.makespan_s / ideal:.3f} × the ideal of {ideal:.2f} s"
+        put(f"as wide as the hosts bear:  {wide.makespan_s:.2f} s, {against}\n")
+        faster = narrow.makespan_s / wide.makespan_s
+        put(f"one at a time per kind:     {narrow.makespan_s:.2f} s, so {faster:.2f} × as fast\n")
+        say(f"next: `manyhands runs`, `manyhands task --run {wide.run}`, `manyhands lane`")
     return 0
 
 
@@ -67,10 +78,16 @@ def _tasks(scale: float) -> list[Task]:
     ]
 
 
-async def _measure(stem: str, scale: float, directory: Path, wide: bool) -> tuple[float, dict[str, int]]:
-    """The makespan and each host's peak."""
+class Measured(NamedTuple):
+    run: str
+    makespan_s: float
+    peaks: dict[str, int]  # host → the most it had in flight
+
+
+async def _measure(stem: str, scale: float, directory: Path, wide: bool) -> Measured:
+    interrupts = Interrupts()
     hosts = [
-        Host(name, kinds=(kind,), width=Width(width, width, width) if wide else Width(1, 1, 1))
+        Host(name, kinds=(kind,), takes=("call",), width=Width(width, width, width) if wide else Width(1, 1, 1))
         for kind, (_, name, width) in KINDS.items()
     ]
 
@@ -78,14 +95,23 @@ async def _measure(stem: str, scale: float, directory: Path, wide: bool) -> tupl
         executor = PythonExecutor(PythonSettings(workspace=Path.cwd(), journal=journal), spawned, ended)
         return {host.name: executor for host in hosts}
 
-    async with dispatching(directory, "power", hosts, (), executors) as dispatcher:
+    # Sleeping is nothing to lose to a power cut; at a small scale a slow disk would be all one measures.
+    async with dispatching(directory, "crash", hosts, (), executors) as dispatcher:
         name = new_name(dispatcher.book, stem)
+        opened = opening(name, dispatcher.clock.now(), _tasks(scale), source="the demo")
         watcher = watch(dispatcher, name)
         try:
-            await dispatcher.submit(*opening(name, dispatcher.clock.now(), _tasks(scale), source="the demo"))
+            await dispatcher.submit(*opened, *interrupts.watch_over(dispatcher, name))
             await dispatcher.wait_settled(name)
         finally:
             watcher.stop()
         run = dispatcher.book.runs[name]
-        assert run.ended_at is not None
-        return run.ended_at - run.opened_at, {host.name: dispatcher.book.hosts[host.name].peak for host in hosts}
+        if run.ended_at is None:
+            await dispatcher.submit(CancelAsked(dispatcher.clock.now(), name, why="the demo was stopped"))
+            raise Unavailable("the demo was stopped", "`manyhands demo` starts it over")
+        return Measured(name, run.ended_at - run.opened_at, _peaks(run, hosts))
+
+
+def _peaks(run: Run, hosts: Sequence[Host]) -> dict[str, int]:
+    measured = peaks(run.records.values())
+    return {host.name: measured.get(host.name, 0) for host in hosts}

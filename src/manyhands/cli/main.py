@@ -1,18 +1,26 @@
 """The command line: nouns, then verbs; the bare noun lists. Only declarations live here, so that `--help` is quick."""
 
+import io
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
 import typer
 
-from manyhands.cli.output import Output
+from manyhands.cli.output import Output, say
 from manyhands.errors import ManyhandsError
+
+#: What Typer raises for wrong options and arguments. It has no public name there; one of its kinds has.
+TyperUsageError: type[Exception] = typer.BadParameter.__mro__[1]
+EXIT_CODES = (
+    "Exit codes: 0 all done; 1 some task did not end well; 2 wrong usage or input, and nothing was done; "
+    "75 stopped, busy or broken for now: try the same command again."
+)
 
 app = typer.Typer(
     name="manyhands",
     help="Runs a backlog of AI-agent tasks as wide as your machines can bear, and no wider.",
-    epilog="Exit codes: 0 all done, 1 some task did not end well, 2 the input is wrong, 75 try again later.",
+    epilog=EXIT_CODES,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -20,7 +28,7 @@ app = typer.Typer(
 )
 task_app = typer.Typer(help="The tasks of a run: list them, or look at and act on one.", rich_markup_mode=None)
 runs_app = typer.Typer(help="The runs of this store.", rich_markup_mode=None)
-plan_app = typer.Typer(help="Plan files.", rich_markup_mode=None, no_args_is_help=True)
+plan_app = typer.Typer(help="Plan files: check one, or print their schema.", rich_markup_mode=None, no_args_is_help=True)
 memory_app = typer.Typer(help="What earlier runs taught about hosts and kinds.", rich_markup_mode=None)
 app.add_typer(task_app, name="task")
 app.add_typer(runs_app, name="runs")
@@ -41,7 +49,7 @@ def _exit(code: int) -> None:
     raise typer.Exit(code)
 
 
-@app.command()
+@app.command(short_help="Run 30 mixed tasks on three hosts, live; nothing to configure.")
 def demo(
     scale: Annotated[float, typer.Option(help="how long the tasks take: 1.0 is 30/20/40 seconds each")] = 0.1,
     output: OutputOption = Output.TABLE,
@@ -53,10 +61,10 @@ def demo(
     _exit(run_demo(scale, output, store))
 
 
-@app.command()
+@app.command(short_help="Run a plan to its end, or go on where it was stopped.", epilog=EXIT_CODES)
 def run(
-    plans: Annotated[list[Path], typer.Argument(metavar="PLAN...", help="plan files: .toml, .yaml or .jsonl")],
-    concurrency: Annotated[int | None, typer.Option(min=1, help="the most attempts at once in this run")] = None,
+    plans: Annotated[list[Path], typer.Argument(metavar="PLAN", help="plan files: .toml, .yaml or .jsonl")],
+    concurrency: Annotated[int | None, typer.Option(help="the most attempts at once in this run")] = None,
     hosts: HostsOption = None,
     config: ConfigOption = None,
     store: StoreOption = None,
@@ -70,9 +78,9 @@ def run(
     _exit(run_plans(plans, concurrency, fail_fast, fresh, output, config, hosts, store))
 
 
-@plan_app.command("check")
+@plan_app.command("check", short_help="What is wrong with a plan, or how large, deep and wide it is.")
 def plan_check(
-    plans: Annotated[list[Path], typer.Argument(metavar="PLAN...")],
+    plans: Annotated[list[Path], typer.Argument(metavar="PLAN")],
     hosts: HostsOption = None,
     config: ConfigOption = None,
     output: OutputOption = Output.TABLE,
@@ -293,14 +301,35 @@ def version(
 
 
 def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal without `·` gets `?`, not a traceback
+            stream.reconfigure(errors="replace")
     try:
-        app()
+        code = app(standalone_mode=False)
     except ManyhandsError as error:
-        print(f"error: {error.message}", file=sys.stderr)
-        if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except BrokenPipeError:
-        # Whoever read our output has enough of it.
-        sys.stderr.close()
-        sys.exit(0)
+        _fail(error.message, error.hint, error.exit_code)
+    except TyperUsageError as error:
+        _fail_usage(error)
+    else:
+        sys.exit(code or 0)
+
+
+def _fail_usage(error: Any) -> NoReturn:
+    """Typer's own errors, in the form of ours."""
+    message = error.format_message().removesuffix(".").replace("Value error, ", "")
+    command = error.ctx.command_path if error.ctx else "manyhands"
+    if not message.strip() or "\n" in message:  # a noun without a verb: its help is the answer
+        _write_help(error)
+    _fail(message[:1].lower() + message[1:], f"`{command} --help` says what it takes", error.exit_code)
+
+
+def _write_help(error: Any) -> NoReturn:
+    error.show()
+    sys.exit(error.exit_code)
+
+
+def _fail(message: str, hint: str, code: int) -> NoReturn:
+    say(f"error: {message}")
+    if hint:
+        say(f"hint: {hint}")
+    sys.exit(code)

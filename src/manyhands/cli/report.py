@@ -1,0 +1,68 @@
+"""What `manyhands run` says at the end of a run, and the exit code that goes with it."""
+
+from manyhands.cli.output import Output, counted, duration, print_json, print_table, put, put_lines, say
+from manyhands.core.model import TERMINAL, TaskState
+from manyhands.core.state import Record, Run
+from manyhands.runtime.peaks import peaks
+
+#: More than this nobody reads on a screen; the counts are complete all the same.
+LISTED_MAX = 50
+
+
+def exit_code(run: Run) -> int:
+    """0 if all is done, 75 if it was stopped on the way and can go on, 1 if anything did not end well."""
+    if run.counts[TaskState.DONE] == len(run.records):
+        return 0
+    return 75 if run.unfinished and run.draining else 1
+
+
+def report(run: Run, now: float, output: Output) -> None:
+    """The time and the peaks are those since the run was opened or last taken up again."""
+    took_s = (run.ended_at or now) - run.bounded_at
+    counts = {str(state): n for state, n in run.counts.items()}
+    summary = f"run {run.name}: {len(run.records)} tasks · {counted(counts)} · {duration(took_s)} · peak {run.peak}"
+    if output is Output.JSON:
+        print_json(
+            {
+                "run": run.name,
+                "tasks": len(run.records),
+                "counts": counts,
+                "makespan_s": round(took_s, 6),
+                "peak": run.peak,
+                "peaks": peaks(run.records.values(), run.bounded_at),
+            }
+        )
+        say(summary)
+    elif output is Output.IDS:
+        put_lines(record.task.id for record in _done_in_order(run))
+        say(summary)
+    else:
+        _print_not_done(run)
+        put(summary + "\n")
+    if run.unfinished and run.draining:
+        say(f"{_tasks(run.unfinished)} left; the same command goes on from here")
+    elif run.unfinished:
+        say(f"{_tasks(run.unfinished)} left for a person to decide on: `manyhands task --run {run.name}` says why")
+
+
+def _done_in_order(run: Run) -> list[Record]:
+    done = [record for record in run.records.values() if record.state is TaskState.DONE]
+    done.sort(key=lambda record: (record.since, record.history[-1].attempt if record.history else 0))
+    return done
+
+
+def _print_not_done(run: Run) -> None:
+    if run.counts[TaskState.DONE] == len(run.records):
+        return
+    ended = [
+        {"state": str(record.state), "task": record.task.id, "why": record.cause}
+        for record in run.records.values()
+        if record.state in TERMINAL and record.state is not TaskState.DONE
+    ]
+    print_table(ended[:LISTED_MAX])
+    if len(ended) > LISTED_MAX:
+        say(f"{LISTED_MAX} of {len(ended)} shown; `manyhands task --run {run.name}` lists more")
+
+
+def _tasks(n: int) -> str:
+    return "1 task is" if n == 1 else f"{n:,} tasks are"
