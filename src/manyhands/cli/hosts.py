@@ -55,7 +55,7 @@ def list_lanes(output: Output, config_path: Path | None, hosts_path: Path | None
                     "why": lane.why if lane.width is not None else state.reason,
                 }
             )
-    print_rows(rows, output, "lane")
+    print_rows(rows, output, "lane", none="no lanes yet: nothing has run here")
 
 
 def _seen(config: Config) -> dict[str, HostState]:

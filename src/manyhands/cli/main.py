@@ -28,7 +28,9 @@ app = typer.Typer(
 )
 task_app = typer.Typer(help="The tasks of a run: list them, or look at and act on one.", rich_markup_mode=None)
 runs_app = typer.Typer(help="The runs of this store.", rich_markup_mode=None)
-plan_app = typer.Typer(help="Plan files: check one, or print their schema.", rich_markup_mode=None, no_args_is_help=True)
+plan_app = typer.Typer(
+    help="Plan files: check them, or print their schema.", rich_markup_mode=None, no_args_is_help=True
+)
 memory_app = typer.Typer(help="What earlier runs taught about hosts and kinds.", rich_markup_mode=None)
 app.add_typer(task_app, name="task")
 app.add_typer(runs_app, name="runs")
@@ -274,6 +276,18 @@ def memory_forget(
     from manyhands.cli.memory import forget
 
     forget(host, kind, everything, config, store)
+
+
+@app.command()
+def sim(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="a .toml file; see examples/two-hosts.toml")],
+    journal: Annotated[Path | None, typer.Option(help="write the journal here, for every other command")] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """What would happen to this backlog on these hosts? The same core under virtual time."""
+    from manyhands.cli.sim import simulate
+
+    _exit(simulate(scenario, journal, output))
 
 
 @app.command("config")

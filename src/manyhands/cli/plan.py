@@ -1,6 +1,5 @@
 """`manyhands plan`: what is wrong with a plan, or what it amounts to; nothing is run."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from manyhands.backlogs.figures import Figures, figures_of
 from manyhands.backlogs.hosts import check_hosts
 from manyhands.backlogs.plan import PlanRefused, read_plan
 from manyhands.backlogs.schema import plan_schema
-from manyhands.cli.output import Output, print_json, say
+from manyhands.cli.output import Output, print_json, put, put_lines, say
 from manyhands.cli.settings import load
 
 
@@ -29,9 +28,9 @@ def check_plans(paths: Sequence[Path], output: Output, config_path: Path | None,
     if output is Output.JSON:
         print_json({"problems": [], "total": 0, **msgspec.to_builtins(figures, str_keys=True)})
     elif output is Output.IDS:
-        sys.stdout.write("".join(f"{task.id}\n" for task in plan.tasks))
+        put_lines(task.id for task in plan.tasks)
     else:
-        sys.stdout.write(_described(figures))
+        put(_described(figures))
     return 0
 
 

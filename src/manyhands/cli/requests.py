@@ -6,7 +6,7 @@ from pathlib import Path
 
 from manyhands.cli.output import say
 from manyhands.cli.settings import load
-from manyhands.cli.views import find_task, open_book
+from manyhands.cli.views import command_for, find_task, open_book
 from manyhands.core import events
 from manyhands.core.model import TaskState
 from manyhands.core.state import Record
@@ -51,7 +51,8 @@ def _ask(
     request: Callable[[Record], events.Input],
 ) -> None:
     config = load(config_path, None, store)
-    record = find_task(open_book(config.store_directory), id, run)
+    book = open_book(config.store_directory)
+    record = find_task(book, id, run)
     if record.state not in allowed:
         raise Conflict(f"task `{id}` is {record.state} and cannot be {what}", _instead(record))
     asking = open_requests(config.store_directory, config.store.durability)
@@ -63,7 +64,7 @@ def _ask(
     if heard:
         say(f"task {id} of run {record.run} is being {what}")
     else:
-        say(f"task {id} of run {record.run} will be {what} when the run goes on: `manyhands run` with its plan")
+        say(f"task {id} of run {record.run} will be {what} when it goes on: `{command_for(book.runs[record.run])}`")
 
 
 def _instead(record: Record) -> str:

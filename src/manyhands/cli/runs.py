@@ -1,23 +1,21 @@
 """`manyhands runs`: what has been run from this store."""
 
-import sys
 import time
 from pathlib import Path
 
-from manyhands.cli.output import Output, counted, duration, print_json, print_rows, print_table
+from manyhands.cli.output import Output, counted, duration, print_json, print_rows, print_table, put, put_lines, say
+from manyhands.cli.report import LISTED_MAX
 from manyhands.cli.settings import load
 from manyhands.cli.views import find_run, open_book
-from manyhands.core.book import Book
 from manyhands.core.model import TaskState
 from manyhands.core.state import Run
+from manyhands.runtime.peaks import peaks
 
 
 def list_runs(output: Output, config_path: Path | None, store: str | None) -> None:
     book = open_book(load(config_path, None, store).store_directory)
     rows = [_row(run, output) for run in reversed(book.runs.values())]
-    print_rows(rows, output, "run")
-    if output is Output.TABLE and not rows:
-        sys.stdout.write("no runs yet\n")
+    print_rows(rows, output, "run", none="no runs yet")
 
 
 def _row(run: Run, output: Output) -> dict[str, object]:
@@ -27,7 +25,7 @@ def _row(run: Run, output: Output) -> dict[str, object]:
     return {
         "run": run.name,
         "opened": _when(run.opened_at) if table else run.opened_at,
-        "took": (duration(took_s) if run.ended_at else "unfinished") if table else run.ended_at and took_s,
+        "took": (duration(took_s) if run.ended_at else "unfinished") if table else took_s if run.ended_at else None,
         "peak": run.peak,
         "tasks": len(run.records),
         "counts": counted(counts) if table else counts,
@@ -43,7 +41,7 @@ def show_run(name: str | None, output: Output, config_path: Path | None, store: 
     book = open_book(load(config_path, None, store).store_directory)
     run = find_run(book, name)
     if output is Output.IDS:
-        sys.stdout.write("".join(f"{id}\n" for id in run.records))
+        put_lines(run.records)
         return
     kinds = _kinds(run)
     troubled = [
@@ -52,14 +50,17 @@ def show_run(name: str | None, output: Output, config_path: Path | None, store: 
         if record.state in (TaskState.FAILED, TaskState.CANCELLED, TaskState.SKIPPED)
     ]
     if output is Output.JSON:
-        print_json({**_row(run, output), "kinds": kinds, "hosts": _hosts(book), "not_done": troubled})
+        print_json({**_row(run, output), "kinds": kinds, "peaks": peaks(run.records.values()), "not_done": troubled})
         return
     row = _row(run, output)
-    sys.stdout.write("".join(f"{name:<8}{value}\n" for name, value in row.items()) + "\n")
+    put_lines(f"{name:<8}{value}" for name, value in row.items())
+    put("\n")
     print_table(kinds)
     if troubled:
-        sys.stdout.write("\n")
-        print_table(troubled)
+        put("\n")
+        print_table(troubled[:LISTED_MAX])
+    if len(troubled) > LISTED_MAX:
+        say(f"{LISTED_MAX} of {len(troubled)} shown; `manyhands task --run {run.name} --limit N` lists more")
 
 
 def _kinds(run: Run) -> list[dict[str, object]]:
@@ -77,7 +78,3 @@ def _kinds(run: Run) -> list[dict[str, object]]:
     for kind, seconds in spent.items():
         rows[kind]["mean_s"] = round(sum(seconds) / len(seconds), 3)
     return list(rows.values())
-
-
-def _hosts(book: Book) -> list[dict[str, object]]:
-    return [{"host": host.name, "width": host.width, "peak": host.peak} for host in book.hosts.values()]

@@ -1,5 +1,7 @@
 """`manyhands task`: what the tasks of a run are doing, and why."""
 
+import contextlib
+import shlex
 import shutil
 import sys
 import time
@@ -8,14 +10,15 @@ from pathlib import Path
 
 import msgspec
 
-from manyhands.cli.output import Output, counted, duration, print_json, print_rows, say
+from manyhands.cli.output import Output, cell, counted, duration, print_json, print_rows, put, put_lines, say
 from manyhands.cli.settings import load
-from manyhands.cli.views import find_run, find_task, open_book
+from manyhands.cli.views import command_for, find_run, find_task, is_dispatching, open_book
 from manyhands.core.book import Book
 from manyhands.core.explain import explain
 from manyhands.core.model import TERMINAL, TaskState
 from manyhands.core.state import Record
 from manyhands.errors import Conflict, UsageError
+from manyhands.runtime.runs import attempt_directory
 
 #: What a list shows first: what is going on, then what waits, then what is over.
 _ORDER = (
@@ -52,28 +55,56 @@ def list_tasks(
     wanted.sort(key=lambda record: _ORDER.index(record.state))
     shown = wanted[:limit]
     now = time.time()
-    print_rows([_row(book, record, now) for record in shown], output, "task")
+    row = _data if output is Output.JSON else _row
+    print_rows([row(book, record, now) for record in shown], output, "task")
     if output is Output.TABLE:
         counts = counted({str(each): n for each, n in found.counts.items()}, tuple(TaskState))
-        sys.stdout.write(f"{len(shown)} of {len(wanted)} shown · {counts}\n")
+        put(f"{len(shown)} of {len(wanted)} shown · run {found.name}: {counts}\n")
     elif len(shown) < len(wanted):
         say(f"{len(shown)} of {len(wanted)} shown; --limit shows more")
 
 
 def _row(book: Book, record: Record, now: float) -> dict[str, object]:
+    data = _data(book, record, now)
+    for_s = data["for_s"]
+    return {
+        "task": data["task"],
+        "kind": data["kind"],
+        "state": data["state"],
+        "attempt": _attempt(record),
+        "host": data["host"],
+        "for": duration(for_s) if isinstance(for_s, float) else "",
+        "why": data["why"],
+    }
+
+
+def _data(book: Book, record: Record, now: float) -> dict[str, object]:
     history = record.history or []
-    over = record.state in TERMINAL
-    took_s = history[-1].ended_at - history[-1].started_at if over and history and history[-1].ended_at else None
-    waited = duration(now - record.since) if not over else duration(took_s) if took_s is not None else ""
+    why = "" if record.state in (TaskState.RUNNING, TaskState.DONE) else next(iter(explain(book, record, now)), "")
     return {
         "task": record.task.id,
         "kind": record.task.kind,
         "state": str(record.state),
-        "attempt": f"{len(history)}/{record.task.attempts}",
-        "host": history[-1].host if history else "",
-        "for": waited,
-        "why": next(iter(explain(book, record, now)), "") if record.state is not TaskState.RUNNING else "",
+        "attempt": len(history),
+        "attempts": record.task.attempts,
+        "host": history[-1].host if history else None,
+        "for_s": _how_long_s(record, now),
+        "why": why,
     }
+
+
+def _attempt(record: Record) -> str:
+    """`2/3`; after a retry by a person, or attempts that count against nobody, there may be more than planned."""
+    tried, planned = len(record.history or ()), record.task.attempts
+    return f"{tried}/{planned}" if tried <= planned else str(tried)
+
+
+def _how_long_s(record: Record, now: float) -> float | None:
+    """Since when it waits or runs; of what is over, how long the last attempt took."""
+    if record.state not in TERMINAL:
+        return now - record.since
+    last = record.history[-1] if record.history else None
+    return last.ended_at - last.started_at if last and last.ended_at else None
 
 
 def show_task(id: str, run: str | None, output: Output, config_path: Path | None, store: str | None) -> None:
@@ -91,12 +122,21 @@ def show_task(id: str, run: str | None, output: Output, config_path: Path | None
         print_json(whole)
         return
     if output is Output.IDS:
-        sys.stdout.write(f"{record.task.id}\n")
+        put_lines([record.task.id])
         return
-    lines = [f"{record.task.id} of run {record.run}: {record.state}", *(f"  {why}" for why in whole["why"])]
-    lines += [f"  {name}: {value}" for name, value in msgspec.to_builtins(record.task).items() if name != "id"]
-    lines += list(_attempt_lines(record))
-    sys.stdout.write("\n".join(lines) + "\n")
+    put_lines([f"{record.task.id} of run {record.run}: {record.state}", *(f"  {why}" for why in whole["why"])])
+    plan = [(name, value) for name, value in msgspec.to_builtins(record.task).items() if name != "id"]
+    put_lines(f"  {name:<10} {_planned(name, value)}" for name, value in plan)
+    put_lines(_attempt_lines(record))
+
+
+def _planned(name: str, value: object) -> str:
+    """As it would be typed or written."""
+    if name in ("run", "check") and isinstance(value, (list, tuple)):
+        return cell(shlex.join(str(word) for word in value))
+    if name == "claims" and not value:
+        return "none"
+    return cell(value)
 
 
 def _attempt_lines(record: Record) -> Iterable[str]:
@@ -113,26 +153,33 @@ def _attempt_lines(record: Record) -> Iterable[str]:
 
 
 def explain_task(id: str, run: str | None, config_path: Path | None, store: str | None) -> None:
-    book = open_book(load(config_path, None, store).store_directory)
+    directory = load(config_path, None, store).store_directory
+    book = open_book(directory)
     record = find_task(book, id, run)
     reasons = explain(book, record, time.time())
-    sys.stdout.write(f"{record.state}{', ' if reasons else ''}{'; '.join(reasons[:1])}\n")
-    sys.stdout.write("".join(f"  also: {reason}\n" for reason in reasons[1:]))
+    if record.state not in TERMINAL and not is_dispatching(directory):
+        # Whatever else keeps it, nothing starts by itself.
+        reasons = [f"nothing is at work here; `{command_for(book.runs[record.run])}` goes on", *reasons]
+    put_lines([f"{record.state}{': ' if reasons else ''}{reasons[0] if reasons else ''}"])
+    put_lines(f"  also: {reason}" for reason in reasons[1:])
 
 
 def print_log(id: str, attempt: int | None, run: str | None, config_path: Path | None, store: str | None) -> None:
-    config = load(config_path, None, store)
-    record = find_task(open_book(config.store_directory), id, run)
-    number = attempt or len(record.history or ())
-    if not record.history or number > len(record.history):
-        raise Conflict(f"task `{id}` has had {len(record.history or ())} attempts", "`manyhands task explain` says why")
-    directory = config.store_directory / "attempts" / record.run / f"{id}.{number}"
+    directory = load(config_path, None, store).store_directory
+    record = find_task(open_book(directory), id, run)
+    tried = record.history or []
+    if not tried:
+        raise Conflict(f"task `{id}` has not been tried yet", f"`manyhands task explain {id}` says why")
+    number = attempt if attempt is not None else len(tried)
+    if number > len(tried):
+        raise UsageError(f"task `{id}` has no attempt {number}", f"it has had {len(tried)}")
     for name in ("output.log", "result.txt", "result.json"):
-        if (directory / name).is_file():
-            with (directory / name).open("rb") as file:
-                shutil.copyfileobj(file, sys.stdout.buffer)
-            sys.stdout.flush()
+        file = attempt_directory(directory, record.run, id, number) / name
+        if file.is_file():
+            with file.open("rb") as text, contextlib.suppress(BrokenPipeError):
+                shutil.copyfileobj(text, sys.stdout.buffer)
+            put("")
             return
-    ending = record.history[number - 1].ending
+    ending = tried[number - 1].ending
     if ending is not None:
-        sys.stdout.write(ending.tail or ending.result)
+        put(ending.tail or ending.result)

@@ -1,5 +1,7 @@
 """The state of a store as a command sees it: rebuilt from the journal, whether a dispatcher is at work or not."""
 
+import os
+import shlex
 from pathlib import Path
 
 from manyhands.core.book import Book
@@ -8,6 +10,7 @@ from manyhands.core.state import Record, Run
 from manyhands.errors import UnknownRun, UnknownTask
 from manyhands.runtime.recover import rebuild
 from manyhands.store.sqlite import open_reader
+from manyhands.store.wake import wake
 
 
 def open_book(directory: Path) -> Book:
@@ -20,6 +23,20 @@ def open_book(directory: Path) -> Book:
     finally:
         reader.close()
     return scheduler.book
+
+
+def is_dispatching(directory: Path) -> bool:
+    """Is anyone at work on this store?"""
+    return wake(directory)
+
+
+def command_for(run: Run) -> str:
+    """What to type to go on with the run."""
+    if not run.source or not os.path.isabs(run.source):
+        return "manyhands run"
+    here = os.getcwd()
+    paths = [os.path.relpath(path, here) if path.startswith(here + os.sep) else path for path in run.source.split(", ")]
+    return f"manyhands run {shlex.join(paths)}"
 
 
 def find_run(book: Book, name: str | None) -> Run:

@@ -18,6 +18,7 @@ from manyhands.core.model import Ending, ProcessHandle
 from manyhands.core.scheduler import Scheduler
 from manyhands.executors.interface import Executor
 from manyhands.runtime.clock import Clock
+from manyhands.runtime.runs import attempt_directory
 from manyhands.store.interface import Journal
 
 #: A snapshot costs as much as the book is large: often enough to reopen fast, seldom enough not to be felt.
@@ -33,7 +34,7 @@ class Dispatcher:
         self.clock = clock
         self.recorded: list[Callable[[Sequence[AnyEvent]], None]] = []  # told of every batch once it is on disk
         self._journal = journal
-        self._attempts_directory = str(directory / "attempts")
+        self._directory = str(directory)
         self._executors: Mapping[str, Executor] = {}
         self._executor_of: dict[int, Executor] = {}
         self._inbox: list[Input] = []
@@ -168,7 +169,8 @@ class Dispatcher:
         match command:
             case StartAttempt():
                 executor = self._executor_of[command.attempt] = self._executors[command.host]
-                executor.start(command, self.attempt_directory(command.run, command.task.id, command.number))
+                place = attempt_directory(self._directory, command.run, command.task.id, command.number)
+                executor.start(command, place)
             case ReleaseAttempt() if command.attempt in self._executor_of:
                 self._executor_of[command.attempt].release(command.attempt)
             case StopAttempt() if command.attempt in self._executor_of:
@@ -179,9 +181,6 @@ class Dispatcher:
                 for waiting in self._settled.pop(command.run, ()):
                     if not waiting.done():
                         waiting.set_result(None)
-
-    def attempt_directory(self, run: str, task: str, number: int) -> Path:
-        return Path(f"{self._attempts_directory}/{run}/{task}.{number}")
 
     def _set_wake(self, at: float) -> None:
         if self._wake is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from pathlib import Path
 from zlib import crc32
 
 from manyhands.core.book import Book
@@ -65,3 +66,8 @@ def _submitting(run: str, at: float, tasks: Iterable[Task]) -> Iterator[Input]:
     remaining = iter(tasks)
     while batch := tuple(islice(remaining, TASKS_PER_EVENT)):
         yield TasksSubmitted(at, run, batch)
+
+
+def attempt_directory(store: Path | str, run: str, task: str, number: int) -> Path:
+    """Where the output and other files of the task's nth attempt are."""
+    return Path(f"{store}/attempts/{run}/{task}.{number}")
