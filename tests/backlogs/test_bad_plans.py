@@ -67,6 +67,7 @@ TOML_LINES = [
     ('claims = { read = ["*/../b"] }', "claims.read[0]", "has `..` after a wildcard", "detour"),
     ('claims = { read = ["src/{a,b}"] }', "claims.read[0]", "must not have braces", "{a,b}"),
     ('claims = { read = ["!src"] }', "claims.read[0]", "must not be negated", "list what the task touches"),
+    ('claims = { read = ["./db:main"] }', "claims.read[0]", "reads like a named resource", "no colon"),
     ('claims = { read = [""] }', "claims.read[0]", "must not be empty", "claims = {}"),
     ('claims = { wirte = ["a"] }', "claims.wirte", "unknown field `claims.wirte`", "did you mean `write`?"),
     ('claims = ["src"]', "claims", "must be a table", 'write `claims = { write = ["src"] }`'),

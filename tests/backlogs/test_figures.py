@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import a_task, writes
-from manyhands.backlogs.ceiling import CLOSE_LOOK_MAX, ceiling_of, rough_look
+from manyhands.backlogs.ceiling import CLOSE_LOOK_MAX, ceiling_of
 from manyhands.backlogs.figures import HotClaim, figures_of, hottest_claims
+from manyhands.backlogs.rough_ceiling import rough_look
 from manyhands.core.claims import conflict
 from manyhands.core.model import Claims, Task, claims_of
 
@@ -146,3 +147,18 @@ def test_figures_count_everything_zeros_included() -> None:
     assert figures_of([]).depth == 0
     assert figures_of(tasks[:1]).depth == 1
     assert figures_of(tasks[:1]).hint == ""
+
+
+def test_a_large_backlog_is_not_taken_level_by_level() -> None:
+    """Chains of ten through ten of a hundred parts: a level has only every tenth part, all of them can run."""
+    size = LARGE // 100 * 100 + 100
+    tasks = [
+        a_task(
+            f"t{n}",
+            needs=(f"t{n - 1}",) if n % 10 else (),
+            claims=Claims(write=(f"src/part{n % 100}/**",), append=("CHANGELOG.md",)),
+        )
+        for n in range(size)
+    ]
+    found = ceiling_of(tasks)
+    assert (found.tasks, found.is_exact) == (100, True)

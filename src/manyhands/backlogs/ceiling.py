@@ -5,19 +5,17 @@ sides: a set of tasks that can run together, and a cover by groups of which only
 two meet, the number is exact; otherwise the set is told, as "about".
 """
 
-import math
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from manyhands.core.claims import Holdings, conflict
-from manyhands.core.graph import chain_lengths, dependents_of
+from manyhands.backlogs.conflicts import conflicts_among
+from manyhands.backlogs.rough_ceiling import rough_look
+from manyhands.core.graph import chain_lengths
 from manyhands.core.model import Claims, Task, claims_of
 
 #: Up to this many tasks, every pair is looked at; beyond, tasks with equal claims count as one group.
 CLOSE_LOOK_MAX = 1000
-#: Pairs of conflicting claims that are looked at in a large backlog; beyond, only equal claims are seen to conflict.
-_PAIRS_MAX = 2_000_000
 
 
 class Ceiling(Struct, frozen=True):
@@ -36,10 +34,8 @@ def ceiling_of(tasks: Sequence[Task]) -> Ceiling:
     return Ceiling(min(low, high), low == high and saw_all)
 
 
-# A close look: who excludes whom, one bit a task.
-
-
 def _close_look(tasks: Sequence[Task]) -> tuple[int, int]:
+    """Bounds from who excludes whom, one bit a task."""
     excludes = [
         (ordered | conflicting) & ~(1 << number)
         for number, (ordered, conflicting) in enumerate(zip(_ordered(tasks), _conflicting(tasks), strict=True))
@@ -71,7 +67,7 @@ def _conflicting(tasks: Sequence[Task]) -> list[int]:
     for number, task in enumerate(tasks):
         claims = claims_of(task)
         holders[claims] = holders.get(claims, 0) | 1 << number
-    conflicts, _ = _conflicts(list(holders))
+    conflicts, _ = conflicts_among(list(holders))
     masks = list(holders.values())
     union_of: dict[Claims, int] = {}
     for place, claims in enumerate(holders):
@@ -79,29 +75,6 @@ def _conflicting(tasks: Sequence[Task]) -> list[int]:
         for other in conflicts[place]:
             union_of[claims] |= masks[other]
     return [union_of[claims_of(task)] for task in tasks]
-
-
-def _conflicts(distinct: list[Claims], pairs_max: float = math.inf) -> tuple[list[dict[int, None]], bool]:
-    """For each of the claims those that conflict with it, itself included if two holders of it would.
-
-    And whether that is all of them, or `pairs_max` put an end to it.
-    """
-    holdings = Holdings()
-    for place, claims in enumerate(distinct):
-        holdings.take(place, claims)
-    found: list[dict[int, None]] = []
-    pairs = 0
-    for place, claims in enumerate(distinct):
-        met: dict[int, None] = {}
-        if claims.write or (claims.append and claims.read and conflict(claims, claims)):
-            met[place] = None
-        for other in holdings.conflicts(claims) if pairs < pairs_max else ():
-            met[other] = None
-            pairs += 1
-            if pairs >= pairs_max:
-                break
-        found.append(met)
-    return found, pairs < pairs_max
 
 
 def _largest_set(excludes: list[int]) -> int:
@@ -136,78 +109,3 @@ def _bits(mask: int) -> Iterable[int]:
         low = mask & -mask
         yield low.bit_length() - 1
         mask ^= low
-
-
-# A rough look, for large backlogs: sets of tasks that are not ordered, and groups of equal claims among them.
-
-
-def rough_look(tasks: Sequence[Task]) -> tuple[int, int, bool]:
-    place_of: dict[Claims, int] = {}
-    group_of = [place_of.setdefault(claims_of(task), len(place_of)) for task in tasks]
-    conflicts, saw_all = _conflicts(list(place_of), _PAIRS_MAX)
-    low = max(_runnable(group, group_of, conflicts) for group in _unordered_sets(tasks))
-    sizes = _sizes(range(len(tasks)), group_of)
-    by_claims = sum(1 if place in conflicts[place] else size for place, size in sizes.items())
-    return low, min(by_claims - _shared_turns(conflicts), _chains(tasks)), saw_all
-
-
-def _unordered_sets(tasks: Sequence[Task]) -> list[list[int]]:
-    """Sets in which no task waits for another: those at the same depth, and those that none waits for."""
-    needs = {task.id: task.needs for task in tasks if task.needs}
-    if not needs:
-        return [list(range(len(tasks)))]
-    length = chain_lengths(needs)
-    needed = dependents_of(needs)
-    levels: dict[int, list[int]] = {}
-    last: list[int] = []
-    for number, task in enumerate(tasks):
-        levels.setdefault(length.get(task.id, 1), []).append(number)
-        if task.id not in needed:
-            last.append(number)
-    return [*levels.values(), last]
-
-
-def _sizes(numbers: Iterable[int], group_of: list[int]) -> dict[int, int]:
-    sizes: dict[int, int] = {}
-    for number in numbers:
-        sizes[group_of[number]] = sizes.get(group_of[number], 0) + 1
-    return sizes
-
-
-def _runnable(numbers: list[int], group_of: list[int], conflicts: list[dict[int, None]]) -> int:
-    """How many of these can run at once: one of a group that excludes itself, all of any other."""
-    sizes = _sizes(numbers, group_of)
-    worth = {place: 1 if place in conflicts[place] else size for place, size in sizes.items()}
-    barred: set[int] = set()
-    total = 0
-    for place in sorted(worth, key=lambda place: (len(conflicts[place]) / worth[place], place)):
-        if place not in barred:
-            total += worth[place]
-            barred.update(conflicts[place])
-    return total
-
-
-def _shared_turns(conflicts: list[dict[int, None]]) -> int:
-    """Pairs of groups that each run one at a time and exclude each other: such a pair runs one at a time, too."""
-    paired: set[int] = set()
-    for place, others in enumerate(conflicts):
-        if place in paired or place not in others:
-            continue
-        for other in others:
-            if other != place and other not in paired and other in conflicts[other]:
-                paired.update((place, other))
-                break
-    return len(paired) // 2
-
-
-def _chains(tasks: Sequence[Task]) -> int:
-    """The number of chains when each task is put behind one that it needs: of a chain, one at a time can run."""
-    followed: set[str] = set()
-    chains = len(tasks)
-    for task in tasks:
-        for need in task.needs:
-            if need not in followed:
-                followed.add(need)
-                chains -= 1
-                break
-    return chains

@@ -8,7 +8,7 @@ from typing import Any
 from manyhands.inputs.durations import DURATION_HINT, parse_duration
 from manyhands.inputs.paths import BadPath, plain_claim, plain_directory
 from manyhands.inputs.problems import FieldPath, Sheet
-from manyhands.inputs.rules import check_env, check_name, check_resources
+from manyhands.inputs.rules import check_env, check_name, check_resources, is_good_name
 
 TITLE_MAX = 10_000
 PRIORITY_HINT = "priorities go from 0 (critical) to 4 (backlog); leave it out for 2"
@@ -25,8 +25,12 @@ def _check_title(title: str, path: FieldPath, sheet: Sheet) -> bool:
     return False
 
 
+def is_good_kind(kind: str) -> bool:
+    return is_good_name(kind) and not any(letter in kind for letter in "*?[")
+
+
 def _check_kind(kind: str, path: FieldPath, sheet: Sheet) -> bool:
-    if kind and (any(letter in kind for letter in "*?[")):
+    if any(letter in kind for letter in "*?["):
         sheet.wrong(path, kind, "must be one kind, not a pattern", "globs are for the `kinds` of a host")
         return False
     return not kind or check_name(kind, path, sheet)

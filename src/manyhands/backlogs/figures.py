@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from manyhands.backlogs.ceiling import Ceiling, ceiling_of
+from manyhands.core.claims import is_resource
 from manyhands.core.graph import chain_lengths
 from manyhands.core.model import WHOLE_WORKSPACE, Claims, Task, claims_of
 
@@ -76,7 +77,10 @@ def _region(pattern: str) -> str:
 
 
 def _around(region: str) -> Iterator[str]:
-    """The region itself and each directory around it, up to the whole workspace."""
+    """The region itself and each directory around it, up to the whole workspace; a named resource is in none."""
+    if is_resource(region):
+        yield region
+        return
     while region:
         yield region
         region = region.rpartition("/")[0]

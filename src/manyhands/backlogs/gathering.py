@@ -154,8 +154,8 @@ class Gathering:
 
     def _check_parents(self) -> None:
         bounds = self._settings.get("parents")
-        if not bounds or self._settings_sheet is None:
-            return
+        if not bounds or self._settings_sheet is None or self.problems.total:
+            return  # a row that is missing because it is bad may be the child
         parents = dict.fromkeys(task.parent for task in self.tasks if task.parent)
         for parent in bounds:
             if parent not in parents:

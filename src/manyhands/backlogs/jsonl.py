@@ -51,7 +51,7 @@ def _parse(line: bytes, sheet: Sheet, gathering: Gathering) -> Any:
     try:
         row = _decode_any(line)
         repeated = _repeated_keys(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         gathering.problems.add(syntax_problem(sheet.file, number, line, error))
         if salvaged := _ID.search(line.decode(errors="replace")):
             gathering.claim_id(salvaged[1], number)
@@ -107,7 +107,7 @@ def read_json(file: str, raw: bytes, gathering: Gathering) -> None:
     except msgspec.ValidationError:
         whole.tell((), "must be a list of tasks, or a table that has it as `task`")
         return
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         place = re.search(r"\(byte (\d+)\)", str(error))
         line = raw.count(b"\n", 0, int(place[1])) + 1 if place else 1
         gathering.problems.add(syntax_problem(file, line, raw, error))

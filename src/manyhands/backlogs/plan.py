@@ -34,7 +34,7 @@ class Plan(NamedTuple):
 def read_plan(paths: Iterable[str | os.PathLike[str]]) -> Plan:
     """Several files make one plan. Raises `PlanRefused` with everything that is wrong with any of them."""
     gathering = Gathering()
-    names = list(dict.fromkeys(os.fspath(path) for path in paths))
+    names = list(dict.fromkeys(os.fspath(path) for path in ([paths] if isinstance(paths, str) else paths)))
     for name in names:
         _read_file(name, gathering)
     settings = gathering.finish()

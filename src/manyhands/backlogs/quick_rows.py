@@ -9,7 +9,7 @@ from functools import lru_cache
 import msgspec
 from msgspec.structs import force_setattr
 
-from manyhands.backlogs.fields import TITLE_MAX, is_function
+from manyhands.backlogs.fields import TITLE_MAX, is_function, is_good_kind
 from manyhands.core.model import Claims, Task
 from manyhands.inputs.durations import parse_duration
 from manyhands.inputs.paths import BadPath, plain_claim, plain_directory
@@ -28,7 +28,7 @@ def quick_task(row: bytes) -> Task | None:
         task = _decode_task(row)
     except msgspec.ValidationError:
         task = _with_seconds(row)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, ValueError, RecursionError):
         return None
     if task is None or not _is_usual(task) or b"\\u0000" in row or _may_repeat_a_key(row, task):
         return None
@@ -43,9 +43,10 @@ def _with_seconds(row: bytes) -> Task | None:
     """The one friendly form that is common enough in large plans to deserve a short way."""
     try:
         fields = _decode_any(row)
-        fields["timeout"] = parse_duration(fields["timeout"])
+        timeout = fields["timeout"]
+        fields["timeout"] = parse_duration(timeout) if isinstance(timeout, str) else None
         return None if fields["timeout"] is None else msgspec.convert(fields, Task)
-    except (msgspec.MsgspecError, LookupError, TypeError, AttributeError, RecursionError):
+    except (msgspec.MsgspecError, LookupError, TypeError, ValueError, RecursionError):
         return None
 
 
@@ -64,7 +65,7 @@ def _is_usual(task: Task) -> bool:
         and 0 <= task.priority <= 4
         and task.attempts >= 1
         and _has_usual_work(task)
-        and (not task.kind or task.kind.isalnum())
+        and (not task.kind or _is_good_kind(task.kind))
         and (not task.title or len(task.title) <= TITLE_MAX)
         and (task.timeout is None or 0 < task.timeout < math.inf)
         and (len(task.needs) < 2 or len(set(task.needs)) == len(task.needs))
@@ -83,6 +84,7 @@ def _has_usual_work(task: Task) -> bool:
 
 
 _is_function = lru_cache(maxsize=1024)(is_function)
+_is_good_kind = lru_cache(maxsize=1024)(is_good_kind)
 
 
 @lru_cache(maxsize=4096)

@@ -2,10 +2,11 @@
 
 import re
 
-#: `db:main`, `gpu:0`: a named resource. One letter before the colon would be a drive.
-_RESOURCE = re.compile(r"[A-Za-z][A-Za-z0-9_+.-]+:")
+from manyhands.core.claims import is_resource
+
 _BRACES = re.compile(r"\{[^{}]*,[^{}]*\}")
 _WILD = re.compile(r"[*?\[]")
+_OUTSIDE = "tasks work inside the workspace; what is outside of it cannot be kept apart"
 #: No file system has longer ones; matching two globs takes stack by their length.
 _NAME_MAX, _DEPTH_MAX = 255, 64
 
@@ -23,14 +24,16 @@ def plain_claim(claim: str) -> str:
     """The one way to write this claim: `./a//b/` is `a/b`, a named resource stays as it is."""
     if not claim.isprintable() or claim != claim.strip():
         raise BadPath("must be a path, a glob or a named resource", "take out the blanks and control characters")
-    if _RESOURCE.match(claim):
+    if is_resource(claim):
         if len(claim) > _NAME_MAX:
             raise BadPath(f"must be at most {_NAME_MAX} characters long")
         return claim
     _refuse_malformed(claim)
-    parts = _inside(claim, "a claim")
+    parts = _inside(claim, is_glob=True)
     if not parts:
         return "**"
+    if is_resource(parts[0]):
+        raise BadPath("reads like a named resource", "a path in the workspace has no colon in its first name")
     if parts[0].startswith("!"):
         raise BadPath("must not be negated", "list what the task touches, not what it leaves alone")
     if claim.endswith("/") and _WILD.search(parts[-1]) and parts[-1] != "**":
@@ -40,7 +43,7 @@ def plain_claim(claim: str) -> str:
 
 def plain_directory(path: str) -> str:
     """A directory in the workspace, relative to it; "" is the workspace itself."""
-    return "/".join(_inside(path, "it"))
+    return "/".join(_inside(path, is_glob=False))
 
 
 def _refuse_malformed(glob: str) -> None:
@@ -66,18 +69,18 @@ def _has_open_bracket(name: str) -> bool:
     return False
 
 
-def _inside(path: str, what: str) -> list[str]:
+def _inside(path: str, *, is_glob: bool) -> list[str]:
     """The names on the way, without detours; refused if the way leads out of the workspace."""
     if "\\" in path:
         raise BadPath("must not have backslashes", f"write {shown_slashes(path)}")
     if path.startswith("/") or re.match(r"[A-Za-z]:", path):
-        raise BadPath("must be relative to the workspace", f"{what} cannot be outside of the workspace")
+        raise BadPath("must be relative to the workspace", _OUTSIDE)
     parts: list[str] = []
     for name in path.split("/"):
         if name == "..":
             if not parts:
-                raise BadPath("leaves the workspace", f"{what} cannot be outside of the workspace")
-            if _WILD.search(parts[-1]):
+                raise BadPath("leaves the workspace", _OUTSIDE)
+            if is_glob and _WILD.search(parts[-1]):
                 raise BadPath("has `..` after a wildcard", "write the path without the detour")
             parts.pop()
         elif name not in ("", "."):

@@ -104,13 +104,16 @@ def shown(value: object) -> str:
         return "true" if value else "false"
     if value is None:
         return "nothing"
-    text = _short.repr(value)
+    try:
+        text = _short.repr(value)
+    except ValueError:  # Python does not write out numbers of thousands of digits
+        return "a very large number"
     return text if len(text) <= 64 else text[:60] + "…"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A hint with the nearest known word, or nothing if none is near."""
-    near = difflib.get_close_matches(word[:200], list(known), n=1, cutoff=0.6)
+    near = difflib.get_close_matches(word[:200], [name for name in known if name.isprintable()], n=1, cutoff=0.6)
     return f"did you mean `{near[0]}`?" if near else ""
 
 

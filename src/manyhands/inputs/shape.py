@@ -7,6 +7,7 @@ import datetime
 import math
 import types
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
@@ -91,8 +92,13 @@ def _fits_choice(value: object, choices: tuple[Any, ...], path: FieldPath, sheet
     return False
 
 
+@lru_cache
+def _fields_of(kind: type[msgspec.Struct]) -> dict[str, msgspec.structs.FieldInfo]:
+    return {field.encode_name: field for field in msgspec.structs.fields(kind)}
+
+
 def _fits_struct(value: object, kind: type[msgspec.Struct], path: FieldPath, sheet: Sheet) -> bool:
-    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    fields = _fields_of(kind)
     if not isinstance(value, dict):
         sheet.wrong(path, value, f"must be a table of {', '.join(fields)}")
         return False

@@ -17,6 +17,8 @@ def parse_toml(file: str, text: str, problems: Problems) -> tuple[dict[str, Any]
         problems.add(_syntax_problem(file, text, error))
     except RecursionError:
         problems.add(Problem(file=file, message="is nested too deeply"))
+    except ValueError as error:  # a number of thousands of digits
+        problems.add(Problem(file=file, message=f"is not valid TOML: {error}"))
     return None
 
 
