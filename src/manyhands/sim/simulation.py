@@ -4,11 +4,14 @@ import heapq
 from collections.abc import Callable, Iterable, Mapping
 
 from manyhands.core.commands import AnyCommand, ReleaseAttempt, RunEnded, StartAttempt, StopAttempt, WakeAt
-from manyhands.core.events import AnyEvent, AttemptEnded, Input, Woke
+from manyhands.core.events import AnyEvent, AttemptEnded, HostRead, Input, Woke
+from manyhands.core.learning import is_adaptive
 from manyhands.core.model import Ending, EndingKind
 from manyhands.core.scheduler import Scheduler
 from manyhands.sim.hosts.interface import NEVER, Job, SimulatedHost
 
+#: How often a host whose width is the clutch's is looked at while anything is in flight there.
+LOOK_EVERY_S = 1.0
 #: What a stopped attempt reports; the scheduler knows why it was stopped.
 STOPPED = Ending(EndingKind.CANCELLED, "stopped")
 
@@ -32,6 +35,7 @@ class Simulation:
         self._arrivals: list[tuple[float, int, Input]] = []
         self._arrived = 0
         self._wake_at = NEVER
+        self._look_at = NEVER
         self._host_of: dict[int, SimulatedHost] = {}
 
     def expect(self, event: Input) -> None:
@@ -48,7 +52,7 @@ class Simulation:
 
     def _next_at(self) -> float:
         arrival = self._arrivals[0][0] if self._arrivals else NEVER
-        return min([arrival, self._wake_at, *(host.next_event_at() for host in self.hosts.values())])
+        return min([arrival, self._wake_at, self._look_at, *(host.next_event_at() for host in self.hosts.values())])
 
     def _step(self) -> None:
         happened: list[Input] = []
@@ -62,11 +66,20 @@ class Simulation:
         if self._wake_at <= self.now:
             self._wake_at = NEVER
             happened.append(Woke(self.now))
+        happened += self._looks()
         step = self.scheduler.handle(happened)
         self._record([event for event in happened if not isinstance(event, Woke)])
         self._record(step.decisions)
         for command in step.commands:
             self._carry_out(command)
+
+    def _looks(self) -> list[Input]:
+        """What the probes see, of the hosts where it matters."""
+        if self._look_at > self.now:
+            return []
+        learning = [name for name, host in self.scheduler.book.hosts.items() if host.running and is_adaptive(host.host)]
+        self._look_at = self.now + LOOK_EVERY_S if learning else NEVER
+        return [HostRead(self.now, name, self.hosts[name].reading(self.now)) for name in learning]
 
     def _record(self, events: Iterable[AnyEvent]) -> None:
         if self._recorded is not None:
@@ -78,6 +91,7 @@ class Simulation:
             case StartAttempt():
                 host = self.hosts[command.host]
                 self._host_of[command.attempt] = host
+                self._look_at = min(self._look_at, self.now + LOOK_EVERY_S)
                 host.submit(self.now, command.attempt, self._job_for(command), command.number == 1)
             case StopAttempt(attempt):
                 stopped_on = self._host_of.pop(attempt, None)

@@ -34,8 +34,13 @@ class Finished(Struct, frozen=True, gc=False):
 
 
 class SimulatedHost(Protocol):
-    overloads: int  # refusals, preemptions and kills so far
-    kills: int  # attempts that ran out of memory
+    @property
+    def overloads(self) -> int:
+        """Refusals, preemptions and kills so far."""
+
+    @property
+    def kills(self) -> int:
+        """Attempts that ran out of memory."""
 
     def draw(self, random: Random, kind: str = "") -> Job:
         """A job of this host's mix, or of one kind of it."""
