@@ -32,6 +32,7 @@ def test_two_processes_ask_a_thousand_times_each_while_the_journal_is_written(tm
             waiting = journal.requests()
             for _, event in waiting:
                 assert isinstance(event, CancelAsked)
+                assert event.at == len(seen[event.run])
                 seen[event.run].append(event.at)
             journal.append([Woke(at=0.0)] * 50, answered=[id for id, _ in waiting])
             if over and not waiting:
