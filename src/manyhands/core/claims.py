@@ -41,6 +41,19 @@ def _segments(pattern: str) -> tuple[str, ...]:
     return parts or ("**",)
 
 
+@lru_cache(maxsize=65536)
+def places_of(pattern: str) -> tuple[str, ...]:
+    """The directories a claim lies in, from the workspace down to where it stops being literal."""
+    if is_resource(pattern):
+        return (pattern,)
+    places = [""]
+    for segment in _segments(pattern):
+        if _is_wild(segment):
+            break
+        places.append(f"{places[-1]}/{segment}")
+    return tuple(places)
+
+
 def _is_wild(segment: str) -> bool:
     return not _WILD.isdisjoint(segment)
 

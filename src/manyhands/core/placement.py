@@ -35,7 +35,7 @@ def choose(
     """Of the hosts that have room and those that do not, the one with the soonest expected finish.
 
     `waiting` counts who already waits for a busy host in this round: each takes one of its coming slots.
-    Who has waited (since `waits_since`) as long as it hoped to gain by it waits no more.
+    What it has waited (since `waits_since`) is no longer to be gained, so nobody waits for ever.
     An unknown duration is taken to be the best known one, so that every host gets its chance.
     """
     regular = [host for host in free if not host.host.fallback]
@@ -55,11 +55,12 @@ def choose(
     def emptiness(host: HostState) -> float:
         return -(host.width - len(host.running)) / host.width
 
+    waited_s = 0.0 if waits_since is None else at - waits_since
     chosen = min(free, key=lambda host: (usual_s(host), emptiness(host)))
     for host in busy:
         slot_s = _slot_in_s(host, at, waiting.get(host.name, 0))
-        gain_s = usual_s(chosen) - usual_s(host)
-        if slot_s < gain_s and (waits_since is None or at - waits_since < gain_s):
+        gain_s = usual_s(chosen) - usual_s(host) - waited_s
+        if slot_s < gain_s:
             waiting[host.name] = waiting.get(host.name, 0) + 1
             return Choice(None, slot_s)
     return Choice(chosen)

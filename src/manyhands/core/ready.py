@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from manyhands.core.claims import places_of
 from manyhands.core.model import Claims, claims_of, form_of
 from manyhands.core.state import HostState, Record, Run
 
@@ -76,16 +77,21 @@ class ReadySet:
         self.critical: dict[Group, None] = {}  # those a critical task came into; looked at when it may need room
         self._placings = 0
         self._parked: dict[Token, list[Group]] = {}
-        self.demand: dict[str, int] = {}  # claim → unfinished tasks that write it: they must take turns
+        self._demand: dict[str, int] = {}  # file or directory → write claims of unfinished tasks at or below it
 
     def want(self, record: Record, sign: int) -> None:
         """Count an unfinished task's write claims (+1), or no longer (-1)."""
         for pattern in claims_of(record.task).write:
-            left = self.demand.get(pattern, 0) + sign
-            if left > 0:
-                self.demand[pattern] = left
-            else:
-                self.demand.pop(pattern, None)
+            for place in places_of(pattern):
+                left = self._demand.get(place, 0) + sign
+                if left > 0:
+                    self._demand[place] = left
+                else:
+                    self._demand.pop(place, None)
+
+    def demand(self, pattern: str) -> int:
+        """Unfinished tasks that take turns with a writer of this claim. Of a glob, all below where it begins."""
+        return self._demand.get(places_of(pattern)[-1], 0)
 
     def add(self, run: Run, record: Record) -> Group:
         group = self.group_of(run, record)
@@ -148,7 +154,7 @@ class ReadySet:
             return priority, -math.inf, age  # a host stands empty for it
         if claims.write and group.pool.run.concurrency != 1:
             # The hottest claim decides, and the others count too: the more it needs, the sooner it is in the way.
-            squares = sum(self.demand.get(pattern, 0) ** 2 for pattern in claims.write)
+            squares = sum(self.demand(pattern) ** 2 for pattern in claims.write)
             return priority, min(chain, -math.sqrt(squares)), age
         return priority, chain, age
 
@@ -205,7 +211,7 @@ class ReadySet:
                 group.queue = []
                 self._forget(group)
         if run is None:
-            self.pools, self.demand = {}, {}
+            self.pools, self._demand = {}, {}
 
     def order_anew(self, run: Run) -> None:
         """The run's tasks go by another order from now on."""

@@ -133,7 +133,11 @@ def _host_part(host: HostState) -> HostPart:
         host.width,
         host.reason,
         # Only those that ran something: a lane that was just looked at leaves no trace in the journal.
-        {kind: (lane.peak, lane.usual_s, lane.width, lane.why) for kind, lane in sorted(host.lanes.items()) if lane.peak},
+        {
+            kind: (lane.peak, lane.usual_s, lane.width, lane.why)
+            for kind, lane in sorted(host.lanes.items())
+            if lane.peak
+        },
         host.pinned,
         host.peak,
         host.paused,

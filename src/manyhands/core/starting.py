@@ -92,7 +92,7 @@ def _turn_away(book: Book, group: Group, obstacle: Obstacle) -> None:
     holder = obstacle.holder
     book.ready.let_host_go(group)
     if holder is not None:
-        if group.seen and holder.attempt > group.seen and holder.record.task.priority >= group.head.task.priority:
+        if group.seen and _was_passed(book, group):
             group.bypassed += 1
             if group.bypassed >= BYPASSES_MAX and not group.reserved:
                 book.ready.reserve(group)
@@ -103,14 +103,23 @@ def _turn_away(book: Book, group: Group, obstacle: Obstacle) -> None:
     book.ready.park(group, obstacle.token)
 
 
+def _was_passed(book: Book, group: Group) -> bool:
+    """Has anything no more urgent taken what it waits for since it was last turned away?"""
+    priority = group.head.task.priority
+    return any(
+        attempt > group.seen and book.running[attempt].record.task.priority >= priority
+        for attempt in book.held.conflicts(group.key.claims)
+    )
+
+
 def _is_next_at_bottleneck(book: Book, group: Group, holder: Running) -> bool:
     """Would it go as soon as the holder of a claim ends that alone decides how long the rest takes?
 
     Then its other claims are kept free for it: a pause there would be a pause of the whole run.
     """
-    hottest = max(group.key.claims.write, key=lambda pattern: book.ready.demand.get(pattern, 0), default="")
+    hottest = max(group.key.claims.write, key=book.ready.demand, default="")
     slots = sum(host.width for host in group.pool.hosts)
-    turns_left = book.ready.demand.get(hottest, 0)
+    turns_left = book.ready.demand(hottest) if hottest else 0
     if turns_left * slots < group.pool.run.unfinished or hottest not in holder.claims.write:
         return False
     if any(hottest in other.key.claims.write for other in book.ready.reservations):
