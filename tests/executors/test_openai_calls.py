@@ -11,7 +11,7 @@ import pytest
 
 from executors.desk import Desk
 from executors.model_server import ModelServer, Reply, says, stream_of, streams
-from manyhands.core.model import Ending, EndingKind, Task
+from manyhands.core.model import Budget, Ending, EndingKind, Task
 from manyhands.executors.openai import OpenAIExecutor, OpenAISettings
 
 KEY = "sk-very-secret-1234"
@@ -352,3 +352,20 @@ async def test_a_key_that_is_not_set_is_asked_for_by_name(line: Line, monkeypatc
     assert meaning(ending) == PERMANENT
     assert "the environment variable MY_KEY is not set" in ending.detail
     assert line.server.asked == []
+
+
+async def test_rate_limits_that_the_server_states_come_with_the_ending(line: Line) -> None:
+    stated = {
+        "x-ratelimit-limit-requests": "60",
+        "x-ratelimit-remaining-requests": "59",
+        "x-ratelimit-limit-tokens": "90000",
+        "x-ratelimit-remaining-tokens": "88000",
+    }
+    ending = await line.answer(says("fine", headers=stated))
+    assert ending.budget == Budget(60.0, 59.0, 90_000.0, 88_000.0)
+    assert (await line.answer(says("fine"))).budget is None
+
+
+async def test_a_server_that_does_not_stream_is_understood_when_asked_to(line: Line) -> None:
+    ending = await line.answer(says("all at once"), stream=True)
+    assert (ending.kind, ending.result, ending.tokens_out) == (EndingKind.DONE, "all at once", 11)

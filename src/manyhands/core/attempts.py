@@ -110,6 +110,8 @@ def _learn(running: Running, ending: Ending, at: float) -> None:
     if ending.kind is EndingKind.DONE:
         lane = host.lane(kind)
         lane.usual_s = took_s if lane.usual_s is None else lane.usual_s + USUAL_WEIGHT * (took_s - lane.usual_s)
+    if ending.budget is not None:
+        learning.read_budget(host, at, ending.budget)
     learning.observe(
         host,
         Sample(

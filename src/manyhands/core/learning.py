@@ -5,9 +5,9 @@ from msgspec import Struct, field
 from manyhands.core.clutch.difficulty import Difficulty, faded
 from manyhands.core.clutch.memory import HostMemory, merged
 from manyhands.core.events import Decision, HostRead, WidthMoved
-from manyhands.core.model import Host
+from manyhands.core.model import Budget, Host
 from manyhands.core.state import HostState
-from manyhands.core.widths import Limit, Sample
+from manyhands.core.widths import Limit, Reading, Sample
 
 DAY_S = 86_400.0
 
@@ -60,6 +60,20 @@ def read(host: HostState, event: HostRead) -> None:
     host.limit.tick(event.at)
     if event.reading is not None:
         host.limit.read(event.reading)
+
+
+def read_budget(host: HostState, at: float, budget: Budget) -> None:
+    """Rate limits that a server stated with an answer."""
+    host.limit.read(
+        Reading(
+            at,
+            "headers",
+            requests_per_minute=budget.requests_per_minute,
+            requests_left=budget.requests_left,
+            tokens_per_minute=budget.tokens_per_minute,
+            tokens_left=budget.tokens_left,
+        )
+    )
 
 
 def moves(host: HostState, at: float) -> list[Decision]:

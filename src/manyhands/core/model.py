@@ -35,6 +35,15 @@ class EndingKind(enum.StrEnum):
     LOST = "lost"  # the dispatcher, the host or the machine died under it
 
 
+class Budget(Struct, frozen=True, omit_defaults=True, gc=False):
+    """What a server says in its answers of its own rate limits, and what is left of them now."""
+
+    requests_per_minute: float | None = None
+    requests_left: float | None = None
+    tokens_per_minute: float | None = None
+    tokens_left: float | None = None
+
+
 class Ending(Struct, frozen=True, omit_defaults=True, gc=False):
     """How an attempt ended, kept as a value all the way to the page."""
 
@@ -48,6 +57,7 @@ class Ending(Struct, frozen=True, omit_defaults=True, gc=False):
     tokens_in: int = 0
     tokens_out: int = 0
     ttft_s: float | None = None  # time to the first token, where known
+    budget: Budget | None = None  # rate limits the server stated
     memory_bytes: int = 0  # peak of the attempt's processes, where known
     tail: str = ""  # the last lines of output
     result: str = ""  # what a function returned (JSON) or a model answered, bounded

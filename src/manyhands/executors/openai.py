@@ -25,7 +25,7 @@ from manyhands.executors.openai_answer import (
     judged,
     tokens_of,
 )
-from manyhands.executors.openai_errors import classify, classify_embedded, unreachable
+from manyhands.executors.openai_errors import budget_of, classify, classify_embedded, unreachable
 from manyhands.executors.openai_request import NothingToSend, chat_request, embeddings_request
 from manyhands.executors.output import keep_result
 from manyhands.executors.steps import ProcessSettings, Steps
@@ -108,13 +108,13 @@ class OpenAIExecutor:
             create: Any = client.embeddings.with_raw_response.create
             body = {name: request.pop(name) for name in ("model", "input")}
             raw = await create(**body, encoding_format="float", extra_body=request, timeout=timeout)
-            return embeddings_answer(_decoded(raw.content))
+            return embeddings_answer(_decoded(raw.content))._replace(budget=budget_of(raw.headers))
         body = {name: request.pop(name) for name in ("model", "messages")}
         if settings.stream:
             return await self._streamed(client, body, request, timeout)
         create = client.chat.completions.with_raw_response.create
         raw = await create(**body, extra_body=request, timeout=timeout)
-        return chat_answer(_decoded(raw.content))
+        return chat_answer(_decoded(raw.content))._replace(budget=budget_of(raw.headers))
 
     async def _streamed(self, client: "AsyncOpenAI", body: Any, extra: Any, patience: Any) -> Answer:
         create: Any = client.chat.completions.create
@@ -123,6 +123,9 @@ class OpenAIExecutor:
         pieces: list[str] = []
         options = {"stream_options": {"include_usage": True}, **extra}
         async with await create(**body, stream=True, extra_body=options, timeout=patience) as chunks:
+            headers = chunks.response.headers
+            if headers.get("content-type", "").startswith("application/json"):  # a server that does not stream
+                return chat_answer(_decoded(await chunks.response.aread()))._replace(budget=budget_of(headers))
             async for chunk in chunks:
                 if chunk.usage is not None:
                     tokens_in, tokens_out = tokens_of(chunk.usage.model_dump())
@@ -136,7 +139,7 @@ class OpenAIExecutor:
                     pieces.append(choice.delta.content)
                 if choice.finish_reason:
                     answer = answer._replace(finish_reason=choice.finish_reason)
-        return answer._replace(text="".join(pieces))
+        return answer._replace(text="".join(pieces), budget=budget_of(headers))
 
     async def _connected(self) -> "AsyncOpenAI":
         if self._client is None:
@@ -144,7 +147,14 @@ class OpenAIExecutor:
                 self._loading = asyncio.create_task(asyncio.to_thread(_openai))  # it takes most of a second
             await asyncio.shield(self._loading)
         if self._client is None:
-            self._client = _openai().AsyncOpenAI(base_url=self._settings.url, api_key=self._key, max_retries=0)
+            openai = _openai()
+            # A connection for each call: servers that close one after a streamed answer without saying so would
+            # make the next call look like an overload.
+            unkept = type(openai.DEFAULT_CONNECTION_LIMITS)(max_connections=None, max_keepalive_connections=0)
+            http = openai.DefaultAsyncHttpxClient(limits=unkept)
+            self._client = openai.AsyncOpenAI(
+                base_url=self._settings.url, api_key=self._key, max_retries=0, http_client=http
+            )
             if not (urlsplit(self._settings.url).hostname or "").endswith("openai.com"):
                 # Read from the environment, and nobody else's to know.
                 self._client.organization = self._client.project = None

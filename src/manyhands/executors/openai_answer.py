@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from manyhands.core.model import Ending, EndingKind
+from manyhands.core.model import Budget, Ending, EndingKind
 from manyhands.executors.output import one_line
 
 _ERROR_CHARACTERS_MAX = 500
@@ -26,6 +26,7 @@ class Answer(NamedTuple):
     finish_reason: str = ""
     refusal: str = ""
     ttft_s: float | None = None
+    budget: Budget | None = None
 
 
 def chat_answer(body: object) -> Answer:
@@ -78,6 +79,7 @@ def judged(answer: Answer) -> Ending:
         tokens_in=answer.tokens_in,
         tokens_out=answer.tokens_out,
         ttft_s=answer.ttft_s,
+        budget=answer.budget,
     )
 
 

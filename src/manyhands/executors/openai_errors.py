@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from manyhands.core.model import Ending, EndingKind
+from manyhands.core.model import Budget, Ending, EndingKind
 from manyhands.executors.output import one_line
 
 _RETRY_AFTER_MAX_S = 7 * 86_400.0  # a longer one is a mistake of the server's
@@ -72,6 +72,17 @@ def unreachable(error: BaseException, where: str) -> Ending:
     if kinds & {"APIConnectionError", "TransportError", "OSError"}:
         return Ending(EndingKind.OVERLOADED, f"cannot reach {where}: {one_line(_reason(causes))}")
     return Ending(EndingKind.FAILED, f"{where}: {type(error).__name__}: {one_line(str(error))}")
+
+
+def budget_of(headers: Mapping[str, str]) -> Budget | None:
+    """The rate limits stated with an answer, if the server states any. Theirs are per minute."""
+    lower = {name.lower(): value.strip() for name, value in headers.items()}
+    stated = [
+        _number(lower.get(f"x-ratelimit-{what}-{of}", ""))
+        for of in ("requests", "tokens")
+        for what in ("limit", "remaining")
+    ]
+    return Budget(*stated) if any(value is not None for value in stated) else None
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:

@@ -11,6 +11,10 @@ from manyhands.runtime.probing import Probing
 from manyhands.runtime.session import dispatching
 
 
+#: Servers known to stream: a stopped attempt then frees its place there at once, and the first token is timed.
+STREAMING = ("ollama", "vllm", "llamacpp")
+
+
 @asynccontextmanager
 async def open_session(config: Config) -> AsyncIterator[Dispatcher]:
     """A dispatcher on the configured store and hosts."""
@@ -53,6 +57,6 @@ def _executor(host: HostConfig, workspace: Path, journal: str, spawned: Spawned,
                 api=host.api,
                 api_key_env=host.api_key_env,
                 system=host.system,
-                stream=host.stream,
+                stream=host.stream if host.stream is not None else host.probe in STREAMING,
             )
             return OpenAIExecutor(openai, spawned, ended)
