@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from types import UnionType
 from typing import Any, Literal, get_args, get_origin
 
 import msgspec
@@ -80,6 +81,8 @@ def put_flags(layers: Layers, flags: Mapping[str, Any]) -> None:
 
 def _value_of(text: str, kind: Any) -> Any:
     """The text as what its field wants, or as it is where it is not that: the check of the whole tells it then."""
+    if isinstance(kind, UnionType):  # of a type and None: may be left out
+        kind = get_args(kind)[0]
     if kind is str or get_origin(kind) is Literal:
         return text
     if kind is Width:
