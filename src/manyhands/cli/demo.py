@@ -106,7 +106,7 @@ async def _measure(stem: str, scale: float, directory: Path, wide: bool) -> Meas
         finally:
             watcher.stop()
         run = dispatcher.book.runs[name]
-        if run.ended_at is None:
+        if interrupts.wanted or run.ended_at is None:
             await dispatcher.submit(CancelAsked(dispatcher.clock.now(), name, why="the demo was stopped"))
             raise Unavailable("the demo was stopped", "`manyhands demo` starts it over")
         return Measured(name, run.ended_at - run.opened_at, _peaks(run, hosts))

@@ -14,7 +14,7 @@ class Interrupts:
     """Takes the signals from the first moment, also while there is no run yet that could be stopped."""
 
     def __init__(self) -> None:
-        self._wanted = 0
+        self.wanted = 0  # nothing, DRAIN or STOP
         self._dispatcher: Dispatcher | None = None
         self._run = ""
         loop = asyncio.get_running_loop()
@@ -26,20 +26,20 @@ class Interrupts:
     def watch_over(self, dispatcher: Dispatcher, run: str) -> list[Input]:
         """From now on signals go to this run; what has been wanted already is to be told with its opening."""
         self._dispatcher, self._run = dispatcher, run
-        return [self._event()] if self._wanted else []
+        return [self._event()] if self.wanted else []
 
     def _interrupted(self) -> None:
-        if self._wanted == STOP:
+        if self.wanted == STOP:
             say("already stopping: what does not end by itself is killed after its grace")
             return
-        self._want(self._wanted + 1)
+        self._want(self.wanted + 1)
 
     def _terminated(self) -> None:
-        if self._wanted != STOP:
+        if self.wanted != STOP:
             self._want(STOP)
 
     def _want(self, level: int) -> None:
-        self._wanted = level
+        self.wanted = level
         if self._dispatcher is None:
             say("stopping as soon as the journal is open")
             return
@@ -54,4 +54,4 @@ class Interrupts:
     def _event(self) -> Input:
         assert self._dispatcher is not None
         now = self._dispatcher.clock.now()
-        return RunDrained(now, self._run) if self._wanted == DRAIN else RunStopped(now, self._run)
+        return RunDrained(now, self._run) if self.wanted == DRAIN else RunStopped(now, self._run)

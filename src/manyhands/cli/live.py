@@ -54,6 +54,7 @@ class Live:
         self._refreshing.cancel()
         self._live.update(self._lanes(self._dispatcher.clock.now(), running=False), refresh=True)
         self._live.stop()
+        self._live.console.print()
 
     def _picture(self) -> Group | Text:
         now = self._dispatcher.clock.now()
