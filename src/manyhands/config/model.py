@@ -62,7 +62,7 @@ class OpenaiHost(_HostFields, frozen=True, kw_only=True, tag="openai"):
     api_key_env: str = ""  # the variable that has the key; never the key itself
     api: Literal["chat", "embeddings"] = "chat"
     system: str = ""  # a system message put before every prompt
-    stream: bool | None = None  # left out: as the probe's kind of server can
+    stream: bool = False  # read answers as they are made; always so on servers that the probe knows to stream
     probe: Literal["ollama", "vllm", "llamacpp", "nvml", "local", "none"] = "none"
 
 

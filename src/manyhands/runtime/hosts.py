@@ -57,6 +57,6 @@ def _executor(host: HostConfig, workspace: Path, journal: str, spawned: Spawned,
                 api=host.api,
                 api_key_env=host.api_key_env,
                 system=host.system,
-                stream=host.stream if host.stream is not None else host.probe in STREAMING,
+                stream=host.stream or host.probe in STREAMING,
             )
             return OpenAIExecutor(openai, spawned, ended)
