@@ -58,8 +58,8 @@ def test_without_a_file_there_are_a_shell_and_a_python_host(tmp_path: Path) -> N
     config = load(tmp_path)
     cores = os.cpu_count()
     assert config.core_hosts() == (
-        Host("local", kinds=("*",), takes=("run",), width=Width(cores, cores, cores)),
-        Host("python", kinds=("python",), takes=("call",), width=Width(cores, cores, cores)),
+        Host("local", kinds=("*",), takes=("run",), width=Width(start=cores)),
+        Host("python", kinds=("*",), takes=("call",), width=Width(start=cores)),
     )
     assert config.workspace == tmp_path
     assert config.file is None
@@ -139,6 +139,12 @@ def test_each_value_says_where_it_came_from_and_later_layers_win(tmp_path: Path)
     assert origin_of(config, "hosts.functions.width") == (None, "default")
     assert origin_of(config, "rules.0")[1] == "manyhands.toml line 27"
     assert config.hosts[0].width == Width(9, 9, 9)
+
+
+def test_without_a_file_the_width_that_is_asked_for_is_had(tmp_path: Path) -> None:
+    config = load_config(tmp_path, environ={}, default_width=10)
+    assert [host.width for host in config.hosts] == [Width(10, 10, 10), Width(10, 10, 10)]
+    assert origin_of(config, "hosts.local.width") == (10, "flag --concurrency")
 
 
 def test_a_default_host_can_be_set_by_a_variable(tmp_path: Path) -> None:

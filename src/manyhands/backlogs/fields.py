@@ -68,6 +68,13 @@ def _check_call(call: str, path: FieldPath, sheet: Sheet) -> bool:
     return False
 
 
+def _check_workspace(workspace: str, path: FieldPath, sheet: Sheet) -> bool:
+    if not workspace:
+        return True
+    sheet.wrong(path, workspace, "must be left out", "all tasks share one workspace; `cwd` is a directory in it")
+    return False
+
+
 #: Field → its rule. A field that is not here is held to its type alone.
 RULES: dict[str, Callable[[Any, FieldPath, Sheet], bool]] = {
     "id": check_name,
@@ -80,6 +87,7 @@ RULES: dict[str, Callable[[Any, FieldPath, Sheet], bool]] = {
     "call": _check_call,
     "env": check_env,
     "resources": check_resources,
+    "workspace": _check_workspace,
 }
 
 

@@ -35,7 +35,7 @@ def run_plans(
 ) -> int:
     if concurrency is not None and concurrency < 1:
         raise UsageError(f"`--concurrency` must be at least 1, got {concurrency}", "leave it out for no bound")
-    config = load(config_path, hosts_path, store)
+    config = load(config_path, hosts_path, store, concurrency)
     plan = _read(paths, config)
     _warn_of_undeclared(plan)
     source = ", ".join(str(path.resolve()) for path in paths)

@@ -6,7 +6,10 @@ from manyhands.config.model import Config
 from manyhands.config.reading import load_config
 
 
-def load(config_file: Path | None, hosts_file: Path | None, store: str | None) -> Config:
+def load(
+    config_file: Path | None, hosts_file: Path | None, store: str | None, concurrency: int | None = None
+) -> Config:
+    """Who says `--concurrency N` and has no hosts configured wants N at once, not a clutch that finds it."""
     # A path on the command line is meant from where the command is typed, one in the file from the file.
     flags = {} if store is None else {"store.dir": str(Path(store).absolute())}
-    return load_config(config_file=config_file, hosts_file=hosts_file, flags=flags)
+    return load_config(config_file=config_file, hosts_file=hosts_file, flags=flags, default_width=concurrency)

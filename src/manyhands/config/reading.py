@@ -48,10 +48,12 @@ def load_config(
     hosts_file: Path | None = None,
     environ: Mapping[str, str] | None = None,
     flags: Mapping[str, Any] | None = None,
+    default_width: int | None = None,
 ) -> Config:
     """Each value from default < file < environment < flag; raises `ConfigRefused` with all that is wrong.
 
     The hosts of `hosts_file` take the place of those in the config. `flags` are named like settings (`store.dir`).
+    `default_width` is for the hosts there are where none is configured: left out, the clutch decides.
     """
     start = (start or Path.cwd()).absolute()
     environ = os.environ if environ is None else environ
@@ -67,7 +69,7 @@ def load_config(
         sources["hosts"] = (_shown(start / hosts_file, start), hosts_line_of)
     layers = Layers(table)
     if not table.get("hosts"):
-        put_default_hosts(layers)
+        put_default_hosts(layers, default_width)
     if not problems.total:
         put_environment(layers, environ, problems)
     put_flags(layers, flags or {})
@@ -220,12 +222,11 @@ def _plain(value: object) -> Any:
     return list(value) if isinstance(value, tuple) else msgspec.to_builtins(value)
 
 
-def put_default_hosts(layers: Layers) -> None:
-    """Without any host in a file: commands and functions, as many at once as there are cores."""
-    cores = os.cpu_count() or 1
-    for name, fields in (
-        ("local", {"type": "shell", "kinds": ["*"], "width": cores}),
-        ("python", {"type": "python", "kinds": ["python"], "width": cores}),
-    ):
-        for field, value in fields.items():
-            layers.put(("hosts", name, field), value, "default")
+def put_default_hosts(layers: Layers, width: int | None) -> None:
+    """Without any host in a file: commands and functions, from as many at once as there are cores."""
+    for name, type in (("local", "shell"), ("python", "python")):
+        layers.put(("hosts", name, "type"), type, "default")
+        if width is not None:
+            layers.put(("hosts", name, "width"), width, "flag --concurrency")
+        else:
+            layers.put(("hosts", name, "width"), {"start": os.cpu_count() or 1}, "default")
