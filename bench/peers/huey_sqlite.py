@@ -1,0 +1,78 @@
+"""No-op tasks per second through Huey with SQLite storage, at the grade that survives kill -9 (its `fsync=False`).
+
+Tuned in its favour: the consumer is a process of its own with one worker (more fight over the one write lock), results
+are looked up once each after the last is there, and the better of two arrangements counts.
+"""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def open_queue(file: Path) -> tuple[Any, Callable[[int], Any]]:
+    from huey import SqliteHuey
+
+    queue = SqliteHuey("bench", filename=str(file), fsync=False)
+
+    @queue.task()
+    def no_op(number: int) -> int:
+        return number
+
+    return queue, no_op
+
+
+def consume(file: Path) -> None:
+    """Say that we are ready, wait for the word, work until killed."""
+    queue, _ = open_queue(file)
+    consumer = queue.create_consumer(
+        workers=1, periodic=False, initial_delay=0.001, max_delay=0.01, check_worker_health=False
+    )
+    print("ready", flush=True)
+    sys.stdin.readline()
+    consumer.run()
+
+
+def submit_and_wait(file: Path, count: int, *, queued_first: bool) -> float:
+    queue, no_op = open_queue(file)
+    command = [sys.executable, __file__, "consume", str(file)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as consumer:
+        assert consumer.stdin is not None
+        assert consumer.stdout is not None
+        consumer.stdout.readline()
+
+        def go() -> None:
+            consumer.stdin.write("go\n")
+            consumer.stdin.flush()
+
+        try:
+            began = time.perf_counter()
+            if not queued_first:
+                go()
+            results = [no_op(number) for number in range(count)]
+            if queued_first:
+                go()
+            while queue.result_count() < count:
+                time.sleep(0.01)
+            assert [result.get(preserve=True) for result in results] == list(range(count))
+            return count / (time.perf_counter() - began)
+        finally:
+            consumer.kill()
+
+
+def tasks_per_second(count: int = 10_000, directory: Path | None = None) -> float:
+    with tempfile.TemporaryDirectory(dir=directory) as scratch:
+        return max(
+            submit_and_wait(Path(scratch) / "overlapping.db", count, queued_first=False),
+            submit_and_wait(Path(scratch) / "queued-first.db", count, queued_first=True),
+        )
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["consume"]:
+        consume(Path(sys.argv[2]))
+    else:
+        print(f"huey, sqlite: {tasks_per_second():,.0f} tasks/s")
