@@ -12,6 +12,9 @@ from manyhands.core.widths import Limit
 from manyhands.sim.drive import Drive, Outcome
 from manyhands.sim.hosts.reference import HostModel, build
 
+#: A sweep ends where goodput has fallen this far below the best.
+FAR_PAST = 0.7
+
 MakeLimit = Callable[[HostModel, int], Limit]  # for a host and a seed
 
 
@@ -35,13 +38,13 @@ class Best(Struct, frozen=True):
 
 
 def drive(model: HostModel, limit: Limit, seed: int, tasks: int | None = None, black_box: bool = False) -> Outcome:
-    seconds = model.seconds if tasks is None else 100 * model.seconds
+    seconds = model.seconds if tasks is None else 2 * model.seconds
     return Drive(build(model.parameters), limit, seed, seconds, tasks, black_box).run()
 
 
 def worth(outcome: Outcome, tasks: int | None) -> float:
-    """Goodput of an endless backlog; of a short one, how fast it was all done."""
-    return outcome.goodput if tasks is None else 1 / outcome.seconds
+    """Goodput of an endless backlog; of a short one, how fast it was done, as far as it was."""
+    return outcome.goodput if tasks is None else outcome.done / tasks / outcome.seconds
 
 
 def best_fixed(model: HostModel, seeds: Sequence[int], tasks: int | None = None) -> Best:
@@ -53,8 +56,13 @@ def best_fixed(model: HostModel, seeds: Sequence[int], tasks: int | None = None)
             tried[width] = {seed: worth(drive(model, Fixed(width), seed, tasks), tasks) for seed in seeds}
         return mean(tried[width].values())
 
+    best = 1
     coarse = sorted({min(model.width_max, round(1.4**power)) for power in range(18)})
-    best = max(coarse, key=value)
+    for width in coarse:
+        if value(width) > value(best):
+            best = width
+        elif value(width) < FAR_PAST * value(best):
+            break  # collapsed: wider is worse, and slow to simulate
     below = max((width for width in coarse if width < best), default=best)
     above = min((width for width in coarse if width > best), default=best)
     apart = max(1, (above - below) // 8)

@@ -1,0 +1,129 @@
+"""What moves a width, what does not, and that it says why."""
+
+import msgspec
+import pytest
+
+from manyhands.core.clutch.aimd import Aimd
+from manyhands.core.clutch.clutch import Clutch
+from manyhands.core.clutch.fixed import Fixed
+from manyhands.core.clutch.gradient2 import Gradient2
+from manyhands.core.clutch.inspect_rule import InspectRule
+from manyhands.core.clutch.limits import AnyLimit, limit_for
+from manyhands.core.clutch.memory import HostMemory, KindMemory, merged
+from manyhands.core.clutch.vegas import Vegas
+from manyhands.core.model import EndingKind, Host, Width
+from manyhands.core.widths import Sample
+from manyhands.sim.drive import Drive
+from manyhands.sim.hosts.reference import API, BATCHING, PROCESSES, SLOTS, HostModel, build
+
+
+def sample(at: float, attempt: int, ending: EndingKind, took_s: float = 5.0, in_flight: float = 8) -> Sample:
+    return Sample(at, at - took_s, attempt, "text", in_flight, 8, ending)
+
+
+def busy(start: int = 8) -> Clutch:
+    clutch = Clutch.begin(start=start)
+    for attempt in range(start):
+        clutch.started(0.0, attempt, "text", attempt + 1)
+    return clutch
+
+
+def test_one_overload_that_fells_many_attempts_cuts_once() -> None:
+    clutch = busy()
+    for attempt in range(8):
+        clutch.observe(sample(5.0 + attempt * 0.1, attempt, EndingKind.OVERLOADED))
+    assert clutch.width == 6
+    assert clutch.reason == "an attempt was refused for load at width 8"
+
+
+def test_a_host_on_which_nothing_succeeds_is_down_and_is_not_cut_again_and_again() -> None:
+    clutch = busy()
+    for attempt in range(500):
+        clutch.observe(sample(5.0 + attempt, attempt, EndingKind.OVERLOADED))
+    assert clutch.width == 6
+
+
+@pytest.mark.parametrize("ending", [EndingKind.FAILED, EndingKind.CANCELLED, EndingKind.PREEMPTED, EndingKind.LOST])
+def test_endings_that_are_not_signs_of_load_move_nothing(ending: EndingKind) -> None:
+    clutch = busy()
+    for attempt in range(200):
+        clutch.observe(sample(5.0 + attempt, attempt, ending))
+    assert clutch.width == 8
+
+
+def test_a_width_that_is_never_filled_does_not_grow() -> None:
+    clutch, attempt = Clutch.begin(start=8), 0
+    for at in range(0, 2000, 5):
+        clutch.tick(float(at))
+        for number in (1, 2):
+            attempt += 1
+            clutch.started(float(at), attempt, "text", number)
+        for number in (attempt - 1, attempt):
+            clutch.observe(sample(at + 5.0, number, EndingKind.DONE, in_flight=2))
+    assert clutch.width <= 8
+
+
+def test_a_second_run_starts_near_the_width_the_first_one_found_and_says_so() -> None:
+    clutch = Clutch.begin(memory=HostMemory(width=40.0, turns=20, log_throughput=6.0))
+    assert clutch.width == 36
+    assert clutch.reason == "an earlier run settled at 40"
+
+
+@pytest.mark.parametrize("model", [BATCHING, API, PROCESSES, SLOTS], ids=lambda model: model.name)
+def test_every_move_has_a_reason_and_stays_within_the_bounds(model: HostModel) -> None:
+    clutch = Clutch.begin(width_min=2, width_max=20)
+    outcome = Drive(build(model.parameters), clutch, 1, 600, trace=True).run()
+    assert outcome.moves
+    for _, width, reason in outcome.moves:
+        assert 2 <= width <= 20 or "KV cache" in reason or "waiting" in reason
+        assert reason
+
+
+@pytest.mark.parametrize("model", [BATCHING, API, PROCESSES, SLOTS], ids=lambda model: model.name)
+def test_a_clutch_restored_from_its_snapshot_goes_on_as_if_nothing_had_happened(model: HostModel) -> None:
+    class Restoring:
+        """Passes everything on to a clutch that is encoded and decoded every few samples."""
+
+        def __init__(self) -> None:
+            self.clutch, self.seen = Clutch.begin(), 0
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.clutch, name)
+
+        def observe(self, each: Sample) -> None:
+            self.clutch.observe(each)
+            self.seen += 1
+            if self.seen % 7 == 0:
+                restored = msgspec.json.decode(msgspec.json.encode(self.clutch), type=AnyLimit)
+                assert isinstance(restored, Clutch)
+                self.clutch = restored
+
+    plain = Drive(build(model.parameters), Clutch.begin(), 2, 500, trace=True).run()
+    restored = Drive(build(model.parameters), Restoring(), 2, 500, trace=True).run()
+    assert restored.moves == plain.moves
+    assert restored.work == plain.work
+
+
+@pytest.mark.parametrize("limit", [Fixed(3), Aimd(), Vegas(), Gradient2(), InspectRule(), Clutch.begin()])
+def test_every_limit_is_its_own_snapshot(limit: AnyLimit) -> None:
+    assert msgspec.json.decode(msgspec.json.encode(limit), type=AnyLimit) == limit
+
+
+def test_a_pinned_width_is_fixed_and_any_other_is_the_clutch_within_its_bounds() -> None:
+    assert limit_for(Host("a", width=Width(min=3, max=3))) == Fixed(3)
+    clutch = limit_for(Host("a", width=Width(min=2, start=5, max=9)))
+    assert isinstance(clutch, Clutch)
+    assert (clutch.width_min, clutch.width, clutch.width_max) == (2, 5, 9)
+
+
+def test_memory_of_a_run_that_never_settled_does_not_replace_one_that_did() -> None:
+    settled = HostMemory(width=30, turns=12, kinds={"text": KindMemory(work=200, seen=12)}, rate_per_s=3.0)
+    cut_short = HostMemory(width=8, turns=0, kinds={"code": KindMemory(work=900, seen=6)})
+    both = merged(settled, cut_short)
+    assert (both.width, both.turns, both.rate_per_s) == (30, 12, 3.0)
+    assert set(both.kinds) == {"text", "code"}
+    assert merged(settled, HostMemory(width=12, turns=9)).width == 12
+
+
+def test_a_run_that_taught_nothing_exports_nothing() -> None:
+    assert Clutch.begin().export() is None

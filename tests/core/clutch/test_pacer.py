@@ -1,0 +1,107 @@
+"""When the next start may happen: budgets stated and learned, Retry-After, quotas."""
+
+import pytest
+
+from manyhands.core.clutch.clutch import Clutch
+from manyhands.core.clutch.pacer import Bucket, Pacer
+from manyhands.core.model import EndingKind, Rate
+from manyhands.core.widths import Reading, Sample
+
+
+def refusal(at: float, attempt: int, retry_after_s: float, quota: bool = False) -> Sample:
+    return Sample(
+        at=at,
+        started_at=at - 0.1,
+        attempt=attempt,
+        kind="text",
+        in_flight=4,
+        width=4,
+        ending=EndingKind.OVERLOADED,
+        rate_limited=not quota,
+        quota=quota,
+        retry_after_s=retry_after_s,
+    )
+
+
+def starts_in(pacer: Pacer, seconds: float, kind: str = "text") -> int:
+    """Start whenever the pacer allows, and count."""
+    at, count = 0.0, 0
+    while at < seconds:
+        ready_at, _ = pacer.start_at(at, kind)
+        if ready_at <= at:
+            count += 1
+            pacer.started(at, count, kind)
+        else:
+            at = ready_at + 1e-9
+    return count
+
+
+def test_a_configured_request_budget_paces_the_starts_and_never_bursts_a_minute() -> None:
+    pacer = Pacer.begin(Rate(requests_per_minute=60), None)
+    assert starts_in(pacer, 5) <= 7
+    assert starts_in(Pacer.begin(Rate(requests_per_minute=60), None), 120) == pytest.approx(121, abs=1)
+
+
+def test_a_configured_token_budget_counts_what_attempts_really_used() -> None:
+    pacer = Pacer.begin(Rate(tokens_per_minute=6000), None)
+    done = Sample(1.0, 0.0, 1, "text", 1, 1, EndingKind.DONE, tokens_in=800, tokens_out=200)
+    pacer.started(0.0, 1, "text")
+    pacer.done(done)
+    ready_at, reason = pacer.start_at(1.0, "text")
+    assert ready_at == pytest.approx(10.0, abs=0.1)  # 1000 tokens at 100 a second, 150 of them allowed at once
+    assert reason == "paced to 6000 tokens per minute"
+
+
+def test_retry_after_holds_every_start_until_it_is_over() -> None:
+    pacer = Pacer.begin(None, None)
+    pacer.started(0.0, 1, "text")
+    pacer.refused(refusal(0.1, 1, retry_after_s=7))
+    ready_at, reason = pacer.start_at(0.2, "text")
+    assert ready_at == pytest.approx(7.1)
+    assert "said to wait 7 s" in reason
+
+
+def test_a_used_up_quota_pauses_until_its_reset_and_moves_no_width() -> None:
+    clutch = Clutch.begin()
+    clutch.started(0.0, 1, "text", 1)
+    clutch.observe(refusal(0.1, 1, retry_after_s=28_800, quota=True))
+    assert clutch.width == 4
+    assert clutch.start_at(1.0, "text") == pytest.approx(28_800.1)
+    assert "quota" in clutch.start_reason
+    assert clutch.start_at(28_801, "text") == 28_801
+
+
+def test_the_accepted_rate_is_learned_from_what_flowed_in_between_refusals() -> None:
+    pacer, budget = Pacer.begin(None, None), Bucket(per_s=2.0, burst=10.0, level=10.0)
+    at, attempt, refused = 0.0, 0, 0
+    while at < 600:
+        pacer.tick(at, 0.25)
+        ready_at, _ = pacer.start_at(at, "text")
+        if ready_at <= at:
+            attempt += 1
+            pacer.started(at, attempt, "text")
+            budget.refill(at)
+            if budget.level >= 1:
+                budget.level -= 1
+            else:
+                refused += 1
+                pacer.refused(refusal(at, attempt, retry_after_s=1))
+        at += 0.25 if ready_at <= at else max(0.05, ready_at - at)
+    assert pacer.known_per_s == pytest.approx(2.0, rel=0.05)
+    assert refused / attempt <= 0.03
+
+
+def test_budgets_in_headers_hold_whatever_was_configured() -> None:
+    pacer = Pacer.begin(Rate(requests_per_minute=600), None)
+    pacer.read(Reading(at=10.0, requests_per_minute=60, requests_left=0))
+    assert pacer.start_at(10.0, "text")[0] == pytest.approx(11.0)
+
+
+def test_a_kind_that_takes_more_tokens_takes_more_of_the_rate() -> None:
+    pacer = Pacer.begin(None, None)
+    for number in range(10):
+        pacer.done(Sample(1.0, 0.0, number, "short", 1, 1, EndingKind.DONE, tokens_out=100))
+        pacer.done(Sample(1.0, 0.0, number, "long", 1, 1, EndingKind.DONE, tokens_out=300))
+    assert pacer.cost("short") == pytest.approx(0.5)
+    assert pacer.cost("long") == pytest.approx(1.5)
+    assert pacer.cost("never seen") == 1.0
