@@ -278,7 +278,7 @@ def memory_forget(
     forget(host, kind, everything, config, store)
 
 
-@app.command()
+@app.command(short_help="What would happen to this backlog on these hosts?")
 def sim(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="a .toml file; see examples/two-hosts.toml")],
     journal: Annotated[Path | None, typer.Option(help="write the journal here, for every other command")] = None,
@@ -319,7 +319,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):  # a terminal without `·` gets `?`, not a traceback
             stream.reconfigure(errors="replace")
     try:
-        code = app(standalone_mode=False)
+        code = app(standalone_mode=False, prog_name="manyhands")
     except ManyhandsError as error:
         _fail(error.message, error.hint, error.exit_code)
     except TyperUsageError as error:

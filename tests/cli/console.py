@@ -1,0 +1,139 @@
+"""A directory of its own in which `manyhands` is typed, as a real process, and what came of it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+#: Longer than anything here takes on a loaded machine: a hang fails instead of hanging.
+PATIENCE_S = 60.0
+
+
+@dataclass(frozen=True)
+class Done:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def ids(self) -> list[str]:
+        return self.out.splitlines()
+
+
+def wait_until(condition: Callable[[], Any], what: str, patience_s: float = PATIENCE_S) -> Any:
+    deadline = time.monotonic() + patience_s
+    while not (found := condition()):
+        assert time.monotonic() < deadline, f"waited {patience_s:g} s for {what}"
+        time.sleep(0.01)
+    return found
+
+
+class Live:
+    """A `manyhands` under way; its talk is in a file, so that it can be read while it goes on."""
+
+    def __init__(self, process: subprocess.Popen[bytes], out: Path, err: Path) -> None:
+        self.process = process
+        self._out, self._err = out, err
+
+    @property
+    def err(self) -> str:
+        return self._err.read_text()
+
+    def wait_for(self, text: str) -> None:
+        def said() -> bool:
+            return text in self.err or self.process.poll() is not None
+
+        wait_until(said, f"`{text}`")
+        assert text in self.err, self.err
+
+    def interrupt(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+
+    def end(self) -> Done:
+        code = self.process.wait(PATIENCE_S)
+        return Done(code, self._out.read_text(), self.err)
+
+
+class Console:
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.env = {**os.environ, "COLUMNS": "100"}
+        self._started: list[subprocess.Popen[bytes]] = []
+
+    @property
+    def store(self) -> Path:
+        return self.directory / ".manyhands"
+
+    def write(self, name: str, text: str | bytes) -> Path:
+        path = self.directory / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return path
+
+    def config(self, text: str) -> None:
+        self.write("manyhands.toml", text)
+
+    def plan(self, tasks: Iterable[dict[str, Any]], name: str = "plan.jsonl") -> None:
+        """Tasks that claim nothing unless they say so."""
+        self.write(name, "".join(json.dumps({"claims": {}, **task}) + "\n" for task in tasks))
+
+    def run(self, *arguments: str, **env: str) -> Done:
+        done = subprocess.run(
+            argv(arguments),
+            cwd=self.directory,
+            env={**self.env, **env},
+            capture_output=True,
+            timeout=PATIENCE_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def start(self, *arguments: str, **env: str) -> Live:
+        place = self.directory / f"console-{len(self._started)}"
+        place.mkdir()
+        with (place / "out").open("wb") as out, (place / "err").open("wb") as err:
+            process = subprocess.Popen(
+                argv(arguments), cwd=self.directory, env={**self.env, **env}, stdout=out, stderr=err
+            )
+        self._started.append(process)
+        return Live(process, place / "out", place / "err")
+
+    def close(self) -> None:
+        for process in self._started:
+            if process.poll() is None:
+                process.terminate()
+                process.wait(PATIENCE_S)
+
+
+def argv(arguments: Sequence[str]) -> list[str]:
+    return [sys.executable, "-m", "manyhands", *arguments]
+
+
+def sh(id: str, script: str, *arguments: str, **fields: Any) -> dict[str, Any]:
+    """A task that runs a line of shell."""
+    return {"id": id, "kind": "shell", "run": ["sh", "-c", script, *arguments], **fields}
+
+
+def shell_host(width: int, name: str = "local", **fields: Any) -> str:
+    lines = [f"[hosts.{name}]", 'type = "shell"', f"width = {width}"]
+    lines += [f"{field} = {json.dumps(value)}" for field, value in fields.items()]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def console(tmp_path: Path) -> Iterator[Console]:
+    console = Console(tmp_path)
+    yield console
+    console.close()
