@@ -1,5 +1,6 @@
 """Each executor with tasks of the same behaviours in its own terms, for the contract suite."""
 
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +55,7 @@ async def raise_stage(name: str, tmp_path: Path) -> Stage:
     def count() -> int:
         return len(list(flags.iterdir()))
 
-    journal = f"test-{tmp_path.parent.name}-{tmp_path.name}"
+    journal = f"test-{secrets.token_hex(8)}"  # other suites may run on this machine
     directory = tmp_path / "attempts"
     place = {"workspace": workspace, "journal": journal, "grace_s": GRACE_S}
     if name == "shell":

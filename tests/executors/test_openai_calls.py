@@ -175,8 +175,8 @@ async def test_calls_are_in_flight_together(line: Line) -> None:
     took_s = time.monotonic() - began
     assert {line.desk.endings(attempt)[0].result for attempt in attempts} == {"slow"}
     assert line.server.peak == 7
-    assert 0.2 <= took_s < 7 * 0.2 / 2
-    assert longest_wait_s < 0.2, "the loop was not held up"
+    assert 0.2 <= took_s < 7 * 0.2 * 0.7
+    assert longest_wait_s < 0.4, "the loop was not held up"
 
 
 async def test_stopping_a_call_hangs_up(line: Line) -> None:
