@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from manyhands.cli.views import open_book
+from manyhands.core.book import Book
+
 #: Longer than anything here takes on a loaded machine: a hang fails instead of hanging.
 PATIENCE_S = 60.0
 
@@ -59,7 +62,8 @@ class Live:
         assert text in self.err, self.err
 
     def interrupt(self) -> None:
-        self.process.send_signal(signal.SIGINT)
+        """Ctrl-C, as a terminal sends it: to the whole process group."""
+        os.killpg(self.process.pid, signal.SIGINT)
 
     def end(self) -> Done:
         code = self.process.wait(PATIENCE_S)
@@ -89,8 +93,15 @@ class Console:
         self.write(name, "".join(json.dumps({"claims": {}, **task}) + "\n" for task in tasks))
 
     def run(self, *arguments: str, **env: str) -> Done:
+        return self._finish(argv(arguments), env)
+
+    def python(self, script: str, **env: str) -> Done:
+        """Several commands in one process, where starting one for each would take most of the time."""
+        return self._finish([sys.executable, "-c", script], env)
+
+    def _finish(self, command: list[str], env: dict[str, str]) -> Done:
         done = subprocess.run(
-            argv(arguments),
+            command,
             cwd=self.directory,
             env={**self.env, **env},
             capture_output=True,
@@ -105,10 +116,20 @@ class Console:
         place.mkdir()
         with (place / "out").open("wb") as out, (place / "err").open("wb") as err:
             process = subprocess.Popen(
-                argv(arguments), cwd=self.directory, env={**self.env, **env}, stdout=out, stderr=err
+                argv(arguments),
+                cwd=self.directory,
+                env={**self.env, **env},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
             )
         self._started.append(process)
         return Live(process, place / "out", place / "err")
+
+    def book(self) -> Book:
+        """What the journal says, for looking at many things without a process for each."""
+        return open_book(self.store)
 
     def close(self) -> None:
         for process in self._started:

@@ -85,7 +85,7 @@ def test_every_problem_is_told_at_once_to_people_and_to_programs(console: Consol
     assert [(problem["line"], problem["field"]) for problem in told.json["problems"]] == [
         (7, "timeout"),
         (8, "priority"),
-        (9, "needs[0]"),
+        (9, "needs"),
     ]
 
 
