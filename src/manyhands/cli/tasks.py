@@ -174,7 +174,7 @@ def print_log(id: str, attempt: int | None, run: str | None, config_path: Path |
     if number > len(tried):
         raise UsageError(f"task `{id}` has no attempt {number}", f"it has had {len(tried)}")
     for name in ("output.log", "result.txt", "result.json"):
-        file = attempt_directory(directory, record.run, id, number) / name
+        file = Path(attempt_directory(directory, record.run, id, number)) / name
         if file.is_file():
             with file.open("rb") as text, contextlib.suppress(BrokenPipeError):
                 shutil.copyfileobj(text, sys.stdout.buffer)

@@ -10,7 +10,6 @@
 """
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Protocol
 
 from manyhands.core.commands import StartAttempt
@@ -23,8 +22,11 @@ Ended = Callable[[int, Ending], None]
 
 
 class Executor(Protocol):
-    def start(self, order: StartAttempt, directory: Path) -> None:
-        """Begin the attempt; its output and other files go into `directory` (made when first needed)."""
+    def start(self, order: StartAttempt, directory: str) -> None:
+        """Begin the attempt; its output and other files go into `directory` (made when first needed).
+
+        A string: most functions write no files, and a Path costs a tenth of what such an attempt does.
+        """
 
     def release(self, attempt: int) -> None:
         """The attempt's process is on record: let it run."""

@@ -61,8 +61,8 @@ class OpenAIExecutor:
         parts = urlsplit(settings.url)
         self._where = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
-    def start(self, order: StartAttempt, directory: Path) -> None:
-        self._in_flight.start(order.attempt, self._carry(order, directory))
+    def start(self, order: StartAttempt, directory: str) -> None:
+        self._in_flight.start(order.attempt, self._carry(order, Path(directory)))
 
     def release(self, attempt: int) -> None:
         self._steps.release(attempt)

@@ -46,10 +46,10 @@ class PythonExecutor:
         if workspace not in sys.path:
             sys.path.append(workspace)  # last: a file there must not stand in for a module of ours
 
-    def start(self, order: StartAttempt, directory: Path) -> None:
+    def start(self, order: StartAttempt, directory: str) -> None:
         function = self._async_functions.get(order.task.call)
         if function is None or order.task.check:
-            self._in_flight.start(order.attempt, self._carry(order, directory))
+            self._in_flight.start(order.attempt, self._carry(order, Path(directory)))
         else:
             self._in_flight.start(order.attempt, self._call(order, directory, function))
 
@@ -78,13 +78,13 @@ class PythonExecutor:
         if function is None:
             ending = await self._workers.call(order, directory)
         else:
-            ending = await self._call(order, directory, function)
+            ending = await self._call(order, str(directory), function)
         return await self._steps.checked(ending, order, directory, directory.absolute() / RESULT_FILE)  # noqa: ASYNC240
 
-    async def _call(self, order: StartAttempt, directory: Path, function: Function) -> Ending:
+    async def _call(self, order: StartAttempt, directory: str, function: Function) -> Ending:
         args = order.task.args or {}
         if function.wants_context:
-            args = {"context": context_of(order, directory), **args}
+            args = {"context": context_of(order, Path(directory)), **args}
         try:
             value = await function.call(**args)
             if value is None and not order.task.check:
@@ -95,7 +95,7 @@ class PythonExecutor:
             raise
         except BaseException as error:  # also SystemExit: the loop is not the function's to end
             return describe_error(error).ending()
-        return describe_value(value, directory, in_file=bool(order.task.check)).ending()
+        return describe_value(value, Path(directory), in_file=bool(order.task.check)).ending()
 
     async def _async_function(self, name: str) -> Function | None:
         """The function if it is an async one, loaded once and outside the loop; None: a worker's business."""

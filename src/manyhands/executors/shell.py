@@ -18,8 +18,8 @@ class ShellExecutor:
         self._steps = Steps(settings, spawned)
         self._in_flight = InFlight(ended, settings.grace_s)
 
-    def start(self, order: StartAttempt, directory: Path) -> None:
-        self._in_flight.start(order.attempt, self._carry(order, directory))
+    def start(self, order: StartAttempt, directory: str) -> None:
+        self._in_flight.start(order.attempt, self._carry(order, Path(directory)))
 
     def release(self, attempt: int) -> None:
         self._steps.release(attempt)

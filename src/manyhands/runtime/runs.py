@@ -68,6 +68,6 @@ def _submitting(run: str, at: float, tasks: Iterable[Task]) -> Iterator[Input]:
         yield TasksSubmitted(at, run, batch)
 
 
-def attempt_directory(store: Path | str, run: str, task: str, number: int) -> Path:
+def attempt_directory(store: Path | str, run: str, task: str, number: int) -> str:
     """Where the output and other files of the task's nth attempt are."""
-    return Path(f"{store}/attempts/{run}/{task}.{number}")
+    return f"{store}/attempts/{run}/{task}.{number}"

@@ -1,5 +1,6 @@
 """A dispatcher at work on a store, from recovery to a clean close."""
 
+import gc
 import hashlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -34,6 +35,7 @@ async def dispatching(
     """Runs left unfinished wait for their RunResumed unless `all_runs_go_on`: who came for one gets that one."""
     journal = open_journal(directory, durability)
     try:
+        _calm_collector()
         scheduler = Scheduler()
         rebuild(journal, scheduler)
         identity = _identity(directory)
@@ -58,6 +60,12 @@ def _left_over(book: Book, journal: Reader) -> list[str]:
     """Runs with something to start: unfinished ones, and ended ones that someone has asked something of since."""
     asked = {getattr(event, "run", "") for _, event in journal.requests()}
     return [run.name for run in book.runs.values() if not run.draining and (run.ended_at is None or run.name in asked)]
+
+
+def _calm_collector() -> None:
+    """A dispatcher makes few cycles and keeps what it makes: looking for garbage every 700 objects cost 5 to 15 %."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 async def _kill_survivors(scheduler: Scheduler, identity: str) -> None:
