@@ -48,7 +48,8 @@ def test_a_configured_token_budget_counts_what_attempts_really_used() -> None:
     pacer.started(0.0, 1, "text")
     pacer.done(done)
     ready_at, reason = pacer.start_at(1.0, "text")
-    assert ready_at == pytest.approx(10.0, abs=0.1)  # 1000 tokens at 100 a second, 150 of them allowed at once
+    # 750 tokens overdrawn, 150 may be taken at once, 100 flow in a second.
+    assert ready_at == pytest.approx(10.0, abs=0.1)
     assert reason == "paced to 6000 tokens per minute"
 
 

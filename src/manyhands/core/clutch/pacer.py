@@ -22,6 +22,7 @@ UNTESTED_GROWTH_PER_S = 0.02  # a remembered rate that was never refused in this
 CLEAN_S = 5.0
 RATE_MIN_PER_S = 0.02
 RETRY_MAX_S = 60.0  # longer is a quota, and is waited out whole
+TOKENS_MARGIN = 3.0  # a start waits for this many times its usual tokens: calls differ in length
 SEEN_MIN = 5
 BURST_TRUST = 0.8
 
@@ -48,6 +49,7 @@ class Bucket(Struct):
     burst: float
     level: float
     at: float = 0.0
+    told: bool = False  # by the server: its own count is the truth
 
     def refill(self, at: float) -> None:
         self.level = max(self.level, min(self.burst, self.level + (at - self.at) * self.per_s))
@@ -114,7 +116,7 @@ class Pacer(Struct):
             return ready_at, f"paced to {60 * self.requests.per_s:.0f} requests per minute"
         if self.tokens is not None:
             usual = self.usual.get(kind)
-            ready_at = self.tokens.ready_at(at, usual.mean if usual else 1.0)
+            ready_at = self.tokens.ready_at(at, TOKENS_MARGIN * usual.mean if usual else 1.0)
             if ready_at > at:
                 return ready_at, f"paced to {60 * self.tokens.per_s:.0f} tokens per minute"
         if self.rate_per_s is None:
@@ -143,7 +145,7 @@ class Pacer(Struct):
         if not sample.tokens:
             return
         usual = self.usual.setdefault(sample.kind, KindTokens())
-        if self.tokens is not None:  # what it really took, beyond what was set aside at its start
+        if self.tokens is not None and not self.tokens.told:  # what it took beyond what was set aside for it
             self.tokens.level -= sample.tokens - usual.mean
         usual.learn(sample.tokens)
 
@@ -238,4 +240,4 @@ class Pacer(Struct):
 
 def _stated(per_minute: float, left: float, at: float) -> Bucket:
     per_s = per_minute / 60
-    return Bucket(per_s, max(1.0, 1.5 * per_s, left), left, at)
+    return Bucket(per_s, max(1.0, 1.5 * per_s, left), left, at, told=True)

@@ -1,0 +1,150 @@
+"""How near does the clutch come to the best fixed width, on hosts it does not know?
+
+Simulated hosts under virtual time: the figures are fractions, not speeds of this machine. Every limit gets the same
+tasks for a seed; the best fixed width is found by sweeping. `--quick` for a short look.
+"""
+
+import argparse
+import math
+import sys
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from statistics import mean
+
+import msgspec
+from record import record
+
+from manyhands.core.clutch.aimd import Aimd
+from manyhands.core.clutch.clutch import Clutch
+from manyhands.core.clutch.gradient2 import Gradient2
+from manyhands.core.clutch.inspect_rule import InspectRule
+from manyhands.core.clutch.memory import HostMemory
+from manyhands.core.clutch.vegas import Vegas
+from manyhands.core.widths import Limit
+from manyhands.sim.hosts.random_hosts import random_host
+from manyhands.sim.hosts.reference import DRIFTING, REFERENCE, HostModel
+from manyhands.sim.score import Best, Score, best_fixed, memory_of_a_run, score
+
+
+def cold(model: HostModel, seed: int) -> Limit:
+    return Clutch.begin(width_max=model.width_max)
+
+
+def remembering(model: HostModel, seed: int, factor: float = 1.0, black_box: bool = False) -> Limit:
+    """With the memory of a real run on other tasks, or with that memory wrong by a factor."""
+    memory = memory_of_a_run(model, seed, black_box)
+    return Clutch.begin(width_max=model.width_max, memory=memory and wrong(memory, factor))
+
+
+def wrong(memory: HostMemory, factor: float) -> HostMemory:
+    promised = None if memory.log_throughput is None else memory.log_throughput + math.log(factor)
+    rate_per_s = None if memory.rate_per_s is None else memory.rate_per_s * factor
+    return msgspec.structs.replace(
+        memory,
+        width=memory.width * factor,
+        log_throughput=promised,
+        rate_per_s=rate_per_s,
+        burst=memory.burst * factor,
+    )
+
+
+def classic(kind: type, model: HostModel, seed: int) -> Limit:
+    limit: Limit = kind(width_max=model.width_max)
+    return limit
+
+
+#: what is measured → (how the limit is made, whether it sees the host's gauges)
+VARIANTS: dict[str, tuple[Callable[[HostModel, int], Limit], bool]] = {
+    "clutch, cold": (cold, False),
+    "clutch, memory of one run": (remembering, False),
+    "clutch, memory 4 × too wide": (partial(remembering, factor=4.0), False),
+    "clutch, memory 4 × too narrow": (partial(remembering, factor=0.25), False),
+    "clutch, cold, no gauges": (cold, True),
+    "clutch, memory, no gauges": (partial(remembering, black_box=True), True),
+    "AIMD (Netflix)": (partial(classic, Aimd), False),
+    "Vegas (Netflix)": (partial(classic, Vegas), False),
+    "Gradient2 (Netflix)": (partial(classic, Gradient2), False),
+    "Inspect AI's rule": (partial(classic, InspectRule), False),
+}
+
+
+def best_of(job: tuple[HostModel, int, int | None]) -> Best:
+    model, seeds, tasks = job
+    return best_fixed(model, range(seeds), tasks)
+
+
+def score_of(job: tuple[str, HostModel, int, Best, int | None]) -> Score:
+    name, model, seeds, best, tasks = job
+    make, black_box = VARIANTS[name]
+    return score(model, make, range(seeds), best, tasks, black_box)
+
+
+def reference_hosts(pool: ProcessPoolExecutor, seeds: int) -> None:
+    bests = list(pool.map(best_of, [(model, seeds, None) for model in REFERENCE]))
+    print(f"\ngoodput as a fraction of the best fixed width, {seeds} seeds; o overloads, k kills, per run")
+    print(f"{'':30}" + "".join(f"{model.name:>24}" for model in REFERENCE) + f"{'mean':>8}")
+    print(f"{'best fixed width':30}" + "".join(f"{best.width:>24}" for best in bests))
+    jobs = [(name, model, seeds, best, None) for name in VARIANTS for model, best in zip(REFERENCE, bests, strict=True)]
+    scores = list(pool.map(score_of, jobs))
+    for row, name in enumerate(VARIANTS):
+        of = scores[row * len(REFERENCE) : (row + 1) * len(REFERENCE)]
+        cells = "".join(
+            f"{f'{each.fraction:.3f} ({each.worst:.2f}) o{each.overloads:.0f} k{each.kills:.1f}':>24}" for each in of
+        )
+        print(f"{name:30}{cells}{mean(each.fraction for each in of):8.3f}")
+        for each in of:
+            params = {"limit": name, "host": each.host, "seeds": seeds, "simulated": True}
+            record("clutch", params, each.fraction, "of the best fixed width")
+
+
+def random_hosts(pool: ProcessPoolExecutor, hosts: int, seeds: int) -> None:
+    models = [random_host(seed) for seed in range(hosts)]
+    bests = list(pool.map(best_of, [(model, seeds, None) for model in models]))
+    print(f"\n{hosts} random hosts, {seeds} seeds each")
+    print(f"{'':30}{'mean':>8}{'p10':>8}{'worst':>8}{'429s at most':>14}{'kills':>8}")
+    for name in (
+        "clutch, cold",
+        "clutch, memory of one run",
+        "AIMD (Netflix)",
+        "Gradient2 (Netflix)",
+        "Inspect AI's rule",
+    ):
+        jobs = [(name, model, seeds, best, None) for model, best in zip(models, bests, strict=True)]
+        scores = sorted(pool.map(score_of, jobs), key=lambda each: each.fraction)
+        fractions = [each.fraction for each in scores]
+        tenth = fractions[len(fractions) // 10]
+        refused, kills = max(each.refused for each in scores), mean(each.kills for each in scores)
+        print(f"{name:30}{mean(fractions):8.3f}{tenth:8.3f}{fractions[0]:8.3f}{refused:14.2%}{kills:8.2f}")
+        for what, value in (("mean", mean(fractions)), ("p10", tenth), ("worst", fractions[0])):
+            params = {"limit": name, "hosts": hosts, "seeds": seeds, "what": what, "simulated": True}
+            record("clutch_random_hosts", params, value, "of the best fixed width")
+
+
+def short_backlogs(pool: ProcessPoolExecutor, seeds: int) -> None:
+    models = [model for model in REFERENCE if model is not DRIFTING]
+    print(f"\nshort backlogs: the best fixed width's makespan over the clutch's, {seeds} seeds")
+    print(f"{'':30}" + "".join(f"{model.name:>12}" for model in models))
+    for tasks in (60, 300):
+        bests = list(pool.map(best_of, [(model, seeds, tasks) for model in models]))
+        for name in ("clutch, cold", "clutch, memory of one run"):
+            jobs = [(name, model, seeds, best, tasks) for model, best in zip(models, bests, strict=True)]
+            scores = list(pool.map(score_of, jobs))
+            print(f"{f'{tasks} tasks, {name}':38}" + "  ".join(f"{each.fraction:10.3f}" for each in scores))
+            for each in scores:
+                params = {"limit": name, "host": each.host, "tasks": tasks, "seeds": seeds, "simulated": True}
+                record("clutch_short_backlogs", params, each.fraction, "of the best fixed width's makespan")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="3 seeds and 12 random hosts")
+    quick = parser.parse_args().quick
+    with ProcessPoolExecutor() as pool:
+        reference_hosts(pool, 3 if quick else 20)
+        random_hosts(pool, 12 if quick else 60, 1 if quick else 2)
+        short_backlogs(pool, 3 if quick else 10)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
