@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -166,8 +165,7 @@ async def test_calls_are_in_flight_together(line: Line) -> None:
     line.server.otherwise = says("slow", after_s=0.2)
     line.server.peak = 0
     attempts = [line.desk.start(Task(f"t{number}", prompt="hello")) for number in range(7)]
-    while len(line.desk.reported) < 8:
-        await asyncio.sleep(0.005)
+    await line.desk.until(lambda: len(line.desk.reported) == 8)
     assert {line.desk.endings(attempt)[0].result for attempt in attempts} == {"slow"}
     assert line.server.peak == 7
 

@@ -62,6 +62,9 @@ def end(book: Book, event: AttemptEnded) -> None:
     running.tried.ending = ending
     _learn(running, ending, book.at)
     _settle(book, running, ending)
+    # Only now: what is left to do, by which those who waited are put in order, has changed.
+    book.ready.wake(("attempt", running.attempt))
+    book.ready.wake(("parent", (running.record.run, running.record.task.parent)))
     book.touch(book.runs[running.record.run])
 
 
@@ -85,7 +88,7 @@ def _as_decided(ending: Ending, running: Running) -> Ending:
 
 
 def _let_go(book: Book, running: Running) -> None:
-    """Everything the attempt held is free again, and who waited for it has another turn."""
+    """Everything the attempt held is free again."""
     host, record = running.host, running.record
     run, task = book.runs[record.run], record.task
     host.advance(book.at)
@@ -98,10 +101,8 @@ def _let_go(book: Book, running: Running) -> None:
         host.barrier = None
     run.in_flight -= 1
     book.held.release(running.attempt)
-    book.ready.wake(("attempt", running.attempt))
     if task.parent in run.parent_bounds:
         run.children_in_flight[task.parent] -= 1
-        book.ready.wake(("parent", (run.name, task.parent)))
 
 
 def _learn(running: Running, ending: Ending, at: float) -> None:

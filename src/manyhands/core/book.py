@@ -11,7 +11,7 @@ from manyhands.core.clutch.memory import HostMemory
 from manyhands.core.commands import AnyCommand
 from manyhands.core.events import Decision
 from manyhands.core.learning import Memory, is_adaptive
-from manyhands.core.model import TERMINAL, Host, Rule, TaskState
+from manyhands.core.model import TERMINAL, Host, Rule, Task, TaskState
 from manyhands.core.placement import takes
 from manyhands.core.ready import ReadySet
 from manyhands.core.state import HostState, Record, Run, Running
@@ -75,6 +75,13 @@ class Book:
         run.counts[record.state] += 1
         if record.state not in TERMINAL:
             self._count_unfinished(run, record, +1)
+
+    def change_task(self, record: Record, task: Task) -> None:
+        """The backlog's new word on a task that is not queued."""
+        run = self.runs[record.run]
+        self._count_unfinished(run, record, -1)
+        record.task = task
+        self._count_unfinished(run, record, +1)
 
     def _count_unfinished(self, run: Run, record: Record, sign: int) -> None:
         kind = record.task.kind

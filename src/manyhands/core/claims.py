@@ -108,6 +108,12 @@ def _sequences_meet(a: tuple[str, ...], b: tuple[str, ...], many: str, meets: _M
 
     Row by row instead of by recursion: a pattern may be longer than the stack is deep.
     """
+    same = 0
+    while same < len(a) and same < len(b) and many not in (a[same], b[same]):
+        if not meets(a[same], b[same]):
+            return False
+        same += 1
+    a, b = a[same:], b[same:]
     row = [True]  # row[j]: a[i:] and b[len(b) - j:] meet
     for part in reversed(b):
         row.append(row[-1] and part == many)

@@ -32,6 +32,7 @@ class RunOpened(Event, frozen=True, tag="run"):
     fail_fast: bool = False
     source: str = ""  # where its tasks come from, for people and for resuming
     parents: dict[str, int] = {}  # parent → the most of its children at once
+    weight: float = 1.0  # its share of the hosts, against other runs
 
 
 class RunResumed(Event, frozen=True, tag="resumed"):
@@ -57,6 +58,13 @@ class RunStopped(Event, frozen=True, tag="stopped"):
 class TasksSubmitted(Event, frozen=True, tag="submitted"):
     run: str
     tasks: tuple[Task, ...]
+
+
+class TaskEdited(Event, frozen=True, tag="edited"):
+    """The backlog says something else of a task now. Taken over unless the task has started or ended."""
+
+    run: str
+    task: Task
 
 
 class AttemptSpawned(Event, frozen=True, tag="spawned"):
@@ -168,6 +176,7 @@ Input = (
     | RunDrained
     | RunStopped
     | TasksSubmitted
+    | TaskEdited
     | AttemptSpawned
     | AttemptEnded
     | CancelAsked

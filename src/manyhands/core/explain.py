@@ -2,7 +2,7 @@
 
 from manyhands.core.book import Book
 from manyhands.core.model import TaskState
-from manyhands.core.obstacles import could_ever_take, group_obstacle, host_obstacle, run_obstacle
+from manyhands.core.obstacles import could_ever_take, group_obstacle, host_obstacle, run_obstacle, what_meets
 from manyhands.core.placement import choose
 from manyhands.core.ready import Group
 from manyhands.core.rules import holding_rule, left_of
@@ -60,7 +60,9 @@ def _what_keeps(book: Book, run: Run, record: Record) -> list[str]:
     if (obstacle := run_obstacle(group.pool)) is not None:
         found.append((obstacle.what, obstacle.text))
     if (obstacle := group_obstacle(group, book.held, book.running, book.ready)) is not None:
-        found.append((obstacle.what, obstacle.text))
+        holder = obstacle.holder
+        held = f"{what_meets(group.key.claims, holder.claims)} is held by {holder}" if holder else obstacle.text
+        found.append((obstacle.what, held))
     found.sort(key=lambda reason: _FIRST.index(reason[0]))
     reasons = [text for _, text in found]
     if not reasons and group.head is not record:

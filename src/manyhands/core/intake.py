@@ -84,6 +84,37 @@ def _place(book: Book, run: Run, record: Record) -> None:
         book.queue(record)
 
 
+def edit(book: Book, run: Run, record: Record, task: Task) -> None:
+    """The backlog's new word on a task, if none of it is being carried out; else it stays what it was."""
+    if record.state in TERMINAL or record.state is TaskState.RUNNING or record.task == task:
+        return
+    let_go = record.task.deferred and not task.deferred
+    put_off = task.deferred and not record.task.deferred
+    book.unqueue(record)
+    _unlink(run, record)
+    book.change_task(record, task)
+    _link(run, record)
+    _lengthen_chains(run, [record])
+    if record.state is TaskState.DEFERRED and not record.held and not let_go:
+        return  # a person put it off: that stands
+    if record.state is not TaskState.BLOCKED:
+        book.become(record, TaskState.BLOCKED)
+    if put_off:
+        book.become(record, TaskState.DEFERRED, "deferred in the plan")
+    else:
+        _place(book, run, record)
+    book.touch(run)
+
+
+def _unlink(run: Run, record: Record) -> None:
+    for need in record.task.needs:
+        needed = run.records.get(need)
+        waiting = run.awaited.get(need) if needed is None else needed.dependents
+        if waiting is not None and record in waiting:
+            waiting.remove(record)
+    record.waits_for = 0
+
+
 def release_dependents(book: Book, record: Record) -> None:
     """The task is done: what waited for it alone may go."""
     for dependent in record.dependents or ():

@@ -16,7 +16,7 @@ class Obstacle(Struct, frozen=True):
     """Why not now. `token` is what the group can be parked on; without one the whole pool waits."""
 
     what: str  # drained, rule, concurrency, host, claim, reservation, parent
-    text: str
+    text: str  # for people; of a claim, who holds it says it all
     token: Token | None = None
     holder: Running | None = None  # the attempt in the way, where it is one
 
@@ -90,8 +90,7 @@ def group_obstacle(group: Group, held: Holdings, running: dict[int, Running], re
         holder = held.first_conflict(claims)
         if holder is not None:
             who = running[holder]
-            text = f"{_what_meets(claims, who.claims)} is held by {who}"
-            return Obstacle("claim", text, ("attempt", holder), who)
+            return Obstacle("claim", "", ("attempt", holder), who)
         for other in ready.reservations:
             if other is group:
                 break
@@ -101,8 +100,8 @@ def group_obstacle(group: Group, held: Holdings, running: dict[int, Running], re
     return None
 
 
-def _what_meets(mine: Claims, theirs: Claims) -> str:
-    """The claim of mine that the other's hold on, for people."""
+def what_meets(mine: Claims, theirs: Claims) -> str:
+    """The claim of mine that the other holds, for people."""
     for mode in ("write", "append", "read"):
         for pattern in getattr(mine, mode):
             if conflict(Claims(**{mode: (pattern,)}), theirs):

@@ -39,6 +39,7 @@ class Scheduler:
             events.RunDrained: self._on_run_drained,
             events.RunStopped: self._on_run_stopped,
             events.TasksSubmitted: self._on_submitted,
+            events.TaskEdited: self._on_edited,
             events.AttemptSpawned: self._on_spawned,
             events.AttemptEnded: lambda event: attempts.end(self.book, event),
             events.CancelAsked: self._on_cancel,
@@ -177,7 +178,7 @@ class Scheduler:
         if event.run in self.book.runs:
             return  # opening twice is opening once
         run = Run(event.run, event.seed, event.source, dict(event.parents), event.at)
-        run.concurrency, run.fail_fast = event.concurrency, event.fail_fast
+        run.concurrency, run.fail_fast, run.weight = event.concurrency, event.fail_fast, event.weight
         self.book.runs[event.run] = run
         self.book.touch(run)
 
@@ -211,6 +212,11 @@ class Scheduler:
 
     def _on_submitted(self, event: events.TasksSubmitted) -> None:
         intake.submit(self.book, self.book.runs[event.run], event.tasks)
+
+    def _on_edited(self, event: events.TaskEdited) -> None:
+        run = self.book.runs.get(event.run)
+        if run is not None and event.task.id in run.records:
+            intake.edit(self.book, run, run.records[event.task.id], event.task)
 
     def _on_spawned(self, event: events.AttemptSpawned) -> None:
         running = self.book.running.get(event.attempt)

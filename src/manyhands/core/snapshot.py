@@ -34,6 +34,7 @@ class RunPart(Struct, omit_defaults=True):
     parents: dict[str, int]
     opened_at: float
     records: list[Record]  # in the order they came, dependents left out: needs say it all
+    weight: float = 1.0
     concurrency: int | None = None
     fail_fast: bool = False
     draining: bool = False
@@ -166,6 +167,7 @@ def _run_part(run: Run) -> RunPart:
         run.parent_bounds,
         run.opened_at,
         [_without_dependents(record) for record in run.records.values()],
+        run.weight,
         run.concurrency,
         run.fail_fast,
         run.draining,
@@ -184,6 +186,7 @@ def _restore_run(scheduler: Scheduler, part: RunPart) -> None:
     book = scheduler.book
     run = book.runs[part.name] = Run(part.name, part.seed, part.source, part.parents, part.opened_at)
     run.concurrency, run.fail_fast, run.draining = part.concurrency, part.fail_fast, part.draining
+    run.weight = part.weight
     run.ended_at, run.peak, run.bounded_at = part.ended_at, part.peak, book.at
     for record in part.records:
         book.enter(record)

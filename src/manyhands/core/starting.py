@@ -17,7 +17,7 @@ from manyhands.core.obstacles import (
 )
 from manyhands.core.placement import choose
 from manyhands.core.preemption import Outlook, is_willing
-from manyhands.core.ready import Group
+from manyhands.core.ready import Group, Order
 from manyhands.core.state import HostState, Running
 
 #: A wide claim (or a large share of a host) that later tasks of its urgency keep getting past goes first after this.
@@ -80,11 +80,15 @@ def _is_held_up(group: Group) -> bool:
 
 
 def _first(book: Book, round_: _Round) -> Group | None:
+    """The most urgent; of the equally urgent, the run that has the least for its weight; then by the runs' own order."""
     best: Group | None = None
+    best_rank: tuple[int, float, Order] | None = None
     for pool in round_.open:
         group = book.ready.peek(pool)
-        if group is not None and (best is None or group.order < best.order):  # type: ignore[operator]
-            best = group
+        if group is not None and group.order is not None:
+            rank = (group.order[0], pool.run.in_flight / pool.run.weight, group.order)
+            if best_rank is None or rank < best_rank:
+                best, best_rank = group, rank
     return best
 
 

@@ -59,6 +59,7 @@ class Run:
         self.parent_bounds = parents
         self.opened_at = opened_at
         self.bounded_at = opened_at  # when its own bounds were last set
+        self.weight = 1.0  # its share of the hosts, against other runs
         self.concurrency: int | None = None
         self.fail_fast = False
         self.draining = False  # start nothing more

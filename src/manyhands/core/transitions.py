@@ -5,9 +5,9 @@ from manyhands.core.model import TaskState as S
 #: state → the states it may become
 TRANSITIONS: dict[S, frozenset[S]] = {
     S.BLOCKED: frozenset({S.READY, S.DEFERRED, S.CANCELLED, S.SKIPPED}),
-    S.READY: frozenset({S.RUNNING, S.DEFERRED, S.CANCELLED, S.SKIPPED}),
+    S.READY: frozenset({S.BLOCKED, S.RUNNING, S.DEFERRED, S.CANCELLED, S.SKIPPED}),
     S.RUNNING: frozenset({S.DONE, S.FAILED, S.CANCELLED, S.READY, S.BACKOFF, S.DEFERRED}),
-    S.BACKOFF: frozenset({S.READY, S.DEFERRED, S.CANCELLED, S.SKIPPED}),
+    S.BACKOFF: frozenset({S.BLOCKED, S.READY, S.DEFERRED, S.CANCELLED, S.SKIPPED}),
     S.DEFERRED: frozenset({S.BLOCKED, S.READY, S.CANCELLED, S.SKIPPED}),
     # Ends, unless a person asks for another go.
     S.DONE: frozenset(),
