@@ -1,7 +1,6 @@
 """What a backlog says anew of tasks it has submitted before."""
 
 from helpers import Player, a_host, a_task
-
 from manyhands.core import events as ev
 from manyhands.core.model import Task
 

@@ -1,6 +1,5 @@
 """Model calls over real HTTP: what is sent, what an answer is worth, and what a refusal means."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
