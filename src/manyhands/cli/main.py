@@ -290,6 +290,28 @@ def sim(
     _exit(simulate(scenario, journal, output))
 
 
+@app.command(short_help="Measure the width a host can bear, with real tasks.", epilog=EXIT_CODES)
+def tune(
+    host: Annotated[str, typer.Argument(metavar="HOST")],
+    plans: Annotated[
+        list[Path],
+        typer.Argument(metavar="PLAN", help="its tasks that HOST takes are run over and over: harmless ones, please"),
+    ],
+    up_to: Annotated[int, typer.Option(min=1, help="the widest to try")] = 64,
+    write: Annotated[bool, typer.Option("--write", help="put the width found into manyhands.toml")] = False,
+    hosts: HostsOption = None,
+    config: ConfigOption = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Measure the width a host can bear: ever wider with real tasks, until an overload or until it pays no more.
+
+    Ctrl-C ends it with what is known by then.
+    """
+    from manyhands.cli.tune import tune_host
+
+    _exit(tune_host(host, plans, up_to, write, output, config, hosts))
+
+
 @app.command("config")
 def show_config(
     output: OutputOption = Output.TABLE,

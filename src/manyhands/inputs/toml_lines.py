@@ -40,12 +40,20 @@ def toml_lines(text: str) -> Lines:
     return Lines(_Scanner(text).scan())
 
 
+def toml_value_spans(text: str) -> dict[FieldPath, tuple[int, int]]:
+    """Where each value after an equals sign or in an array begins and ends. Tables with a header have none."""
+    scanner = _Scanner(text)
+    scanner.scan()
+    return scanner.span_by_path
+
+
 class _Scanner:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
         self._newlines = [match.start() for match in re.finditer("\n", text)]
         self._line_by_path: dict[FieldPath, int] = {}
+        self.span_by_path: dict[FieldPath, tuple[int, int]] = {}
         self._lengths: dict[FieldPath, int] = {}  # array of tables → how many it has so far
 
     def scan(self) -> dict[FieldPath, int]:
@@ -112,7 +120,8 @@ class _Scanner:
     def _value(self, path: FieldPath) -> None:
         self._skip_blank()
         self._line_by_path.setdefault(path, self._line())
-        opening = self._text[self._at]
+        begin = self._at
+        opening = self._text[begin]
         if opening == "[":
             self._array(path)
         elif opening == "{":
@@ -120,6 +129,10 @@ class _Scanner:
         else:
             found = (_STRING if opening in "\"'" else _SCALAR).match(self._text, self._at)
             self._at = found.end() if found else len(self._text)
+        end = self._at
+        if opening not in "[{\"'":  # a bare value is read up to what follows it
+            end = begin + len(self._text[begin:end].rstrip())
+        self.span_by_path[path] = begin, end
 
     def _array(self, path: FieldPath) -> None:
         self._at += 1

@@ -1,0 +1,179 @@
+"""Runs probe tasks on one real host at one width after another, through the dispatcher that real runs go through."""
+
+import asyncio
+import tempfile
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from manyhands.config.model import Config, HostConfig, StoreConfig
+from manyhands.core.events import AnyEvent, AttemptEnded, AttemptStarted, Input, RunDrained, WidthSet
+from manyhands.core.model import Ending, EndingKind, Host, Task, Width, form_of
+from manyhands.core.placement import takes
+from manyhands.errors import ManyhandsError, Unavailable
+from manyhands.runtime.dispatcher import Dispatcher
+from manyhands.runtime.hosts import open_session
+from manyhands.runtime.runs import opening
+from manyhands.tune.choice import Choice, Next, attempts_at, choose, next_width
+from manyhands.tune.figures import Measured, Try, measured
+
+#: Every width runs each probe task equally often, so more of them would make every step longer.
+PROBES_MAX = 8
+#: Tasks submitted for one that counts: the others keep the width full until the last that counts has ended.
+SUBMITTED_PER_COUNTED = 3
+RETRY_AFTER_MAX_S = 60.0
+
+
+class Onlooker(Protocol):
+    """Whoever asked for it: told how it goes, and able to stop it."""
+
+    def begins(self, dispatcher: Dispatcher, run: str, width: int, attempts: int) -> Sequence[Input]:
+        """A step begins; what is to be told the dispatcher with it."""
+
+    def ends(self, step: Measured) -> None: ...
+
+    def is_stopping(self) -> bool: ...
+
+
+class Tuned(msgspec.Struct, frozen=True):
+    host: str
+    choice: Choice | None  # None: no width was measured to its end
+    steps: tuple[Measured, ...]
+    why: str  # why it went no further
+    stopped: bool = False  # by a person
+
+
+def probes_for(host: Host, tasks: Sequence[Task]) -> list[Task]:
+    """The tasks this host takes, as they are repeated: alone, in one try, and with nobody waiting for the result."""
+    taken = [task for task in tasks if takes(host, task.kind, form_of(task), task.host)]
+    return [
+        msgspec.structs.replace(
+            task, needs=(), parent="", priority=2, deferred=False, attempts=1, host=host.name, app="", reply_to=""
+        )
+        for task in taken[:PROBES_MAX]
+    ]
+
+
+async def tune(config: Config, host: HostConfig, probes: Sequence[Task], most: int, onlooker: Onlooker) -> Tuned:
+    """The width this host can bear, in a store of its own: the project's journal and memory stay as they are."""
+    if host.width.max is not None and host.width.min != host.width.max:
+        most = min(most, host.width.max)
+    with tempfile.TemporaryDirectory(prefix="manyhands-tune-", ignore_cleanup_errors=True) as directory:
+        alone = msgspec.structs.replace(
+            config,
+            hosts=(msgspec.structs.replace(host, width=Width(1, 1, 1)),),
+            rules=(),
+            store=StoreConfig(dir=directory, durability="crash"),
+        )
+        async with open_session(alone) as dispatcher:
+            return await _Ramp(dispatcher, host.name, probes, most, onlooker).climb()
+
+
+class _Ramp:
+    def __init__(
+        self, dispatcher: Dispatcher, host: str, probes: Sequence[Task], most: int, onlooker: Onlooker
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._host = host
+        self._probes = probes
+        self._most = most
+        self._onlooker = onlooker
+        self._rounds: dict[int, list[list[Try]]] = {}
+        self._steps: dict[int, Measured] = {}
+
+    async def climb(self) -> Tuned:
+        await self._warm_up()
+        upcoming = Next(None)
+        while not self._onlooker.is_stopping():
+            upcoming = next_width(self._steps, self._most)
+            if upcoming.width is None:
+                break
+            await self._measure(upcoming.width)
+        steps = tuple(self._steps[width] for width in sorted(self._steps))
+        stopped = self._onlooker.is_stopping()
+        why = "stopped on the way" if stopped else upcoming.why
+        return Tuned(self._host, choose(self._steps), steps, why, stopped)
+
+    async def _warm_up(self) -> None:
+        """One attempt that is not counted: clients are loaded, workers started, and the task is seen to work."""
+        tries = await self._run("warm-up", 1, 1)
+        ending = tries[0].ending if tries else None
+        if ending is None or ending.kind is EndingKind.DONE or self._onlooker.is_stopping():
+            return
+        _refuse(self._host, self._probes[0], ending)
+
+    async def _measure(self, width: int) -> None:
+        counted = attempts_at(width, len(self._probes))
+        rounds = self._rounds.setdefault(width, [])
+        rounds.append(await self._run(f"width-{width}-{len(rounds) + 1}", width, counted))
+        step = measured(width, counted, rounds)
+        if step is None:
+            return
+        if self._onlooker.is_stopping() and step.attempts < counted:
+            return  # too few to say anything
+        self._steps[width] = step
+        self._onlooker.ends(step)
+        if step.retry_after_s and not step.rate_limited:
+            await self._wait(min(step.retry_after_s, RETRY_AFTER_MAX_S))
+
+    async def _wait(self, seconds: float) -> None:
+        until = self._dispatcher.clock.now() + seconds
+        while self._dispatcher.clock.now() < until and not self._onlooker.is_stopping():  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+
+    async def _run(self, run: str, width: int, counted: int) -> list[Try]:
+        """Attempts in the order of their starts, with the width kept full until the first `counted` have ended."""
+        dispatcher, now = self._dispatcher, self._dispatcher.clock.now()
+        submitted = SUBMITTED_PER_COUNTED * counted if width > 1 else counted
+        tasks = [
+            msgspec.structs.replace(probe, id=f"{probe.id}.{number}")
+            for number, probe in ((n, self._probes[n % len(self._probes)]) for n in range(submitted))
+        ]
+        watch = _Enough(counted, lambda: dispatcher.tell(RunDrained(dispatcher.clock.now(), run)))
+        dispatcher.recorded.append(watch.recorded)
+        try:
+            asked = self._onlooker.begins(dispatcher, run, width, counted)
+            await dispatcher.submit(WidthSet(now, self._host, width), *opening(run, now, tasks), *asked)
+            await dispatcher.wait_settled(run)
+        finally:
+            dispatcher.recorded.remove(watch.recorded)
+        return sorted(self._tries(run), key=lambda one: one.started_at)
+
+    def _tries(self, run: str) -> list[Try]:
+        return [
+            Try(record.task.id.rpartition(".")[0], tried.started_at, tried.ended_at, tried.ending)
+            for record in self._dispatcher.book.runs[run].records.values()
+            for tried in record.history or ()
+            if tried.ended_at is not None and tried.ending is not None
+        ]
+
+
+class _Enough:
+    """Says once when all that count have ended, or one was refused."""
+
+    def __init__(self, counted: int, enough: Callable[[], None]) -> None:
+        self._to_start = counted
+        self._counted: set[int] = set()
+        self._enough = enough
+        self._said = False
+
+    def recorded(self, batch: Sequence[AnyEvent]) -> None:
+        refused = False
+        for event in batch:
+            if isinstance(event, AttemptStarted) and self._to_start:
+                self._to_start -= 1
+                self._counted.add(event.attempt)
+            elif isinstance(event, AttemptEnded):
+                self._counted.discard(event.attempt)
+                refused |= event.ending.kind is EndingKind.OVERLOADED
+        if not self._said and (refused or not (self._to_start or self._counted)):
+            self._said = True
+            self._enough()
+
+
+def _refuse(host: str, probe: Task, ending: Ending) -> None:
+    what = f"probe task `{probe.id}` ended as {ending.kind} on host `{host}`: {ending.detail or 'no reason given'}"
+    if ending.kind is EndingKind.OVERLOADED:
+        raise Unavailable(what, "one attempt alone was too much for it now; try again later")
+    raise ManyhandsError(what, "a task that fails by itself measures nothing; `manyhands run` shows all of its output")
