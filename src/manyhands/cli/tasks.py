@@ -2,7 +2,6 @@
 
 import contextlib
 import shlex
-import shutil
 import sys
 import time
 from collections.abc import Iterable
@@ -32,6 +31,9 @@ _ORDER = (
     TaskState.CANCELLED,
     TaskState.DONE,
 )
+
+#: What an attempt may leave: an answer or a returned value, then what its command, function or check printed.
+LOGS = ("result.txt", "result.json", "output.log")
 
 
 def list_tasks(
@@ -173,13 +175,20 @@ def print_log(id: str, attempt: int | None, run: str | None, config_path: Path |
     number = attempt if attempt is not None else len(tried)
     if number > len(tried):
         raise UsageError(f"task `{id}` has no attempt {number}", f"it has had {len(tried)}")
-    for name in ("output.log", "result.txt", "result.json"):
-        file = Path(attempt_directory(directory, record.run, id, number)) / name
-        if file.is_file():
-            with file.open("rb") as text, contextlib.suppress(BrokenPipeError):
-                shutil.copyfileobj(text, sys.stdout.buffer)
-            put("")
-            return
+    place = attempt_directory(directory, record.run, id, number)
+    found = [file for name in LOGS if (file := place / name).is_file()]
+    for file in found:
+        _put_file(file)
     ending = tried[number - 1].ending
-    if ending is not None:
+    if not found and ending is not None:
         put(ending.tail or ending.result)
+
+
+def _put_file(file: Path) -> None:
+    """As it is, however long; an answer is followed by a new line even if it has none."""
+    last = b""
+    with file.open("rb") as text, contextlib.suppress(BrokenPipeError):
+        while piece := text.read(1 << 16):
+            sys.stdout.buffer.write(piece)
+            last = piece[-1:]
+    put("" if last in (b"\n", b"") else "\n")
