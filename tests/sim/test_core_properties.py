@@ -10,6 +10,7 @@ SEEDS = 5000 if os.environ.get("MANYHANDS_SOAK") else 300
 SLICES = 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(SLICES))
 def test_any_story_is_sound_at_every_step_and_comes_to_rest(part: int) -> None:
     for seed in range(part, SEEDS, SLICES):
