@@ -159,7 +159,7 @@ def _host_for(book: Book, group: Group, round_: _Round) -> HostState | None:
                 book.look_again(book.at + max(choice.worth_waiting_s, 0.05))
                 return None
             chosen = choice.host
-        start_at = chosen.limit.start_at(book.at, kind)
+        start_at = chosen.limit.start_at(book.at, kind, group.head.seen_bytes)
         if start_at <= book.at:
             return chosen
         if not math.isinf(start_at):

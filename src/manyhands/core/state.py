@@ -41,6 +41,12 @@ class Record(Struct, omit_defaults=True, gc=False):
     dependents: list["Record"] | None = None
 
     @property
+    def seen_bytes(self) -> int:
+        """The memory it was seen to use when it ran out of it; 0 if it did not."""
+        last = self.last_ending if self.setbacks else None
+        return last.memory_bytes if last is not None else 0
+
+    @property
     def last_ending(self) -> Ending | None:
         """How the latest finished attempt ended."""
         for tried in reversed(self.history or ()):
