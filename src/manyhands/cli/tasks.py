@@ -32,8 +32,9 @@ _ORDER = (
     TaskState.DONE,
 )
 
-#: What an attempt may leave: an answer or a returned value, then what its command, function or check printed.
-LOGS = ("result.txt", "result.json", "output.log")
+#: What an attempt may leave: an answer or a returned value, if it is long, and what its commands printed.
+RESULTS = ("result.txt", "result.json")
+OUTPUT = "output.log"
 
 
 def list_tasks(
@@ -175,13 +176,17 @@ def print_log(id: str, attempt: int | None, run: str | None, config_path: Path |
     number = attempt if attempt is not None else len(tried)
     if number > len(tried):
         raise UsageError(f"task `{id}` has no attempt {number}", f"it has had {len(tried)}")
-    place = attempt_directory(directory, record.run, id, number)
-    found = [file for name in LOGS if (file := place / name).is_file()]
-    for file in found:
-        _put_file(file)
+    place = Path(attempt_directory(directory, record.run, id, number))
     ending = tried[number - 1].ending
-    if not found and ending is not None:
-        put(ending.tail or ending.result)
+    results = [file for name in RESULTS if (file := place / name).is_file()]
+    for file in results:
+        _put_file(file)
+    if not results and ending is not None and ending.result:
+        put(ending.result + "\n")
+    if (place / OUTPUT).is_file():
+        _put_file(place / OUTPUT)
+    elif ending is not None:
+        put(ending.tail)
 
 
 def _put_file(file: Path) -> None:
