@@ -64,8 +64,10 @@ def end(book: Book, event: AttemptEnded) -> None:
     _settle(book, running, ending)
     # Only now: what is left to do, by which those who waited are put in order, has changed.
     book.ready.wake(("attempt", running.attempt))
-    book.ready.wake(("parent", (running.record.run, running.record.task.parent)))
-    book.touch(book.runs[running.record.run])
+    run, parent = book.runs[running.record.run], running.record.task.parent
+    if parent in run.parent_bounds:
+        book.ready.wake(("parent", (run.name, parent)))
+    book.touch(run)
 
 
 def _as_decided(ending: Ending, running: Running) -> Ending:

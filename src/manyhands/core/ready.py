@@ -125,7 +125,6 @@ class ReadySet:
         if group.keeps is not None:
             self.let_host_go(group)
         group.waits_since = None
-        self.unpark(group)
         if group.queue:
             self._place(group)
         else:
