@@ -14,9 +14,8 @@ WELL_WORTH = math.log(1.2)
 #: One-sided 95 %.
 Z = 1.645
 REFINED = (0.75, 1.5)
-ATTEMPTS_MIN, ROUNDS_OF_WIDTH, ATTEMPTS_MAX = 8, 3, 192
-#: Wide steps get fewer rounds, but always two: the first alone starts all at once.
-ROUNDS_OF_WIDTH_MIN = 2
+#: Endings that count at one width: two rounds of it, between one that fills it and one that empties it.
+COUNTED_MIN, ROUNDS_COUNTED = 8, 2
 
 
 class Choice(Struct, frozen=True):
@@ -38,10 +37,9 @@ class Next(Struct, frozen=True):
     why: str = ""
 
 
-def attempts_at(width: int, probes: int) -> int:
+def counted_at(width: int, probes: int) -> int:
     """A whole number of turns of the probe tasks, so that every width gets the same mix."""
-    wanted = max(ATTEMPTS_MIN, min(ROUNDS_OF_WIDTH * width, max(ATTEMPTS_MAX, ROUNDS_OF_WIDTH_MIN * width)))
-    return math.ceil(wanted / probes) * probes
+    return math.ceil(max(COUNTED_MIN, ROUNDS_COUNTED * width) / probes) * probes
 
 
 def next_width(steps: Mapping[int, Measured], most: int) -> Next:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -25,14 +26,13 @@ class Try(Struct, frozen=True):
 
 
 class Measured(Struct, frozen=True):
-    """One width. Goodput is by Little's law: how many were in flight over how long one of them takes."""
+    """One width. Latency and goodput are of the endings that counted, the rest is of all attempts."""
 
     width: int
     attempts: int
     done: int
     failed: int
     overloads: int
-    in_flight: float  # mean
     peak: int
     goodput_per_s: float
     spread: float  # standard error of ln(goodput)
@@ -54,42 +54,31 @@ class Measured(Struct, frozen=True):
 
 
 def measured(width: int, counted: int, rounds: Sequence[Sequence[Try]]) -> Measured | None:
-    """Of the first `counted` attempts of each round: those after them only kept the width full. None: none ended."""
-    tries: list[Try] = []
-    area = lasted_s = 0.0
-    peak = 0
-    for attempts in rounds:
-        taken = [one for one in attempts[:counted] if one.ending.kind not in STOPPED]
-        if not taken:
-            continue
-        tries += taken
-        begin, end = taken[0].started_at, max(one.ended_at for one in taken)
-        area += sum(max(0.0, min(end, one.ended_at) - max(begin, one.started_at)) for one in attempts)
-        lasted_s += end - begin
-        peak = max(peak, _peak(attempts))
+    """None: nothing ended by itself."""
+    own_ends = [[one for one in attempts if one.ending.kind not in STOPPED] for attempts in rounds]
+    tries = [one for attempts in own_ends for one in attempts]
     if not tries:
         return None
+    windows = [_window(width, counted, attempts) for attempts in own_ends if attempts]
+    within = [one for window in windows for one in window.ended]
+    lasted_s = sum(window.lasted_s for window in windows)
+    good = [one for one in within if one.ending.kind is EndingKind.DONE]
     kinds = [one.ending.kind for one in tries]
     done, overloads = kinds.count(EndingKind.DONE), kinds.count(EndingKind.OVERLOADED)
-    mean_s = sum(one.took_s for one in tries) / len(tries)
-    in_flight = area / lasted_s if lasted_s > 0 else float(len(tries))
-    goodput_per_s = in_flight / mean_s * done / len(tries)
-    good = [one for one in tries if one.ending.kind is EndingKind.DONE]
-    tokens = [one.ending.tokens_out or one.ending.tokens_in for one in good]
     told = next((one.ending for one in tries if one.ending.kind is EndingKind.OVERLOADED), None)
     told = told or next((one.ending for one in tries if one.ending.kind is not EndingKind.DONE), None)
-    latencies = sorted(one.took_s for one in good or tries)
+    tokens = [one.ending.tokens_out or one.ending.tokens_in for one in good]
+    latencies = sorted(one.took_s for one in good or within)
     return Measured(
         width=width,
         attempts=len(tries),
         done=done,
         failed=len(tries) - done - overloads,
         overloads=overloads,
-        in_flight=in_flight,
-        peak=peak,
-        goodput_per_s=goodput_per_s,
-        spread=_spread(tries, mean_s, done),
-        tokens_per_s=goodput_per_s * sum(tokens) / len(good) if good and all(tokens) else None,
+        peak=max(_peak(attempts) for attempts in rounds),
+        goodput_per_s=len(good) / lasted_s,
+        spread=_spread(within, len(good)),
+        tokens_per_s=sum(tokens) / lasted_s if tokens and all(tokens) else None,
         p50_s=_quantile(latencies, 0.5),
         p95_s=_quantile(latencies, 0.95),
         rounds=len(rounds),
@@ -99,19 +88,38 @@ def measured(width: int, counted: int, rounds: Sequence[Sequence[Try]]) -> Measu
     )
 
 
-def _spread(tries: Sequence[Try], mean_s: float, done: int) -> float:
+class _Window(NamedTuple):
+    ended: list[Try]
+    lasted_s: float
+
+
+def _window(width: int, counted: int, tries: list[Try]) -> _Window:
+    """From one ending to another, with the width full all the while.
+
+    The first `width` endings are left out: a queue in the host is still filling up then. So are the last ones, which
+    have ever less beside them. Where all run in step, endings come in bursts, and the window goes from the last of one
+    to the last of another.
+    """
+    ended = sorted(tries, key=lambda one: one.ended_at)
+    begin_at = ended[width - 1].ended_at if len(ended) > width else min(one.started_at for one in ended)
+    within = ended[width : width + counted] if len(ended) > width else ended
+    return _Window(within, max(1e-6, within[-1].ended_at - begin_at))
+
+
+def _spread(tries: Sequence[Try], done: int) -> float:
     """That tasks differ from each other is no doubt about the host: each is compared with itself."""
     by_probe: dict[str, list[float]] = {}
     for one in tries:
         by_probe.setdefault(one.probe, []).append(one.took_s)
     if len(tries) <= len(by_probe):
         by_probe = {"": [one.took_s for one in tries]}
-    squares = 0.0
+    squares = total = 0.0
     for took in by_probe.values():
         mean = sum(took) / len(took)
         squares += sum((each - mean) ** 2 for each in took)
+        total += sum(took)
     freedom = len(tries) - len(by_probe)
-    latency = squares / freedom / len(tries) / mean_s**2 if freedom > 0 else 1.0
+    latency = squares / freedom / len(tries) / (total / len(tries)) ** 2 if freedom > 0 else 1.0
     success = (len(tries) - done) / (done * len(tries)) if done else 1.0
     return math.sqrt(latency + success)
 

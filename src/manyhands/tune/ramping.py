@@ -2,26 +2,25 @@
 
 import asyncio
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from itertools import cycle
 from typing import Protocol
 
 import msgspec
 
 from manyhands.config.model import Config, HostConfig, StoreConfig
-from manyhands.core.events import AnyEvent, AttemptEnded, AttemptStarted, Input, RunDrained, WidthSet
+from manyhands.core.events import AnyEvent, AttemptEnded, Input, RunDrained, WidthSet
 from manyhands.core.model import Ending, EndingKind, Host, Task, Width, form_of
 from manyhands.core.placement import takes
 from manyhands.errors import ManyhandsError, Unavailable
 from manyhands.runtime.dispatcher import Dispatcher
 from manyhands.runtime.hosts import open_session
 from manyhands.runtime.runs import opening
-from manyhands.tune.choice import Choice, Next, attempts_at, choose, next_width
+from manyhands.tune.choice import Choice, Next, choose, counted_at, next_width
 from manyhands.tune.figures import Measured, Try, measured
 
 #: Every width runs each probe task equally often, so more of them would make every step longer.
 PROBES_MAX = 8
-#: Tasks submitted for one that counts: the others keep the width full until the last that counts has ended.
-SUBMITTED_PER_COUNTED = 3
 RETRY_AFTER_MAX_S = 60.0
 
 
@@ -104,14 +103,15 @@ class _Ramp:
         _refuse(self._host, self._probes[0], ending)
 
     async def _measure(self, width: int) -> None:
-        counted = attempts_at(width, len(self._probes))
+        counted = counted_at(width, len(self._probes))
+        attempts = counted + 2 * width - 1  # those that fill the width before, and keep it full until the last counts
         rounds = self._rounds.setdefault(width, [])
-        rounds.append(await self._run(f"width-{width}-{len(rounds) + 1}", width, counted))
+        rounds.append(await self._run(f"width-{width}-{len(rounds) + 1}", width, attempts))
         step = measured(width, counted, rounds)
         if step is None:
             return
-        if self._onlooker.is_stopping() and step.attempts < counted:
-            return  # too few to say anything
+        if self._onlooker.is_stopping() and step.attempts < attempts:
+            return  # cut short: it says nothing
         self._steps[width] = step
         self._onlooker.ends(step)
         if step.retry_after_s and not step.rate_limited:
@@ -122,23 +122,27 @@ class _Ramp:
         while self._dispatcher.clock.now() < until and not self._onlooker.is_stopping():  # noqa: ASYNC110
             await asyncio.sleep(0.1)
 
-    async def _run(self, run: str, width: int, counted: int) -> list[Try]:
-        """Attempts in the order of their starts, with the width kept full until the first `counted` have ended."""
+    async def _run(self, run: str, width: int, attempts: int) -> list[Try]:
+        """That many attempts at this width, or up to the first that is refused."""
         dispatcher, now = self._dispatcher, self._dispatcher.clock.now()
-        submitted = SUBMITTED_PER_COUNTED * counted if width > 1 else counted
         tasks = [
             msgspec.structs.replace(probe, id=f"{probe.id}.{number}")
-            for number, probe in ((n, self._probes[n % len(self._probes)]) for n in range(submitted))
+            for number, probe in zip(range(attempts), cycle(self._probes), strict=False)
         ]
-        watch = _Enough(counted, lambda: dispatcher.tell(RunDrained(dispatcher.clock.now(), run)))
-        dispatcher.recorded.append(watch.recorded)
+
+        def stop_when_refused(batch: Sequence[AnyEvent]) -> None:
+            for event in batch:
+                if isinstance(event, AttemptEnded) and event.ending.kind is EndingKind.OVERLOADED:
+                    dispatcher.tell(RunDrained(dispatcher.clock.now(), run))
+
+        dispatcher.recorded.append(stop_when_refused)
         try:
-            asked = self._onlooker.begins(dispatcher, run, width, counted)
+            asked = self._onlooker.begins(dispatcher, run, width, attempts)
             await dispatcher.submit(WidthSet(now, self._host, width), *opening(run, now, tasks), *asked)
             await dispatcher.wait_settled(run)
         finally:
-            dispatcher.recorded.remove(watch.recorded)
-        return sorted(self._tries(run), key=lambda one: one.started_at)
+            dispatcher.recorded.remove(stop_when_refused)
+        return self._tries(run)
 
     def _tries(self, run: str) -> list[Try]:
         return [
@@ -147,29 +151,6 @@ class _Ramp:
             for tried in record.history or ()
             if tried.ended_at is not None and tried.ending is not None
         ]
-
-
-class _Enough:
-    """Says once when all that count have ended, or one was refused."""
-
-    def __init__(self, counted: int, enough: Callable[[], None]) -> None:
-        self._to_start = counted
-        self._counted: set[int] = set()
-        self._enough = enough
-        self._said = False
-
-    def recorded(self, batch: Sequence[AnyEvent]) -> None:
-        refused = False
-        for event in batch:
-            if isinstance(event, AttemptStarted) and self._to_start:
-                self._to_start -= 1
-                self._counted.add(event.attempt)
-            elif isinstance(event, AttemptEnded):
-                self._counted.discard(event.attempt)
-                refused |= event.ending.kind is EndingKind.OVERLOADED
-        if not self._said and (refused or not (self._to_start or self._counted)):
-            self._said = True
-            self._enough()
 
 
 def _refuse(host: str, probe: Task, ending: Ending) -> None:
