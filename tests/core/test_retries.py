@@ -76,6 +76,18 @@ def test_an_overload_costs_no_attempt_but_a_host_that_only_refuses_is_given_up()
     assert len(player.started) == SETBACKS_MAX
 
 
+def test_a_quota_that_is_used_up_is_waited_for_as_often_as_it_takes() -> None:
+    player = Player(a_host())
+    player.open(a_task("a", attempts=1))
+    spent = Ending(EndingKind.OVERLOADED, "quota used up", quota=True, retry_after_s=3600.0)
+    for _ in range(SETBACKS_MAX + 3):
+        player.end("a", ending=spent)
+        assert player.state("a") == "backoff"
+        player.wait(3601)
+    assert player.run_to_end()[-1] == "a"
+    assert player.state("a") == "done"
+
+
 def test_a_permanent_failure_is_not_tried_again() -> None:
     player = Player()
     player.open(a_task("a", attempts=5))

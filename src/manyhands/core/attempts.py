@@ -155,7 +155,8 @@ def _settle(book: Book, running: Running, ending: Ending) -> None:
         intake.skip_dependents(book, record)
         return
     if ending.kind is EndingKind.OVERLOADED:
-        record.setbacks += 1
+        # A used-up quota comes back at its hour, however long that takes: no sign of a host that is broken.
+        record.setbacks += not ending.quota
     elif ending.kind in retry.COUNTED:
         record.tries += 1
         record.setbacks = 0
