@@ -59,6 +59,9 @@ class Book:
         run = self.runs[record.run]
         run.counts[was] -= 1
         run.counts[state] += 1
+        of_kind = run.counts_of_kind[record.task.kind]
+        of_kind[was] -= 1
+        of_kind[state] += 1
         record.state = state
         record.since = self.at
         record.cause = cause
@@ -73,6 +76,7 @@ class Book:
         run = self.runs[record.run]
         run.records[record.task.id] = record
         run.counts[record.state] += 1
+        self._of_kind(run, record.task.kind)[record.state] += 1
         if record.state not in TERMINAL:
             self._count_unfinished(run, record, +1)
 
@@ -80,8 +84,16 @@ class Book:
         """The backlog's new word on a task that is not queued."""
         run = self.runs[record.run]
         self._count_unfinished(run, record, -1)
+        run.counts_of_kind[record.task.kind][record.state] -= 1
         record.task = task
+        self._of_kind(run, task.kind)[record.state] += 1
         self._count_unfinished(run, record, +1)
+
+    def _of_kind(self, run: Run, kind: str) -> dict[TaskState, int]:
+        counts = run.counts_of_kind.get(kind)
+        if counts is None:
+            counts = run.counts_of_kind[kind] = dict.fromkeys(TaskState, 0)
+        return counts
 
     def _count_unfinished(self, run: Run, record: Record, sign: int) -> None:
         kind = record.task.kind

@@ -57,6 +57,13 @@ def _counts(book: Book) -> list[str]:
             for state, n in run.counts.items()
             if counts[state] != n
         ]
+        of_kind = Counter((record.task.kind, record.state) for record in run.records.values())
+        wrong += [
+            f"run {run.name} counts {n} {state} of kind {kind}, has {of_kind[kind, state]}"
+            for kind, by_state in run.counts_of_kind.items()
+            for state, n in by_state.items()
+            if of_kind[kind, state] != n
+        ]
         running = sum(1 for one in book.running.values() if one.record.run == run.name)
         if not running == run.in_flight == counts[TaskState.RUNNING]:
             wrong.append(f"run {run.name} counts {run.in_flight} in flight, has {running}")

@@ -73,6 +73,7 @@ class Run:
         self.ended_at: float | None = None
         self.records: dict[str, Record] = {}
         self.counts: dict[TaskState, int] = dict.fromkeys(TaskState, 0)
+        self.counts_of_kind: dict[str, dict[TaskState, int]] = {}
         self.unfinished = 0
         self.in_flight = 0
         self.peak = 0

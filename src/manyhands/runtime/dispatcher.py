@@ -33,6 +33,7 @@ class Dispatcher:
         self.book = scheduler.book
         self.clock = clock
         self.recorded: list[Callable[[Sequence[AnyEvent]], None]] = []  # told of every batch once it is on disk
+        self.commit_s = 0.0  # how long the latest batch took to get there
         self._journal = journal
         self._directory = str(directory)
         self._executors: Mapping[str, Executor] = {}
@@ -130,9 +131,11 @@ class Dispatcher:
         batch += step.decisions
         if batch or answered:
             loop = asyncio.get_running_loop()
+            handed_over_at = loop.time()
             # Shielded: a batch once handed over is written whole before the loop can be cancelled.
             writing = loop.run_in_executor(self._writer, self._journal.append, batch, answered)
             await asyncio.shield(writing)
+            self.commit_s = loop.time() - handed_over_at
             for told in self.recorded:
                 told(batch)
         for command in step.commands:
