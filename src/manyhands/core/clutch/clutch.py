@@ -29,6 +29,9 @@ FADE = 0.93
 TURNS_KEPT = 60
 FILLED = 0.9  # of the width: a turn that never had more in flight says nothing about more
 STALLED_S, STALLED_TURNS = 5.0, 2.5
+#: While searching, starts keep apart so that a host can refuse the first of a step before the last has left: at
+#: most this many times the starts that completions ask for.
+SPREAD = 4.0
 FAR_BELOW_MEMORY = 0.45  # in ln throughput
 CORES_BUSY = 0.7  # below this share of busy cores, more processes cost the others little
 IDLE_PER_CORE = 2.0  # idle cores alone justify no more: processes may wait for something else than a core
@@ -51,6 +54,7 @@ class Clutch(Struct, tag="clutch"):
     turn_s: float | None = None  # the longest a full turn usually takes
     narrowed_at: float = -1.0  # attempts that ran before mostly saw another width; < 0: never narrowed
     moved_at: float = 0.0
+    spread_until: float = 0.0
     ticked_at: float | None = None
     start_fixed: bool = False  # the config says where to start
     in_flight: int = 0
@@ -111,6 +115,9 @@ class Clutch(Struct, tag="clutch"):
 
     def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
         start_at, self.start_reason = self.pacer.start_at(at, kind)
+        if start_at <= at < self.spread_until:
+            self.start_reason = f"a wider width of {self.width} is taken up step by step"
+            return self.spread_until
         if start_at <= at and not self.processes.admits(kind, seen_bytes):
             self.start_reason = self.processes.reason
             return math.inf
@@ -118,6 +125,8 @@ class Clutch(Struct, tag="clutch"):
 
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         self.in_flight = in_flight
+        if not self.settled and self.usual_s is not None and self.pacer.rate_per_s is None:
+            self.spread_until = at + self.usual_s / (SPREAD * self.width)
         if in_flight > self.turn.most_in_flight:
             self.turn.most_in_flight = in_flight
         self.pacer.started(at, attempt, kind)

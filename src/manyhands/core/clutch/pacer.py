@@ -17,6 +17,8 @@ EPISODE_S = (3.0, 15.0)  # a Retry-After within these bounds is the length of on
 KNOWN_S = 60.0  # a rate measured over this long weighs as much as all that was believed before
 GROWTH_PER_START = 0.0004  # slow enough that about one start in two hundred is refused
 GROWTH_PER_S_MAX = 0.003
+UNSURE_GROWTH = 8.0  # times faster while the rate rests on seconds
+OVERFLOW = 0.25
 CLEAN_STARTS = 400  # after so many without a refusal the host has probably become faster: growth quickens
 UNTESTED_GROWTH_PER_S = 0.02  # a remembered rate that was never refused in this run
 CLEAN_S = 5.0
@@ -191,7 +193,8 @@ class Pacer(Struct):
             self.rate_per_s *= (1 + UNTESTED_GROWTH_PER_S) ** passed_s
         elif at - self.refused_at > CLEAN_S and at - self.held_at < CLEAN_S:  # untested, it does not grow
             quickens = 1 + (self.clean_starts / CLEAN_STARTS) ** 2
-            growth = min(GROWTH_PER_S_MAX, GROWTH_PER_START * self.rate_per_s) * quickens
+            unsure = 1 + UNSURE_GROWTH * (1 - self.known_s / KNOWN_S)
+            growth = min(GROWTH_PER_S_MAX, GROWTH_PER_START * self.rate_per_s) * quickens * unsure
             self.rate_per_s *= (1 + min(growth, UNTESTED_GROWTH_PER_S)) ** passed_s
 
     def burst_seen(self, rate_per_s: float) -> float:
@@ -234,6 +237,8 @@ class Pacer(Struct):
         self.known_s = min(KNOWN_S, self.known_s + passed_s)
         known = self.known_per_s if self.known_per_s is not None else 0.0
         seen = max(self.taken / passed_s, 0.5 * self.rate_per_s)
+        # A budget that was full for part of the time let some of its inflow go unused.
+        seen += OVERFLOW * max(0.0, self.rate_per_s - seen) if passed_s > AGAIN_S else 0.0
         self.known_per_s = known + share * (seen - known)
         return self.known_per_s
 
