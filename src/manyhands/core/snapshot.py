@@ -1,5 +1,7 @@
 """The whole book as bytes and back, so that reopening a long journal need not replay all of it."""
 
+from typing import cast
+
 import msgspec
 from msgspec import Struct
 
@@ -130,7 +132,8 @@ def load(scheduler: Scheduler, data: bytes) -> bool:
 def _host_part(host: HostState) -> HostPart:
     return HostPart(
         host.host,
-        host.limit,  # type: ignore[arg-type]  # every limit is one of AnyLimit's Structs
+        # Why a start was put off is noted by whoever asks, and asking leaves no trace in the journal either.
+        msgspec.structs.replace(cast(AnyLimit, host.limit), start_reason=""),
         host.width,
         host.reason,
         # Only those that ran something: a lane that was just looked at leaves no trace in the journal.
