@@ -60,6 +60,7 @@ class Drive:
         tasks: int | None = None,
         black_box: bool = False,
         trace: bool = False,
+        tick_s: float = TICK_S,
     ) -> None:
         self.host = host
         self.limit = limit
@@ -69,6 +70,7 @@ class Drive:
         self._unfinished = tasks
         self._black_box = black_box  # no probe, no memory seen: endings alone
         self._trace = trace
+        self._tick_s = tick_s
         self._draws = Random(seed * 104729 + 7)
         self._jitter = Random(seed * 31337 + 3)
         self._now = 0.0
@@ -98,7 +100,7 @@ class Drive:
                 if not self._black_box and (reading := host.reading(now)) is not None:
                     limit.read(reading)
                 limit.tick(now)
-                tick_at = now + TICK_S
+                tick_at = now + self._tick_s
             elif not finished and now < self._wake_at and now < retry_at:
                 continue
             self._fill()
