@@ -174,6 +174,8 @@ def obstacle_to(change: Change, issue: Issue, statuses: Mapping[str, Category] =
         case Cancel() | Defer():
             is_free = issue.status in ("open", "blocked", "deferred")
             return "" if is_ours or is_free else has_it
+        case Release() if issue.status == "deferred" and issue.assignee in ("", change.holder):
+            return ""  # put off by us or by Beads, and wanted again
         case _:
             return "" if is_ours else has_it
 

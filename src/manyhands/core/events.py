@@ -41,6 +41,7 @@ class RunResumed(Event, frozen=True, tag="resumed"):
     run: str
     concurrency: int | None = None
     fail_fast: bool = False
+    weight: float | None = None  # None: as before
 
 
 class RunDrained(Event, frozen=True, tag="drained"):

@@ -85,9 +85,17 @@ def _place(book: Book, run: Run, record: Record) -> None:
 
 
 def edit(book: Book, run: Run, record: Record, task: Task) -> None:
-    """The backlog's new word on a task, if none of it is being carried out; else it stays what it was."""
-    if record.state in TERMINAL or record.state is TaskState.RUNNING or record.task == task:
+    """The backlog's new word on a task, if none of it is being carried out; else it stays what it was.
+
+    A task that was skipped comes back if it needs something else now.
+    """
+    is_over = record.state in TERMINAL and record.state is not TaskState.SKIPPED
+    if is_over or record.state is TaskState.RUNNING or record.task == task:
         return
+    if record.state is TaskState.SKIPPED:
+        if record.task.needs == task.needs:
+            return
+        book.become(record, TaskState.BLOCKED)
     let_go = record.task.deferred and not task.deferred
     put_off = task.deferred and not record.task.deferred
     book.unqueue(record)

@@ -189,6 +189,7 @@ class Scheduler:
             return
         was_serial = run.concurrency == 1
         run.concurrency, run.fail_fast, run.draining = event.concurrency, event.fail_fast, False
+        run.weight = run.weight if event.weight is None else event.weight
         run.bounded_at = book.at
         if was_serial != (run.concurrency == 1) and not book.replaying:
             book.ready.order_anew(run)

@@ -1,6 +1,6 @@
 """From the configured hosts to the executors that carry attempts there."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -15,13 +15,18 @@ from manyhands.runtime.session import dispatching
 STREAMING = ("ollama", "vllm", "llamacpp")
 
 
+#: Puts something between the dispatcher and an executor; told whom to tell of endings.
+Around = Callable[[Executor, Ended], Executor]
+
+
 @asynccontextmanager
-async def open_session(config: Config) -> AsyncIterator[Dispatcher]:
+async def open_session(config: Config, around: Around | None = None) -> AsyncIterator[Dispatcher]:
     """A dispatcher on the configured store and hosts."""
 
     def executors(journal: str, spawned: Spawned, ended: Ended) -> Mapping[str, Executor]:
         workspace = config.workspace
-        return {host.name: _executor(host, workspace, journal, spawned, ended) for host in config.hosts}
+        made = {host.name: _executor(host, workspace, journal, spawned, ended) for host in config.hosts}
+        return {name: around(each, ended) for name, each in made.items()} if around else made
 
     async with dispatching(
         config.store_directory, config.store.durability, config.core_hosts(), config.rules, executors
