@@ -7,6 +7,8 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from manyhands.cli import task_commands
+from manyhands.cli.options import ConfigOption, HostsOption, OutputOption, StoreOption
 from manyhands.cli.output import Output, say
 from manyhands.errors import ManyhandsError
 
@@ -26,25 +28,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-task_app = typer.Typer(help="The tasks of a run: list them, or look at and act on one.", rich_markup_mode=None)
 runs_app = typer.Typer(help="The runs of this store.", rich_markup_mode=None)
 plan_app = typer.Typer(
     help="Plan files: check them, or print their schema.", rich_markup_mode=None, no_args_is_help=True
 )
+backlog_app = typer.Typer(help="Backlogs of Beads.", rich_markup_mode=None, no_args_is_help=True)
 memory_app = typer.Typer(help="What earlier runs taught about hosts and kinds.", rich_markup_mode=None)
-app.add_typer(task_app, name="task")
+app.add_typer(task_commands.app, name="task")
 app.add_typer(runs_app, name="runs")
 app.add_typer(plan_app, name="plan")
 app.add_typer(memory_app, name="memory")
-
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="table for people, json or ids for programs")]
-ConfigOption = Annotated[
-    Path | None, typer.Option("--config", help="the manyhands.toml to use instead of the one found by walking up")
-]
-HostsOption = Annotated[Path | None, typer.Option("--hosts", help="a file with the [hosts.…] to use")]
-StoreOption = Annotated[str | None, typer.Option("--store", help="the directory of the journal (default .manyhands)")]
-RunOption = Annotated[str | None, typer.Option("--run", help="of this run instead of the newest")]
-TaskArgument = Annotated[str, typer.Argument(metavar="TASK")]
+app.add_typer(backlog_app, name="backlog")
 
 
 def _exit(code: int) -> None:
@@ -101,102 +95,6 @@ def plan_schema() -> None:
     print_schema()
 
 
-@task_app.callback(invoke_without_command=True)
-def tasks(
-    context: typer.Context,
-    run: RunOption = None,
-    state: Annotated[str | None, typer.Option(help="only those in this state")] = None,
-    kind: Annotated[str | None, typer.Option(help="only those of this kind")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="the most to list; the counts are always complete")] = 100,
-    output: OutputOption = Output.TABLE,
-    config: ConfigOption = None,
-    store: StoreOption = None,
-) -> None:
-    """List the tasks of a run."""
-    if context.invoked_subcommand is None:
-        from manyhands.cli.tasks import list_tasks
-
-        list_tasks(run, state, kind, limit, output, config, store)
-
-
-@task_app.command("show")
-def task_show(
-    task: TaskArgument,
-    run: RunOption = None,
-    output: OutputOption = Output.TABLE,
-    config: ConfigOption = None,
-    store: StoreOption = None,
-) -> None:
-    """What the task is, where it stands, and how each attempt ended."""
-    from manyhands.cli.tasks import show_task
-
-    show_task(task, run, output, config, store)
-
-
-@task_app.command("explain")
-def task_explain(
-    task: TaskArgument, run: RunOption = None, config: ConfigOption = None, store: StoreOption = None
-) -> None:
-    """Why the task is where it is, with numbers; the first line is what it waits for now."""
-    from manyhands.cli.tasks import explain_task
-
-    explain_task(task, run, config, store)
-
-
-@task_app.command("log")
-def task_log(
-    task: TaskArgument,
-    attempt: Annotated[int | None, typer.Option(min=1, help="this attempt instead of the last")] = None,
-    run: RunOption = None,
-    config: ConfigOption = None,
-    store: StoreOption = None,
-) -> None:
-    """The output of the task's last attempt."""
-    from manyhands.cli.tasks import print_log
-
-    print_log(task, attempt, run, config, store)
-
-
-@task_app.command("cancel")
-def task_cancel(
-    task: TaskArgument, run: RunOption = None, config: ConfigOption = None, store: StoreOption = None
-) -> None:
-    """Take the task off; if it runs it is stopped."""
-    from manyhands.cli.requests import cancel_task
-
-    cancel_task(task, run, config, store)
-
-
-@task_app.command("retry")
-def task_retry(
-    task: TaskArgument, run: RunOption = None, config: ConfigOption = None, store: StoreOption = None
-) -> None:
-    """Give a task that did not end well a fresh set of attempts, and those skipped because of it."""
-    from manyhands.cli.requests import retry_task
-
-    retry_task(task, run, config, store)
-
-
-@task_app.command("defer")
-def task_defer(
-    task: TaskArgument, run: RunOption = None, config: ConfigOption = None, store: StoreOption = None
-) -> None:
-    """Put the task off until `task resume`."""
-    from manyhands.cli.requests import defer_task
-
-    defer_task(task, run, config, store)
-
-
-@task_app.command("resume")
-def task_resume(
-    task: TaskArgument, run: RunOption = None, config: ConfigOption = None, store: StoreOption = None
-) -> None:
-    """Let a deferred task go on."""
-    from manyhands.cli.requests import resume_task
-
-    resume_task(task, run, config, store)
-
-
 @runs_app.callback(invoke_without_command=True)
 def runs(
     context: typer.Context,
@@ -248,6 +146,19 @@ def lane(
     from manyhands.cli.hosts import list_lanes
 
     list_lanes(output, config, hosts, store)
+
+
+@backlog_app.command("ready")
+def backlog_ready(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="a project, its .beads directory, or the file")
+    ] = Path(),
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Print what may run now; epics are left out."""
+    from manyhands.cli.backlog import print_ready
+
+    print_ready(directory, output)
 
 
 @memory_app.callback(invoke_without_command=True)

@@ -68,9 +68,7 @@ def _read(paths: Sequence[Path], config: Config) -> Plan:
         plan = read_plan(paths)
         problems = check_hosts(plan, config.core_hosts())
     except KeyboardInterrupt:
-        raise Unavailable(
-            "stopped while reading the plan: nothing was started", "run the same command again"
-        ) from None
+        raise Unavailable("stopped while reading the plan: nothing was started", "run the same command again") from None
     if problems:
         raise PlanRefused(problems)
     return plan
