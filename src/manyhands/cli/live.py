@@ -104,11 +104,11 @@ class Live:
 
 
 def pace(per_s: float) -> str:
-    """8.7/s, 3.2/min, 1.5/h: whichever has a number one can picture."""
-    for unit, size in (("s", 1), ("min", 60)):
-        if per_s * size >= 1:
-            return f"{per_s * size:.3g}/{unit}"
-    return f"{per_s * 3600:.2g}/h"
+    """1,234/s, 8.7/s, 3.2/min, 1.5/h: whichever has a number one can picture."""
+    for unit, size in (("s", 1), ("min", 60), ("h", 3600)):
+        if per_s * size >= 1 or unit == "h":
+            break
+    return f"{per_s * size:,.{0 if per_s * size >= 10 else 1}f}/{unit}"
 
 
 def _by_kind(running: Iterable[Running]) -> dict[str, list[Running]]:
