@@ -82,6 +82,10 @@ class Dispatcher:
         await asyncio.wait({settled, self._task}, return_when=asyncio.FIRST_COMPLETED)
         self._check_alive()
 
+    @property
+    def is_alive(self) -> bool:
+        return self._task is not None and not self._task.done()
+
     def _check_alive(self) -> None:
         if self._task is not None and self._task.done():
             self._task.result()
