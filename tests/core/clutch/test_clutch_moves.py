@@ -12,7 +12,7 @@ from manyhands.core.clutch.limits import AnyLimit, limit_for
 from manyhands.core.clutch.memory import HostMemory, KindMemory, merged
 from manyhands.core.clutch.vegas import Vegas
 from manyhands.core.model import EndingKind, Host, Width
-from manyhands.core.widths import Sample
+from manyhands.core.widths import Reading, Sample
 from manyhands.sim.drive import Drive
 from manyhands.sim.hosts.reference import API, BATCHING, PROCESSES, SLOTS, HostModel, build
 
@@ -127,3 +127,49 @@ def test_memory_of_a_run_that_never_settled_does_not_replace_one_that_did() -> N
 
 def test_a_run_that_taught_nothing_exports_nothing() -> None:
     assert Clutch.begin().export() is None
+
+
+def test_nothing_depends_on_where_the_clock_starts() -> None:
+    class Later:
+        """The same clutch, told times a year later."""
+
+        def __init__(self, by_s: float) -> None:
+            self.clutch, self.by_s = Clutch.begin(), by_s
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.clutch, name)
+
+        def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
+            start_at = self.clutch.start_at(at + self.by_s, kind, seen_bytes)
+            return at if start_at <= at + self.by_s else start_at - self.by_s
+
+        def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
+            self.clutch.started(at + self.by_s, attempt, kind, in_flight)
+
+        def observe(self, each: Sample) -> None:
+            later = msgspec.structs.replace(each, at=each.at + self.by_s, started_at=each.started_at + self.by_s)
+            self.clutch.observe(later)
+
+        def read(self, reading: Reading) -> None:
+            self.clutch.read(msgspec.structs.replace(reading, at=reading.at + self.by_s))
+
+        def tick(self, at: float) -> None:
+            self.clutch.tick(at + self.by_s)
+
+    for model in (BATCHING, PROCESSES, SLOTS):
+        now, later = (Drive(build(model.parameters), Later(by_s), 2, 900, trace=True).run() for by_s in (0.0, 2.0**25))
+        assert [width for _, width, _ in later.moves] == [width for _, width, _ in now.moves]
+
+
+def test_a_trickle_of_tasks_does_not_narrow_a_width_nor_what_is_remembered() -> None:
+    clutch, attempt = Clutch.begin(memory=HostMemory(width=40.0, turns=20)), 0
+    for at in range(0, 3000, 5):
+        clutch.tick(float(at))
+        for number in (1, 2):
+            attempt += 1
+            clutch.started(float(at), attempt, "text", number)
+        for number in (attempt - 1, attempt):
+            clutch.observe(sample(at + 5.0, number, EndingKind.DONE, in_flight=2))
+    assert clutch.width == 36
+    exported = clutch.export()
+    assert exported is None or exported.turns == 0

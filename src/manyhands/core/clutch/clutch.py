@@ -8,11 +8,11 @@ import math
 
 from msgspec import Struct, field
 
-from manyhands.core.clutch.drift import Noise, Prediction, missed_by, predict
+from manyhands.core.clutch.drift import Noise, missed_by, predict
 from manyhands.core.clutch.memory import HostMemory, KindMemory
 from manyhands.core.clutch.overload import Ceiling
 from manyhands.core.clutch.pacer import Pacer
-from manyhands.core.clutch.ramp import Ramp, Step
+from manyhands.core.clutch.ramp import Ramp
 from manyhands.core.clutch.resources import STALE_S, DeviceGauge, KvGauge, MemoryGate
 from manyhands.core.clutch.steady import hold_or_probe
 from manyhands.core.clutch.turns import PROMPT_TOKEN_WORK, USUAL_SEEN_MAX, Turn, TurnSums, Usual
@@ -53,6 +53,7 @@ class Clutch(Struct, tag="clutch"):
     usual_s: float | None = None
     turn_s: float | None = None  # the longest a full turn usually takes
     narrowed_at: float = -1.0  # attempts that ran before mostly saw another width; < 0: never narrowed
+    began_at: float | None = None  # the first start
     moved_at: float = 0.0
     spread_until: float = 0.0
     ticked_at: float | None = None
@@ -115,16 +116,20 @@ class Clutch(Struct, tag="clutch"):
 
     def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
         start_at, self.start_reason = self.pacer.start_at(at, kind)
-        if start_at <= at < self.spread_until:
+        if start_at > at:
+            self.turn.held = True
+        elif not self.processes.admits(kind, seen_bytes):
+            start_at, self.start_reason = math.inf, self.processes.reason
+            self.turn.held = True
+        elif at < self.spread_until:
+            start_at = self.spread_until
             self.start_reason = f"a wider width of {self.width} is taken up step by step"
-            return self.spread_until
-        if start_at <= at and not self.processes.admits(kind, seen_bytes):
-            self.start_reason = self.processes.reason
-            return math.inf
         return start_at
 
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         self.in_flight = in_flight
+        if self.began_at is None:
+            self.began_at = self.moved_at = self.turn.began_at = at
         if not self.settled and self.usual_s is not None and self.pacer.rate_per_s is None:
             self.spread_until = at + self.usual_s / (SPREAD * self.width)
         if in_flight > self.turn.most_in_flight:
@@ -272,7 +277,7 @@ class Clutch(Struct, tag="clutch"):
         self.turns += 1
         self.noise.learn_samples(turn)
         filled = sums.most_in_flight >= FILLED * self._aim()
-        if self.settled:
+        if self.settled and (filled or sums.held):  # what nobody asked for is not a width that was found
             self.settled_widths.append(self.target if filled else max(1.0, min(self.target, sums.most_in_flight)))
             del self.settled_widths[:-25]
         self.ceiling.turn_ended()
@@ -300,7 +305,7 @@ class Clutch(Struct, tag="clutch"):
         prediction = predict(self.history, turn.log_width, self.noise.turn_variance)
         self.noise.learn_turn(turn, self.history, prediction.pays if prediction else 0.0)
         if self.settled and (missed := missed_by(turn, prediction, self.noise.turn_variance)):
-            self._start_over(at, missed, prediction)
+            self._start_over(at, missed)
             return
         for each in self.history:
             each.weight *= FADE
@@ -308,13 +313,13 @@ class Clutch(Struct, tag="clutch"):
         self.history.append(turn)
         self.settled_turns += 1
         most = self.turn.most_in_flight
-        self.unfilled_turns = 0 if filled else self.unfilled_turns + 1
+        self.unfilled_turns = self.unfilled_turns + 1 if self.turn.held and not filled else 0
         if self.unfilled_turns >= 3 and self.target > 1.3 * most > 0:
-            self._move(1.3 * most, f"never more than {most} in flight")
+            self._move(1.3 * most, f"rate or memory let in no more than {most}")
         if filled or self.ramp.descending:
             self._go(at, turn)
 
-    def _start_over(self, at: float, missed: float, prediction: Prediction | None) -> None:
+    def _start_over(self, at: float, missed: float) -> None:
         self.history = []
         self.ramp.best = None
         self._upset(at)
@@ -334,7 +339,7 @@ class Clutch(Struct, tag="clutch"):
                 if each is not None
             )
             step = hold_or_probe(self.history, self.noise.sample_variance, self.settled_turns, self.width_min, top)
-            if step.width < 0.85 * self._aim() and not step.why.endswith("below"):
+            if step.shrinks and step.width < 0.85 * self._aim():
                 self.narrowed_at = at
             self._move(step.width, step.why)
             return
@@ -344,12 +349,9 @@ class Clutch(Struct, tag="clutch"):
         if step.shrinks:
             self.narrowed_at = at
         if step.settled or (step.width > was and self.target < 1.03 * was):
-            self._settle(step)
-
-    def _settle(self, step: Step) -> None:
-        self.settled = True
-        self.settled_turns = 0
-        self.ramp.descending = False
+            self.settled = True
+            self.settled_turns = 0
+            self.ramp.descending = False
 
     def _export_kinds(self) -> dict[str, KindMemory]:
         kinds: dict[str, KindMemory] = {}

@@ -82,7 +82,7 @@ def hold_or_probe(turns: list[Turn], sample_variance: float, settled_turns: int,
     below = min(best - 1, int(best * math.exp(-size) + 0.5))
     if below >= width_min and _evidence(turns, 0.5 * (best + below), below) < EVIDENCE_BELOW:
         return Step(below, f"{best} is the best known; a look below")
-    return Step(best, f"best goodput of the last {len(turns)} turns")
+    return Step(best, f"best goodput of the last {len(turns)} turns", shrinks=True)
 
 
 def _evidence(turns: list[Turn], beside: float, probe: int) -> float:
