@@ -173,3 +173,27 @@ def test_a_trickle_of_tasks_does_not_narrow_a_width_nor_what_is_remembered() -> 
     assert clutch.width == 36
     exported = clutch.export()
     assert exported is None or exported.turns == 0
+
+
+@pytest.mark.parametrize("model", [API, PROCESSES, SLOTS], ids=lambda model: model.name)
+def test_asking_when_to_start_changes_nothing_but_the_reason_it_gave(model: HostModel) -> None:
+    class Asked:
+        """Asks far more often than anyone needs to, about now and later."""
+
+        def __init__(self) -> None:
+            self.clutch = Clutch.begin()
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.clutch, name)
+
+        def tick(self, at: float) -> None:
+            for later in (0.0, 0.3, 40.0):
+                before = msgspec.structs.replace(self.clutch, start_reason="")
+                self.clutch.start_at(at + later, "fix")
+                assert msgspec.structs.replace(self.clutch, start_reason="") == before
+            self.clutch.tick(at)
+
+    plain = Drive(build(model.parameters), Clutch.begin(), 2, 400, trace=True).run()
+    asked = Drive(build(model.parameters), Asked(), 2, 400, trace=True).run()
+    assert asked.moves == plain.moves
+    assert asked.work == plain.work

@@ -48,8 +48,8 @@ def test_a_configured_token_budget_counts_what_attempts_really_used() -> None:
     pacer.started(0.0, 1, "text")
     pacer.done(done)
     ready_at, reason = pacer.start_at(1.0, "text")
-    # 750 tokens overdrawn, 150 may be taken at once, 100 flow in a second.
-    assert ready_at == pytest.approx(10.0, abs=0.1)
+    # 850 tokens overdrawn, 150 wanted before the next, 100 flow in a second.
+    assert ready_at == pytest.approx(11.0, abs=0.1)
     assert reason == "paced to 6000 tokens per minute"
 
 
@@ -81,9 +81,8 @@ def test_the_accepted_rate_is_learned_from_what_flowed_in_between_refusals() -> 
         if ready_at <= at:
             attempt += 1
             pacer.started(at, attempt, "text")
-            budget.refill(at)
-            if budget.level >= 1:
-                budget.level -= 1
+            if budget.level_at(at) >= 1:
+                budget.take(at, 1)
             else:
                 refused += 1
                 pacer.refused(refusal(at, attempt, retry_after_s=1))

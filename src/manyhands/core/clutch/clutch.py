@@ -117,14 +117,14 @@ class Clutch(Struct, tag="clutch"):
     def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
         start_at, self.start_reason = self.pacer.start_at(at, kind)
         if start_at > at:
-            self.turn.held = True
-        elif not self.processes.admits(kind, seen_bytes):
-            start_at, self.start_reason = math.inf, self.processes.reason
-            self.turn.held = True
-        elif at < self.spread_until:
-            start_at = self.spread_until
+            return start_at
+        self.start_reason = self.processes.refuses(kind, seen_bytes)
+        if self.start_reason:
+            return math.inf
+        if at < self.spread_until:
             self.start_reason = f"a wider width of {self.width} is taken up step by step"
-        return start_at
+            return self.spread_until
+        return at
 
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         self.in_flight = in_flight
@@ -136,6 +136,8 @@ class Clutch(Struct, tag="clutch"):
             self.turn.most_in_flight = in_flight
         self.pacer.started(at, attempt, kind)
         self.processes.started(attempt, kind)
+        if not self.turn.held and (self.pacer.start_at(at, kind)[0] > at or self.processes.refuses(kind, 0)):
+            self.turn.held = True
 
     def observe(self, sample: Sample) -> None:
         self.in_flight = max(0, self.in_flight - 1)

@@ -53,13 +53,15 @@ class Bucket(Struct):
     at: float = 0.0
     told: bool = False  # by the server: its own count is the truth
 
-    def refill(self, at: float) -> None:
-        self.level = max(self.level, min(self.burst, self.level + (at - self.at) * self.per_s))
+    def level_at(self, at: float) -> float:
+        return max(self.level, min(self.burst, self.level + (at - self.at) * self.per_s))
+
+    def take(self, at: float, cost: float) -> None:
+        self.level = self.level_at(at) - cost
         self.at = at
 
     def ready_at(self, at: float, cost: float) -> float:
-        self.refill(at)
-        lacks = min(cost, self.burst) - self.level
+        lacks = min(cost, self.burst) - self.level_at(at)
         return at if lacks <= 1e-9 else at + lacks / self.per_s
 
     @classmethod
@@ -76,7 +78,7 @@ class Pacer(Struct):
     burst: float = 0.0  # learned by an earlier run: starts the host takes at once after a rest
     level: float = 1.0
     level_at: float = 0.0
-    held_at: float = -1e9  # when the learned rate last held a start back
+    held_at: float = -1e9  # when a start last used up what the learned rate allows
     paused_until: float = 0.0
     pause_reason: str = ""
     refusals: int = 0
@@ -112,6 +114,7 @@ class Pacer(Struct):
         return usual.mean * seen / sum(each.seen * each.mean for each in self.usual.values())
 
     def start_at(self, at: float, kind: str) -> tuple[float, str]:
+        """When the next of this kind may start, and why not now. Asking changes nothing."""
         if at < self.paused_until:
             return self.paused_until, self.pause_reason
         if self.requests is not None and (ready_at := self.requests.ready_at(at, 1.0)) > at:
@@ -123,12 +126,11 @@ class Pacer(Struct):
                 return ready_at, f"paced to {60 * self.tokens.per_s:.0f} tokens per minute"
         if self.rate_per_s is None:
             return at, ""
-        self._refill(at, self.rate_per_s)
-        if self.level > 0:
+        level = self._level(at, self.rate_per_s)
+        if level > 0:
             return at, ""
-        self.held_at = at
         per_minute = 60 * self.rate_per_s
-        return at + (0.001 - self.level) / self.rate_per_s, f"paced to the {per_minute:.0f} per minute it accepts"
+        return at + (0.001 - level) / self.rate_per_s, f"paced to the {per_minute:.0f} per minute it accepts"
 
     def started(self, at: float, attempt: int, kind: str) -> None:
         cost = self.cost(kind)
@@ -136,19 +138,22 @@ class Pacer(Struct):
         self.taken += cost
         self.clean_starts += 1
         if self.rate_per_s is not None:
-            self.level -= cost
+            self.level = self._level(at, self.rate_per_s) - cost
+            self.level_at = at
+            if self.level <= 0:
+                self.held_at = at
         if self.requests is not None:
-            self.requests.level -= 1
+            self.requests.take(at, 1.0)
         if self.tokens is not None:
             usual = self.usual.get(kind)
-            self.tokens.level -= usual.mean if usual else 0.0
+            self.tokens.take(at, usual.mean if usual else 0.0)
 
     def done(self, sample: Sample) -> None:
         if not sample.tokens:
             return
         usual = self.usual.setdefault(sample.kind, KindTokens())
         if self.tokens is not None and not self.tokens.told:  # what it took beyond what was set aside for it
-            self.tokens.level -= sample.tokens - usual.mean
+            self.tokens.take(sample.at, sample.tokens - usual.mean)
         usual.learn(sample.tokens)
 
     def refused(self, sample: Sample) -> str:
@@ -205,10 +210,9 @@ class Pacer(Struct):
             most = max(most, taken - rate_per_s * seconds)
         return most
 
-    def _refill(self, at: float, rate_per_s: float) -> None:
+    def _level(self, at: float, rate_per_s: float) -> float:
         full = max(1.0, 1.5 * rate_per_s)
-        self.level = max(self.level, min(full, self.level + (at - self.level_at) * rate_per_s))
-        self.level_at = at
+        return max(self.level, min(full, self.level + (at - self.level_at) * rate_per_s))
 
     def _slow_down(self, at: float) -> None:
         if not self.before_refusal:

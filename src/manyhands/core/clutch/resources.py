@@ -118,7 +118,6 @@ class MemoryGate(Struct):
     held: dict[int, Held] = {}
     peaks: dict[str, Peak] = {}
     every_kind: Peak = field(default_factory=Peak)
-    reason: str = ""
 
     @classmethod
     def begin(cls, memory: HostMemory | None) -> "MemoryGate":
@@ -152,10 +151,10 @@ class MemoryGate(Struct):
             for known in (self.peaks.setdefault(sample.kind, Peak()), self.every_kind):
                 known.learn(peak if done else KILLED_PEAK * peak)
 
-    def admits(self, kind: str, seen_bytes: int) -> bool:
-        self.reason = ""
+    def refuses(self, kind: str, seen_bytes: int) -> str:
+        """Why one more of this kind would not fit; empty where it does."""
         if not self.total_bytes or not self.held:
-            return True  # one alone is always let in: nothing would ever make more room for it
+            return ""  # one alone is always let in: nothing would ever make more room for it
         expected = self.others_bytes
         variance = 0.0
         for held in self.held.values():
@@ -170,12 +169,11 @@ class MemoryGate(Struct):
         reserve = MEMORY_SIGMAS * math.sqrt(variance + spread * spread)
         room = MEMORY_TARGET * self.total_bytes - expected - reserve
         if needs <= room:
-            return True
-        self.reason = (
+            return ""
+        return (
             f"needs {needs / 1e9:.1f} GB, {max(0.0, room) / 1e9:.1f} GB of {self.total_bytes / 1e9:.1f} GB left "
             f"beside the {len(self.held)} in flight at their peaks"
         )
-        return False
 
     def _usual(self, kind: str) -> tuple[float, float]:
         peak = self.peaks.get(kind)
