@@ -26,6 +26,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "api": {"core", "config", "store", "runtime", "backlogs", "beads"},
     "client": {"core", "config"},
     "evals": {"core", "config", "client", "runtime", "backlogs", "inputs"},
+    "tune": {"core", "config", "runtime"},
+    "serve": {"core", "config", "store", "executors", "runtime", "backlogs", "beads", "inputs", "api"},
     "split": {"core", "config", "backlogs", "inputs"},
 }
 MAY_IMPORT["cli"] = set(MAY_IMPORT) | {"cli"}
