@@ -19,7 +19,7 @@ from e2e.real_server_arms import Arms
 from llama_server import LlamaServer, cached_model, serve_until_done
 
 QUESTION = "clutch_real_server"
-TASKS, ROUNDS = 40, 6
+TASKS, ROUNDS = 40, 12
 serving = contextmanager(serve_until_done)
 
 
@@ -36,14 +36,16 @@ async def measure(server: LlamaServer) -> Arms:
 def main() -> None:
     with serving(cached_model()) as server:
         arms = asyncio.run(measure(server))
-    print(f"{'width':>8}  {'calls/s':>8}  of the best fixed")
+    print(f"{'width':>8}  {'calls/s':>8}  of the best fixed (90 % range)")
     for name in arms.NAMES:
         calls_per_s = statistics.median(ran[name].goodput_per_s for ran in arms.rounds)
-        share = arms.of_best_fixed(name)
-        print(f"{name:>8}  {calls_per_s:8.2f}  {share:.3f}")
+        share, (low, high) = arms.of_best_fixed(name), arms.range_of_best_fixed(name)
+        print(f"{name:>8}  {calls_per_s:8.2f}  {share:.3f} ({low:.3f}–{high:.3f})")
         params = {"width": name, "tasks": TASKS, "rounds": ROUNDS, "slots": server.slots}
         record(QUESTION, params, calls_per_s, "calls/s")
         record(QUESTION, params, share, "of the best fixed width")
+        record(QUESTION, params, low, "at least, of the best fixed width")
+        record(QUESTION, params, high, "at most, of the best fixed width")
 
 
 if __name__ == "__main__":

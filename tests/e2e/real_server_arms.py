@@ -1,7 +1,9 @@
 """The same backlog of model calls at fixed widths and under the clutch, through the dispatcher, on one real server."""
 
 import statistics
+from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 from typing import ClassVar, NamedTuple
 
 from llama_server import LlamaServer
@@ -11,6 +13,7 @@ from manyhands.runtime.hosts import open_session
 from manyhands.runtime.runs import new_name, opening
 
 TOKENS = 12
+DRAWS = 1000
 
 
 class Ran(NamedTuple):
@@ -70,15 +73,21 @@ class Arms:
             ran[name] = await run_backlog(self._server, store, self._tasks, self.FIXED.get(name))
         self.rounds.append(ran)
 
-    def goodput(self) -> dict[str, float]:
+    def goodput(self, rounds: Sequence[dict[str, Ran]] | None = None) -> dict[str, float]:
         """Of each arm against the mean of its round: the median over the rounds."""
         shares: dict[str, list[float]] = {name: [] for name in self.NAMES}
-        for ran in self.rounds:
+        for ran in self.rounds if rounds is None else rounds:
             mean = statistics.fmean(one.goodput_per_s for one in ran.values())
             for name, one in ran.items():
                 shares[name].append(one.goodput_per_s / mean)
         return {name: statistics.median(each) for name, each in shares.items()}
 
-    def of_best_fixed(self, name: str) -> float:
-        goodput = self.goodput()
+    def of_best_fixed(self, name: str, rounds: Sequence[dict[str, Ran]] | None = None) -> float:
+        goodput = self.goodput(rounds)
         return goodput[name] / max(goodput[fixed] for fixed in self.FIXED)
+
+    def range_of_best_fixed(self, name: str) -> tuple[float, float]:
+        """Where nine tenths of the answers lie when the rounds are drawn again and again from those there were."""
+        draw = Random(1)
+        found = sorted(self.of_best_fixed(name, draw.choices(self.rounds, k=len(self.rounds))) for _ in range(DRAWS))
+        return found[DRAWS // 20], found[-DRAWS // 20]
