@@ -31,6 +31,7 @@ format: setup
 bench: setup
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,peers]'
 	for question in bench/[a-z]*.py; do $(BIN)/python $$question || exit 1; done
+	$(BIN)/python bench/readme_numbers.py
 
 # The long campaigns; `make test` runs a short seeded slice of each.
 soak: setup
