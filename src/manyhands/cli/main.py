@@ -74,6 +74,66 @@ def run(
     _exit(run_plans(plans, concurrency, fail_fast, fresh, output, config, hosts, store))
 
 
+@app.command(short_help="Watch backlogs and work them off until stopped.", epilog=EXIT_CODES)
+def serve(
+    beads: Annotated[
+        list[Path] | None, typer.Option("--beads", metavar="DIR", help="a project with Beads; may be given again")
+    ] = None,
+    plan: Annotated[
+        list[Path] | None, typer.Option("--plan", metavar="FILE", help="a plan file; may be given again")
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="of the HTTP server on 127.0.0.1; 0: any")] = 8642,
+    hosts: HostsOption = None,
+    config: ConfigOption = None,
+    store: StoreOption = None,
+) -> None:
+    """Watch plans and Beads, those of [[backlogs]] in the config too, and work them off until stopped.
+
+    Ctrl-C or SIGTERM stops what runs; the same command goes on from there.
+    """
+    from manyhands.cli.serve import serve as serve_backlogs
+
+    _exit(serve_backlogs(beads or [], plan or [], port, config, hosts, store))
+
+
+@app.command(short_help="Add tasks, whether a dispatcher runs or not.", epilog=EXIT_CODES)
+def add(
+    files: Annotated[list[Path] | None, typer.Argument(metavar="FILE", help="plan files")] = None,
+    id: Annotated[str | None, typer.Option(help="of a single task, with what it is to run")] = None,
+    run: Annotated[str | None, typer.Option(help="its command, as typed: 'pytest -q'")] = None,
+    prompt: Annotated[str | None, typer.Option(help="its prompt")] = None,
+    call: Annotated[str | None, typer.Option(help="its function: package.module:function")] = None,
+    kind: Annotated[str | None, typer.Option(help="its kind")] = None,
+    title: Annotated[str | None, typer.Option(help="its title")] = None,
+    priority: Annotated[int | None, typer.Option(help="0 critical … 4 backlog")] = None,
+    needs: Annotated[
+        list[str] | None, typer.Option(help="a task of the run that comes first; may be given again")
+    ] = None,
+    timeout: Annotated[str | None, typer.Option(help="20m, 90s …")] = None,
+    attempts: Annotated[int | None, typer.Option(help="how often it may be tried")] = None,
+    host: Annotated[str | None, typer.Option(help="only on this host")] = None,
+    to: Annotated[str | None, typer.Option("--to", metavar="RUN", help="the run to add to (default: `added`)")] = None,
+    output: OutputOption = Output.TABLE,
+    hosts: HostsOption = None,
+    config: ConfigOption = None,
+    store: StoreOption = None,
+) -> None:
+    """Add tasks: to the dispatcher that runs now, or else to the one that runs next."""
+    from manyhands.cli.add import add_tasks
+
+    fields: dict[str, Any] = {
+        "id": id,
+        "run": run,
+        "prompt": prompt,
+        "call": call,
+        "kind": kind,
+        "title": title,
+        "priority": priority,
+    }
+    fields |= {"needs": needs, "timeout": timeout, "attempts": attempts, "host": host}
+    add_tasks(files or [], fields, to, output, config, hosts, store)
+
+
 @plan_app.command("check", short_help="What is wrong with a plan, or how large, deep and wide it is.")
 def plan_check(
     plans: Annotated[list[Path], typer.Argument(metavar="PLAN")],

@@ -9,6 +9,7 @@ from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import Record, Run
 from manyhands.errors import UnknownRun, UnknownTask
 from manyhands.runtime.recover import rebuild
+from manyhands.serve.backlog import ADDED_SOURCE
 from manyhands.store.sqlite import open_reader
 from manyhands.store.wake import wake
 
@@ -32,10 +33,14 @@ def is_dispatching(directory: Path) -> bool:
 
 def command_for(run: Run) -> str:
     """What to type to go on with the run."""
+    if run.source == ADDED_SOURCE:
+        return "manyhands serve"
     if not run.source or not os.path.isabs(run.source):
         return "manyhands run"
     here = os.getcwd()
     paths = [os.path.relpath(path, here) if path.startswith(here + os.sep) else path for path in run.source.split(", ")]
+    if os.path.isdir(run.source):
+        return f"manyhands serve --beads {shlex.join(paths)}"
     return f"manyhands run {shlex.join(paths)}"
 
 

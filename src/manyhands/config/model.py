@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
-from manyhands.core.model import Host, Rate, Rule, Width
+from manyhands.core.model import Claims, Host, Rate, Rule, Width
 
 
 class _HostFields(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="type"):
@@ -79,6 +79,22 @@ class StoreConfig(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
     durability: Literal["power", "crash"] = "power"  # what an acknowledged event survives
 
 
+class BacklogConfig(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What `manyhands serve` watches: a plan file, or a project with Beads. Paths are relative to the workspace."""
+
+    plan: str = ""
+    beads: str = ""
+    weight: float = 1.0  # its share of the hosts, against other backlogs
+    # What an issue does not say of its task:
+    run: tuple[str, ...] = ()
+    call: str = ""
+    args: dict[str, Any] | None = None
+    check: tuple[str, ...] = ()
+    claims: Claims | None = None  # of issues that have no file lists
+    timeout: float | None = None  # seconds
+    attempts: int = 3
+
+
 class Setting(Struct, frozen=True):
     """One value and where it came from."""
 
@@ -95,7 +111,8 @@ class Config(Struct, frozen=True):
     hosts: tuple[HostConfig, ...]
     rules: tuple[Rule, ...]
     store: StoreConfig
-    settings: tuple[Setting, ...]  # all of the above, one by one
+    settings: tuple[Setting, ...]  # all of the above and below, one by one
+    backlogs: tuple[BacklogConfig, ...] = ()
 
     def core_hosts(self) -> tuple[Host, ...]:
         return tuple(host.core_host() for host in self.hosts)

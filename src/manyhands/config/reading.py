@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
+from manyhands.config.backlogs import backlog_from
 from manyhands.config.hosts import host_from
 from manyhands.config.layers import Layers, put_environment, put_flags
-from manyhands.config.model import Config, HostConfig, Setting, StoreConfig
+from manyhands.config.model import BacklogConfig, Config, HostConfig, Setting, StoreConfig
 from manyhands.core.model import Rule, Width
 from manyhands.errors import ConfigError
 from manyhands.inputs.problems import FieldPath, Problem, Problems, Sheet, describe
@@ -21,7 +22,7 @@ from manyhands.inputs.toml_lines import Lines
 
 FILE_NAME = "manyhands.toml"
 _SECRET = re.compile("key|token|secret|pass|credential", re.IGNORECASE)
-SECTIONS = ["hosts", "rules", "store"]
+SECTIONS = ["hosts", "rules", "store", "backlogs"]
 
 
 class ConfigRefused(ConfigError):
@@ -74,11 +75,12 @@ def load_config(
         put_environment(layers, environ, problems)
     put_flags(layers, flags or {})
     parts = _Parts(layers, sources, problems)
-    hosts, rules, store = parts.hosts(), parts.rules(), parts.store()
+    hosts, rules, store, backlogs = parts.hosts(), parts.rules(), parts.store(), parts.backlogs()
     if problems.total:
         raise ConfigRefused(problems.by_line(), problems.total)
     workspace = file.parent if file else start
-    return Config(workspace, file, hosts, rules, store, tuple(parts.settings(hosts, rules, store)))
+    settings = tuple(parts.settings(hosts, rules, store, backlogs))
+    return Config(workspace, file, hosts, rules, store, settings, backlogs)
 
 
 def _read(file: Path, start: Path, sections: list[str], problems: Problems) -> tuple[dict[str, Any], Lines]:
@@ -162,7 +164,23 @@ class _Parts:
             sheet.wrong(("store", "dir"), store.dir, "must name a directory", "leave it out for `.manyhands`")
         return store
 
-    def settings(self, hosts: tuple[HostConfig, ...], rules: tuple[Rule, ...], store: StoreConfig) -> list[Setting]:
+    def backlogs(self) -> tuple[BacklogConfig, ...]:
+        sheet = self._sheet("backlogs")
+        table = self._layers.table.get("backlogs", [])
+        if not isinstance(table, list):
+            hint = 'write [[backlogs]] with `plan = "…"` or `beads = "…"`'
+            sheet.wrong(("backlogs",), table, "must be a list of tables", hint)
+            return ()
+        found = [backlog_from(row, ("backlogs", place), sheet) for place, row in enumerate(table)]
+        return tuple(backlog for backlog in found if backlog is not None)
+
+    def settings(
+        self,
+        hosts: tuple[HostConfig, ...],
+        rules: tuple[Rule, ...],
+        store: StoreConfig,
+        backlogs: tuple[BacklogConfig, ...],
+    ) -> list[Setting]:
         found: list[Setting] = []
         for host in hosts:
             kind = host.__struct_config__.tag
@@ -174,6 +192,8 @@ class _Parts:
             found.append(self._setting(("rules", place), rule))
         for name in store.__struct_fields__:
             found.append(self._setting(("store", name), getattr(store, name)))
+        for place, backlog in enumerate(backlogs):
+            found.append(self._setting(("backlogs", place), backlog))
         return found
 
     def _setting(self, path: FieldPath, value: object) -> Setting:

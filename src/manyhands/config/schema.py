@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from manyhands.config.model import HOST_TYPES, StoreConfig
+from manyhands.config.model import HOST_TYPES, BacklogConfig, StoreConfig
 from manyhands.core.model import Rule
 from manyhands.inputs.durations import DURATION_PATTERN
 
@@ -32,7 +32,7 @@ _RULES: dict[str, Any] = {
 
 
 def config_schema() -> dict[str, Any]:
-    types = (*HOST_TYPES.values(), Rule, StoreConfig)
+    types = (*HOST_TYPES.values(), Rule, StoreConfig, BacklogConfig)
     _, definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
     for kind in HOST_TYPES.values():
         host = definitions[kind.__name__]
@@ -46,6 +46,10 @@ def config_schema() -> dict[str, Any]:
     for budget in definitions["Rate"]["properties"]:
         definitions["Rate"]["properties"][budget] = _AMOUNT
     definitions["Rule"]["properties"]["left"]["minimum"] = 0
+    backlog = definitions["BacklogConfig"]["properties"]
+    backlog["weight"] |= {"exclusiveMinimum": 0}
+    backlog["attempts"] |= {"minimum": 1}
+    backlog["timeout"] = {"anyOf": [_AMOUNT, {"type": "string", "pattern": DURATION_PATTERN}]}
     hosts = [{"$ref": f"#/$defs/{kind.__name__}"} for kind in HOST_TYPES.values()]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -55,6 +59,7 @@ def config_schema() -> dict[str, Any]:
             "hosts": {"type": "object", "additionalProperties": {"anyOf": hosts}},
             "rules": {"type": "array", "items": {"$ref": "#/$defs/Rule"}},
             "store": {"$ref": "#/$defs/StoreConfig"},
+            "backlogs": {"type": "array", "items": {"$ref": "#/$defs/BacklogConfig"}},
         },
         "additionalProperties": False,
         "$defs": definitions,

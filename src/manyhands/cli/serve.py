@@ -1,0 +1,112 @@
+"""`manyhands serve`: watches backlogs and works them off until it is told to stop."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from manyhands.cli.settings import load
+from manyhands.config.model import BacklogConfig, Config, OpenaiHost
+from manyhands.core.model import Task
+from manyhands.errors import UsageError
+from manyhands.runtime.dispatcher import Dispatcher
+from manyhands.runtime.hosts import open_session
+from manyhands.serve.backlog import LiveBacklog
+from manyhands.serve.beads_backlog import BeadsBacklog
+from manyhands.serve.log import Log
+from manyhands.serve.plan_backlog import PlanBacklog
+from manyhands.serve.secrets import Secrets
+from manyhands.serve.service import Service
+
+
+def serve(
+    beads: Sequence[Path],
+    plans: Sequence[Path],
+    port: int,
+    config_path: Path | None,
+    hosts_path: Path | None,
+    store: str | None,
+) -> int:
+    config = load(config_path, hosts_path, store)
+    backlogs = backlogs_of(config, beads, plans)
+    if not backlogs:
+        raise UsageError("there is no backlog to watch", "`--plan FILE`, `--beads DIR`, or [[backlogs]] in the config")
+    asyncio.run(_serve(config, backlogs, port))
+    return 0
+
+
+def backlogs_of(config: Config, beads: Sequence[Path], plans: Sequence[Path]) -> list[LiveBacklog]:
+    """Those of the config and those of the flags; one that both name is as the config has it."""
+    rows = [*config.backlogs]
+    known = {_path_of(row, config.workspace).resolve() for row in rows}
+    rows += [BacklogConfig(plan=str(path.absolute())) for path in plans if path.resolve() not in known]
+    rows += [BacklogConfig(beads=str(path.absolute())) for path in beads if path.resolve() not in known]
+    return [_backlog(row, config) for row in rows]
+
+
+def _path_of(row: BacklogConfig, workspace: Path) -> Path:
+    return workspace / (row.plan or row.beads)
+
+
+def _backlog(row: BacklogConfig, config: Config) -> LiveBacklog:
+    path = _path_of(row, config.workspace)
+    if row.plan:
+        if not path.parent.is_dir():
+            raise UsageError(f"there is no directory `{path.parent}`", "the plan may come later, its directory not")
+        return PlanBacklog(path, row.weight, config.core_hosts())
+    like = Task(
+        "",
+        run=row.run,
+        call=row.call,
+        args=row.args,
+        check=row.check,
+        claims=row.claims,
+        timeout=row.timeout,
+        attempts=row.attempts,
+    )
+    return BeadsBacklog(path, row.weight, like, config.store_directory)
+
+
+async def _serve(config: Config, backlogs: Sequence[LiveBacklog], port: int) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # `nohup` means: live on
+        loop.add_signal_handler(signal.SIGHUP, stop.set)
+    keys = [host.api_key_env for host in config.hosts if isinstance(host, OpenaiHost) and host.api_key_env]
+    secrets = Secrets(os.environ, keys)
+    for host in config.hosts:
+        secrets.learn(getattr(host, "env", {}))
+    talk = _Talk()
+    service = Service(backlogs, talk)
+    async with AsyncExitStack() as stack:
+        dispatcher = await stack.enter_async_context(open_session(config, service.around))
+        talk.begin(dispatcher, secrets)
+        # Imported here: what only reads the config has no need of a web server.
+        from manyhands.api.app import make_app
+        from manyhands.api.server import serving
+
+        address = await stack.enter_async_context(serving(make_app(dispatcher), port))
+        talk("serving", address, backlogs=len(backlogs), store=config.store_directory)
+        await service.serve(dispatcher, stop)
+
+
+class _Talk:
+    """What the service says, as lines of the log; there is one as soon as there is a dispatcher."""
+
+    def __init__(self) -> None:
+        self._log: Log | None = None
+        self._dispatcher: Dispatcher | None = None
+
+    def begin(self, dispatcher: Dispatcher, secrets: Secrets) -> None:
+        self._dispatcher = dispatcher
+        self._log = Log(dispatcher.book, secrets)
+        dispatcher.recorded.append(self._log.recorded)
+
+    def __call__(self, action: str, text: str, **fields: object) -> None:
+        if self._log is not None and self._dispatcher is not None:
+            told = {name: value for name, value in fields.items() if value != ""}
+            self._log.say(self._dispatcher.clock.now(), action, **told, detail=text)

@@ -1,0 +1,83 @@
+"""What the service asks of a backlog, whatever keeps it: what is wanted now, and a place for what came of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from manyhands.core.events import Input
+from manyhands.core.model import Task
+from manyhands.core.state import Record, Run
+from manyhands.inputs.problems import Problem
+
+#: Told what happens, for people and machines: `log("edited", "is taken over", task="a-1", run="plan-1")`.
+Log = Callable[..., None]
+
+#: A task that someone added to a run by hand has this label: that no backlog knows it does not take it away.
+ADDED = "added-by-hand"
+#: Where the tasks of a run come from that were all added by hand.
+ADDED_SOURCE = "manyhands add"
+#: How the cause of a cancellation begins that the backlog asked for. What the backlog wants again comes back.
+IN_THE_BACKLOG = "in the backlog: "
+
+
+class Remark(Struct, frozen=True):
+    """Worth a line in the log, and nothing else is done about it."""
+
+    task: str
+    text: str
+
+
+class Steps(Struct):
+    """What follows from a look at the backlog and at the run: in the journal first, then in the backlog."""
+
+    events: list[Input] = []
+    changes: list[Any] = []
+    remarks: list[Remark] = []
+
+
+class Wanted(Struct, frozen=True):
+    """A backlog as it stood at one moment."""
+
+    tasks: Mapping[str, Task]  # by id, in order
+    problems: Sequence[Problem] = ()
+    look_at: float | None = None  # something that waits for its time may go then, though nothing changes
+    is_known: bool = True  # False: it has never been read well, so nothing follows from it
+    snapshot: Any = None  # what the backlog itself needs to compare with, and nobody else
+
+
+class Verdict(Struct, frozen=True):
+    holds: bool
+    why: str = ""  # it does not
+
+
+class LiveBacklog(Protocol):
+    name: str  # of its run, before the number
+    source: str  # an absolute path: how its run is found again
+    weight: float
+
+    def begin(self, run: str) -> None:
+        """Its run is called so from now on."""
+
+    def watched(self) -> Sequence[Path]:
+        """The files that tell of changes."""
+
+    def read(self, now: float) -> Wanted:
+        """Called in a thread, by one at a time. A bad file is a problem: what was last read well stays."""
+
+    def reconcile(self, wanted: Wanted, run: Run, at: float, resumed: set[str]) -> Steps:
+        """Pure. `resumed` are tasks that a person has just let go on."""
+
+    def write(self, changes: Sequence[Any]) -> list[tuple[str, Verdict]]:
+        """In a thread. (task, verdict) for each change of `reconcile`, once it is safe."""
+
+    def releases(self, wanted: Wanted, records: Mapping[str, Record]) -> list[Any]:
+        """The changes that leave to others what will not be gone on with now."""
+
+    def claim(self, tasks: Sequence[str]) -> list[Verdict]:
+        """In a thread: take these tasks before they start. What cannot be had must not run."""
+
+    @property
+    def claims(self) -> bool:
+        """Whether tasks must be taken before they start."""

@@ -1,0 +1,125 @@
+"""A Beads backlog as a live one: issues are claimed before they run, and closed or blocked with what came of them."""
+
+import os
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from manyhands.beads.changes import BacklogWriter, Change, Claim, Outcome
+from manyhands.beads.finding import Mode, Place, find
+from manyhands.beads.loading import load, writer_for
+from manyhands.beads.reading import Beads
+from manyhands.beads.ready import put_off
+from manyhands.beads.tasks import tasks_of
+from manyhands.beads.times import nanoseconds
+from manyhands.core.model import Task, TaskState
+from manyhands.core.state import Record, Run
+from manyhands.errors import ManyhandsError
+from manyhands.inputs.problems import Problem
+from manyhands.inputs.rules import is_good_name
+from manyhands.serve.backlog import Steps, Verdict, Wanted
+from manyhands.serve.plan_backlog import signature_of
+from manyhands.serve.reconcile import reconcile
+from manyhands.serve.write_back import comes_back, deferrals, releases, returned, write_back
+
+
+class _Read(Struct, frozen=True):
+    """A file as it was read."""
+
+    signature: object
+    beads: Beads
+
+
+class BeadsBacklog:
+    claims = True
+
+    def __init__(
+        self, path: Path, weight: float = 1.0, like: Task | None = None, store: Path | None = None, program: str = "bd"
+    ) -> None:
+        self.place: Place = find(path)
+        directory = self.place.directory.resolve()
+        self.name = directory.parent.name if is_good_name(directory.parent.name) else "beads"
+        self.source = str(directory)
+        self.weight = weight
+        self._like = like
+        self._program = program
+        self._writer: BacklogWriter = writer_for(self.place, program)
+        self._store = store or Path()
+        self._holder = ""
+        self._read: _Read | None = None
+        self._last = Wanted({}, is_known=False)
+
+    @property
+    def holder(self) -> str:
+        return self._holder
+
+    def begin(self, run: str) -> None:
+        # Runs of other stores and machines have the same names: what they hold is not ours.
+        whose = sha256(f"{os.uname().nodename}:{self._store.resolve()}".encode()).hexdigest()[:8]
+        self._holder = f"manyhands-{run}-{whose}"
+
+    def watched(self) -> Sequence[Path]:
+        file = (self.place.file or self.place.directory / "issues.jsonl").absolute()
+        return list(dict.fromkeys((file, file.resolve())))
+
+    def read(self, now: float) -> Wanted:
+        # A database tells nothing by its export: that is asked every time.
+        signature = signature_of(self.place.file) if self.place.file and self.place.mode is Mode.FILE else None
+        try:
+            if self._read is None or signature is None or signature != self._read.signature:
+                self._read = _Read(signature, load(self.place, self._program))
+                self._last = self._wanted(self._read.beads, now)
+            elif self._last.look_at is not None and self._last.look_at <= now:
+                self._last = self._wanted(self._read.beads, now)
+        except ManyhandsError as error:
+            problem = Problem(file=self.place.name, message=error.message, hint=error.hint)
+            return replace(self._last, problems=(problem,))
+        return self._last
+
+    def _wanted(self, beads: Beads, now: float) -> Wanted:
+        found = tasks_of(beads, now, like=self._like, holder=self._holder)
+        later = [at for issue in beads.issues.values() if issue.defer_until and (at := nanoseconds(issue.defer_until))]
+        look_at = min((at / 1e9 for at in later if at / 1e9 > now), default=None)
+        problems = (*self.place.warnings, *beads.problems, *found.problems)
+        return Wanted({task.id: task for task in found.tasks}, problems, look_at, snapshot=beads)
+
+    def reconcile(self, wanted: Wanted, run: Run, at: float, resumed: set[str]) -> Steps:
+        beads: Beads = wanted.snapshot
+
+        def why_gone(id: str) -> str:
+            issue = beads.issues.get(id)
+            if issue is None:
+                return "the issue is gone"
+            record = run.records[id]
+            if issue.status == "deferred" and (
+                record.state is TaskState.DEFERRED or not record.history or id in resumed
+            ):
+                return ""  # it waits here as well, or is about to be opened
+            return f"it {put_off(issue, beads.statuses) or 'is no work any more'}"
+
+        def is_back(record: Record, task: Task) -> bool:
+            return comes_back(record, beads.issues[record.task.id])
+
+        steps = reconcile(wanted, run, at, why_gone, is_back)
+        steps.events = [*deferrals(beads, run, at, resumed), *returned(beads, run, at), *steps.events]
+        changes, remarks = write_back(beads, run.records, self._holder, resumed)
+        steps.changes += changes
+        steps.remarks += remarks
+        return steps
+
+    def write(self, changes: Sequence[Change]) -> list[tuple[str, Verdict]]:
+        return [(outcome.id, _verdict(outcome)) for outcome in self._writer.apply(changes)]
+
+    def releases(self, wanted: Wanted, records: Mapping[str, Record]) -> list[Any]:
+        return list(releases(wanted.snapshot, records, self._holder)) if wanted.is_known else []
+
+    def claim(self, tasks: Sequence[str]) -> list[Verdict]:
+        return [_verdict(outcome) for outcome in self._writer.apply([Claim(id, self._holder) for id in tasks])]
+
+
+def _verdict(outcome: Outcome) -> Verdict:
+    return Verdict(outcome.holds, outcome.why)

@@ -1,0 +1,72 @@
+"""A plan file as a live backlog: people edit it, and nothing is written to it."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from manyhands.backlogs.hosts import check_hosts
+from manyhands.backlogs.plan import PlanRefused, read_plan
+from manyhands.core.model import Host, Task, TaskState
+from manyhands.core.state import Record, Run
+from manyhands.serve.backlog import Steps, Verdict, Wanted
+from manyhands.serve.reconcile import reconcile
+
+
+class PlanBacklog:
+    claims = False
+
+    def __init__(self, file: Path, weight: float = 1.0, hosts: Sequence[Host] = ()) -> None:
+        self.file = file
+        self.name = file.stem
+        self.source = str(file.resolve())
+        self.weight = weight
+        self._hosts = hosts
+        self._last = Wanted({}, is_known=False)
+        self._signature: object = None
+
+    def begin(self, run: str) -> None:
+        pass
+
+    def watched(self) -> Sequence[Path]:
+        # Of a link both ends may change.
+        return list(dict.fromkeys((self.file.absolute(), self.file.resolve())))
+
+    def read(self, now: float) -> Wanted:
+        signature = signature_of(self.file)
+        if signature is not None and signature == self._signature:
+            return self._last
+        try:
+            plan = read_plan([self.file])
+        except PlanRefused as refused:
+            # A file that is being written is refused too, so what is there now may be read again though it looks alike.
+            return replace(self._last, problems=tuple(refused.problems))
+        self._signature = signature
+        self._last = Wanted({task.id: task for task in plan.tasks}, tuple(check_hosts(plan, self._hosts)))
+        return self._last
+
+    def reconcile(self, wanted: Wanted, run: Run, at: float, resumed: set[str]) -> Steps:
+        def comes_back(record: Record, task: Task) -> bool:
+            return record.state is TaskState.FAILED and task != record.task
+
+        return reconcile(wanted, run, at, lambda id: "it is no longer in the plan", comes_back)
+
+    def write(self, changes: Sequence[Any]) -> list[tuple[str, Verdict]]:
+        return []
+
+    def releases(self, wanted: Wanted, records: Mapping[str, Record]) -> list[Any]:
+        return []
+
+    def claim(self, tasks: Sequence[str]) -> list[Verdict]:
+        return [Verdict(True) for _ in tasks]
+
+
+def signature_of(file: Path) -> tuple[int, int, int] | None:
+    """Changes whenever the file does; None if there is none."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
