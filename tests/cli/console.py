@@ -55,11 +55,12 @@ class Live:
         return self._err.read_text()
 
     def wait_for(self, text: str) -> None:
-        def said() -> bool:
-            return text in self.err or self.process.poll() is not None
+        self.wait_until(lambda: text in self.err, f"`{text}`")
 
-        wait_until(said, f"`{text}`")
-        assert text in self.err, self.err
+    def wait_until(self, condition: Callable[[], Any], what: str) -> None:
+        """While it goes on: waiting for what a dead process would have done is in vain."""
+        wait_until(lambda: condition() or self.process.poll() is not None, what)
+        assert condition(), f"it ended without {what}: {self.err}"
 
     def interrupt(self) -> None:
         """Ctrl-C, as a terminal sends it: to the whole process group."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cli.console import Console, Done, sh, shell_host, wait_until
+from cli.console import Console, Done, sh, shell_host
 
 HELD = "echo $$ > pid; while [ ! -e go ]; do sleep 0.02; done"
 
@@ -53,7 +53,7 @@ def test_a_second_dispatcher_is_turned_away_and_the_first_goes_on(console: Conso
     console.config(shell_host(1))
     console.plan([sh("a", HELD)])
     live = console.start("run", "plan.jsonl")
-    wait_until((console.directory / "pid").exists, "the task at work")
+    live.wait_until((console.directory / "pid").exists, "the task at work")
     console.plan([sh("b", "exit 0")], "other.jsonl")
     turned_away = console.run("run", "other.jsonl")
     assert_try_again(
@@ -120,7 +120,7 @@ def test_a_disk_that_fills_up_in_mid_run_stops_it_and_with_space_it_goes_on(cons
     mark = "touch marks/$MANYHANDS_TASK"
     console.plan([sh("held", f"{HELD}; {mark}"), *(sh(f"t{n}", f"{mark}; sleep 0.02") for n in range(3000))])
     live = console.start("run", "plan.jsonl")
-    wait_until(lambda: len(os.listdir(console.directory / "marks")) > 20, "some to be done")
+    live.wait_until(lambda: len(os.listdir(console.directory / "marks")) > 20, "some to be done")
     pid = int((console.directory / "pid").read_text())
     fill(small_disk)
     done = live.end()

@@ -5,7 +5,7 @@ import signal
 import psutil
 import pytest
 
-from cli.console import Console, Live, sh, shell_host, wait_until
+from cli.console import Console, Live, sh, shell_host
 
 TASKS = [f"t{n}" for n in range(6)]
 #: Says that it is there, and works until the file `go` is.
@@ -23,7 +23,7 @@ def begin(console: Console, script: str = HELD) -> Live:
     console.config(shell_host(2, grace="300ms"))
     console.plan(sh(id, script) for id in TASKS)
     live = console.start("run", "plan.jsonl")
-    wait_until(lambda: len(started(console)) == 2, "two attempts at work")
+    live.wait_until(lambda: len(started(console)) == 2, "two attempts at work")
     return live
 
 
@@ -112,7 +112,7 @@ def test_a_run_stopped_at_its_last_tasks_has_ended_as_they_did(console: Console)
     console.config(shell_host(2))
     console.plan([sh("good", HELD), sh("bad", f"{HELD}; exit 3", attempts=1)])
     live = console.start("run", "plan.jsonl")
-    wait_until(lambda: len(started(console)) == 2, "two attempts at work")
+    live.wait_until(lambda: len(started(console)) == 2, "two attempts at work")
     live.interrupt()
     live.wait_for("stopping")
     (console.directory / "go").touch()

@@ -2,7 +2,7 @@
 
 import time
 
-from cli.console import Console, sh, shell_host, wait_until
+from cli.console import Console, sh, shell_host
 from manyhands.core.model import TaskState
 
 HELD = "touch began-$MANYHANDS_TASK; while [ ! -e go ]; do sleep 0.02; done"
@@ -20,13 +20,13 @@ def test_a_running_task_is_cancelled_within_2_s_and_the_run_goes_on(console: Con
     console.config(shell_host(2))
     console.plan([sh("stuck", "sleep 1000"), sh("held", HELD), sh("after", "exit 0", needs=["stuck"])])
     live = console.start("run", "plan.jsonl")
-    wait_until(lambda: has_begun(console, "held"), "a task at work")
-    wait_until(lambda: states(console)["stuck"] == "running", "the other one too")
+    live.wait_until(lambda: has_begun(console, "held"), "a task at work")
+    live.wait_until(lambda: states(console)["stuck"] == "running", "the other one too")
     done = console.run("task", "cancel", "stuck")
     asked_at = time.monotonic()
     assert (done.code, done.out) == (0, "")
     assert "task stuck of run plan-1 is being cancelled" in done.err
-    wait_until(lambda: states(console)["stuck"] == "cancelled", "its end")
+    live.wait_until(lambda: states(console)["stuck"] == "cancelled", "its end")
     assert time.monotonic() - asked_at <= 2.0
     assert states(console) == {"stuck": "cancelled", "held": "running", "after": "skipped"}
     (console.directory / "go").touch()
@@ -42,15 +42,15 @@ def test_retry_defer_and_resume_are_heard_by_a_run_that_goes_on(console: Console
     fails_first = "[ -e mended ] || exit 7"
     console.plan([sh("bad", fails_first, attempts=1), sh("held", HELD), sh("later", "exit 0")])
     live = console.start("run", "plan.jsonl")
-    wait_until(lambda: has_begun(console, "held"), "the second task at work")
+    live.wait_until(lambda: has_begun(console, "held"), "the second task at work")
     assert "is being deferred" in console.run("task", "defer", "later").err
-    wait_until(lambda: states(console)["later"] == "deferred", "the deferral")
+    live.wait_until(lambda: states(console)["later"] == "deferred", "the deferral")
     (console.directory / "mended").touch()
     assert "is being retried" in console.run("task", "retry", "bad").err
-    wait_until(lambda: states(console)["bad"] == "ready", "the second go")
+    live.wait_until(lambda: states(console)["bad"] == "ready", "the second go")
     assert console.run("task", "explain", "bad").out.startswith("ready: waiting for a slot on local (1 of 1")
     assert "is being resumed" in console.run("task", "resume", "later").err
-    wait_until(lambda: states(console)["later"] == "ready", "the resumption")
+    live.wait_until(lambda: states(console)["later"] == "ready", "the resumption")
     (console.directory / "go").touch()
     ended = live.end()
     assert ended.code == 0
