@@ -76,7 +76,7 @@ class Limit(Protocol):
         """Why the last `start_at` said to wait; empty if it said now."""
 
     def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
-        """When the next attempt of this kind may start, the width aside.
+        """When the next attempt of this kind may start, the width aside. Asking changes `start_reason` alone.
 
         `at`: now. Later: ask again then. `math.inf`: ask again after an ending or a reading.
         `seen_bytes` is the memory this task was seen to use when it ran out of it.

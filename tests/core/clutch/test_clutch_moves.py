@@ -197,3 +197,12 @@ def test_asking_when_to_start_changes_nothing_but_the_reason_it_gave(model: Host
     asked = Drive(build(model.parameters), Asked(), 2, 400, trace=True).run()
     assert asked.moves == plain.moves
     assert asked.work == plain.work
+
+
+def test_an_attempt_without_tokens_among_others_that_report_them_is_left_out() -> None:
+    clutch = busy(4)
+    for attempt in range(3):
+        clutch.observe(msgspec.structs.replace(sample(5.0, attempt, EndingKind.DONE), tokens_out=300))
+    clutch.observe(sample(6.0, 3, EndingKind.DONE))
+    assert clutch.turn.count == 3
+    assert clutch.turn.ended == 4

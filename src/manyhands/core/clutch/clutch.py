@@ -262,6 +262,10 @@ class Clutch(Struct, tag="clutch"):
         usual = self.usual.get(sample.kind)
         if usual is None:
             usual = self.usual[sample.kind] = Usual()
+        if work:
+            usual.in_tokens = True
+        elif usual.in_tokens:
+            return  # seconds and tokens do not compare
         usual.learn(work or took_s)
         turn.add(sample.in_flight, took_s, work or usual.work)
         needed = max(min(self._aim(), turn.most_in_flight), TURN_MIN)

@@ -23,6 +23,7 @@ class Usual(Struct):
 
     seen: int = 0
     work: float = 0.0
+    in_tokens: bool = False
 
     def learn(self, work: float) -> None:
         # It freezes after a few: on a host without tokens it is the yardstick, and a yardstick must not
