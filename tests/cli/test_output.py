@@ -173,3 +173,14 @@ def test_the_schema_and_the_figures_of_a_plan_are_data(console: Console) -> None
     figures = console.run("plan", "check", "plan.jsonl", "-o", "json").json
     assert (figures["tasks"], figures["depth"], figures["ceiling"]["tasks"]) == (4, 2, 3)
     assert "depth     2" in console.run("plan", "check", "plan.jsonl").out
+
+
+def test_every_move_of_a_width_is_told_with_its_reason(tmp_path_factory: pytest.TempPathFactory) -> None:
+    console = Console(tmp_path_factory.mktemp("widths"))
+    console.config('[hosts.local]\ntype = "shell"\nkinds = ["code"]\n')
+    console.plan(sh(f"t{n}", "sleep 0.05", kind="code") for n in range(16))
+    done = console.run("run", "plan.jsonl")
+    assert done.code == 0
+    moves = re.findall(r"^ +\d.*?s  width +(code@)?local \d+ → \d+  +(\S.*)$", done.err, re.MULTILINE)
+    assert moves, done.err
+    assert console.run("host", "-o", "json").json[0]["why"] in [reason for place, reason in moves if not place]

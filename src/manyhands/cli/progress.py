@@ -62,7 +62,8 @@ class Lines:
             elif isinstance(event, AttemptEnded) and event.attempt in self._record_of:
                 self._say_ended(run, self._record_of.pop(event.attempt), event.attempt)
             elif isinstance(event, WidthMoved):
-                self._say(run, event.at, "width", f"{event.host} {event.was} → {event.width}", event.reason)
+                place = f"{event.kind}@{event.host}" if event.kind else event.host
+                self._say(run, event.at, "width", f"{place} {event.was} → {event.width}", event.reason)
 
     def _say_how_far(self, run: Run) -> None:
         now = self._dispatcher.clock.now()
