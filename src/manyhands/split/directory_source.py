@@ -1,0 +1,36 @@
+"""A directory as the source of a split: its files, their imports and their history."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from manyhands.errors import UsageError
+from manyhands.split.history import read_history
+from manyhands.split.imports.reading import FilesOnDisk, read_imports
+from manyhands.split.model import Source, make_source
+from manyhands.split.splitter import Reader
+from manyhands.split.walking import find_files
+
+
+class CodeBase(NamedTuple):
+    source: Source
+    read: Reader
+    notes: tuple[str, ...]
+
+
+def read_directory(
+    root: Path, include: Sequence[str] = (), exclude: Sequence[str] = (), gitignore: bool = True
+) -> CodeBase:
+    found = find_files(root, include, exclude, gitignore)
+    left_out = ", ".join(f"{count:,} {why}" for why, count in sorted(found.left_out.items()))
+    if not found.size_of:
+        hint = f"left out: {left_out}" if left_out else "--include and --exclude say which files count"
+        raise UsageError(f"`{root}` has no files to split", hint)
+    files = FilesOnDisk(root, found.size_of)
+    imports, notes = read_imports(files)
+    history = read_history(root)
+    if left_out:
+        notes.insert(0, f"left out: {left_out}")
+    if history.missing:
+        notes.append(f"no history to learn from: {history.missing}")
+    return CodeBase(make_source(found.size_of.items(), imports, history.commits), files.read, tuple(notes))

@@ -1,0 +1,41 @@
+"""All languages together: the import ties of a directory, and what could not be read."""
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from manyhands.split.grammars import has_grammar, language_of
+from manyhands.split.imports.go import go_imports
+from manyhands.split.imports.interface import Import
+from manyhands.split.imports.java import java_imports
+from manyhands.split.imports.javascript import javascript_imports
+from manyhands.split.imports.python import python_imports
+from manyhands.split.imports.rust import rust_imports
+
+_READERS = (python_imports, javascript_imports, go_imports, rust_imports, java_imports)
+
+
+class FilesOnDisk:
+    def __init__(self, root: Path, paths: Iterable[str]) -> None:
+        self._root = root
+        self._paths = frozenset(paths)
+
+    @property
+    def paths(self) -> frozenset[str]:
+        return self._paths
+
+    def read(self, path: str) -> bytes | None:
+        try:
+            return (self._root / path).read_bytes()
+        except OSError:
+            return None
+
+
+def read_imports(files: FilesOnDisk) -> tuple[list[Import], list[str]]:
+    """The ties, and a note for each language that has files here but no installed grammar."""
+    unread = Counter(language_of(path) for path in files.paths if language_of(path) and not has_grammar(path))
+    notes = [
+        f"the imports of {count:,} {language} files are not read: `pip install 'manyhands[split]'` brings the grammar"
+        for language, count in sorted(unread.items())
+    ]
+    return [tie for reader in _READERS for tie in reader(files)], notes

@@ -1,0 +1,38 @@
+"""Where a set of files is at home, and what people call it."""
+
+from collections.abc import Sequence
+
+#: Directories that a name has room for.
+_NAMED = 2
+
+
+def name_of(files: Sequence[str], weights: Sequence[int]) -> str:
+    """`django/forms, tests/forms_tests +3`: the heaviest directories, and how many more there are."""
+    if len(files) == 1:
+        return files[0]
+    inside: dict[str, int] = {}
+    for path, weight in zip(files, weights, strict=True):
+        folder = path.rpartition("/")[0] or "."
+        inside[folder] = inside.get(folder, 0) + weight + 1
+    heaviest = sorted(inside, key=lambda folder: (-inside[folder], folder))
+    more = f" +{len(heaviest) - _NAMED}" if len(heaviest) > _NAMED else ""
+    return ", ".join(heaviest[:_NAMED]) + more
+
+
+def home_of(files: Sequence[str], weights: Sequence[int]) -> str:
+    """The deepest directory that holds most of the weight; the root if there is none."""
+    weighed = list(zip(files, weights, strict=True))
+    total = sum(w + 1 for _, w in weighed)
+    best, candidates = "", weighed
+    while True:
+        below: dict[str, int] = {}
+        for path, w in candidates:
+            head, slash, _ = path[len(best) + 1 if best else 0 :].partition("/")
+            if slash:
+                name = f"{best}/{head}" if best else head
+                below[name] = below.get(name, 0) + w + 1
+        heaviest = min(below, key=lambda name: (-below[name], name), default="")
+        if not heaviest or below[heaviest] * 2 <= total:
+            return best
+        best = heaviest
+        candidates = [(path, w) for path, w in candidates if path.startswith(best + "/")]
