@@ -1,0 +1,84 @@
+"""docs/service.md says what is so: every metric and action is in it, and its service files are sound."""
+
+import configparser
+import plistlib
+import re
+import shlex
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from api.live import nap, open_run, shell
+from manyhands.api.metrics import Metrics
+from manyhands.cli.main import app
+from manyhands.runtime.dispatcher import Dispatcher
+from manyhands.serve import log
+
+TEXT = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
+
+
+def block(language: str) -> str:
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+    return str(found)
+
+
+async def test_every_metric_is_listed_with_its_type_and_labels(live: Dispatcher) -> None:
+    metrics = Metrics(live)
+    metrics._tokens.labels("functions", "in").inc()  # no model here
+    await open_run(live, [nap("a"), shell("b", "exit 0")])
+    await live.wait_settled("r")
+    there = {}
+    for family in metrics.registry.collect():
+        if family.name.startswith("manyhands_"):
+            labels = {name for sample in family.samples for name in sample.labels} - {"le"}
+            name = family.name + {"counter": "_total", "info": "_info"}.get(family.type, "")
+            there[name] = ("gauge" if family.type == "info" else family.type, labels)
+    rows = re.findall(r"^\| `(manyhands_\w+)` \| (\w+) \| (.*?)\| \S", TEXT, re.MULTILINE)
+    assert {name: (kind, set(re.findall(r"`(\w+)`", labels))) for name, kind, labels in rows} == there
+
+
+def test_every_action_of_the_log_is_listed() -> None:
+    source = Path(log.__file__).read_text()
+    written = set(re.findall(r'"action": "(\w+)"', source)) | {*log._ASKED.values(), *log._OF_RUN.values()}
+    section = TEXT.split("| `action` |")[1].split("\n\n")[0]
+    listed = {name for row in section.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+    assert listed == written
+
+
+def options_of_serve() -> set[str]:
+    import typer
+
+    command = typer.main.get_command(app).commands["serve"]  # type: ignore[attr-defined]
+    return {option for parameter in command.params for option in parameter.opts}
+
+
+def check_arguments(arguments: list[str]) -> None:
+    assert Path(arguments[0]).name == "manyhands"
+    assert arguments[1] == "serve"
+    assert {one for one in arguments if one.startswith("--")} <= options_of_serve()
+
+
+def test_the_systemd_unit_starts_serve_with_options_it_has(tmp_path: Path) -> None:
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read_string(block("ini"))
+    check_arguments(shlex.split(unit["Service"]["ExecStart"]))
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("no systemd-analyze here; the rest was checked")
+    file = tmp_path / "manyhands.service"
+    file.write_text(block("ini").replace("%h/src/shop/.venv/bin/manyhands", "/bin/true").replace("%h/src/shop", "/"))
+    done = subprocess.run(["systemd-analyze", "verify", str(file)], capture_output=True, text=True, check=False)
+    assert [row for row in done.stderr.splitlines() if "manyhands.service" in row] == []
+
+
+def test_the_launchd_file_starts_serve_with_options_it_has() -> None:
+    plist = plistlib.loads(block("xml").encode())
+    check_arguments(plist["ProgramArguments"])
+    assert plist["KeepAlive"] == {"SuccessfulExit": False}
+
+
+def test_the_example_of_backlogs_is_toml() -> None:
+    assert len(tomllib.loads(block("toml"))["backlogs"]) == 2
