@@ -206,3 +206,10 @@ def test_an_attempt_without_tokens_among_others_that_report_them_is_left_out() -
     clutch.observe(sample(6.0, 3, EndingKind.DONE))
     assert clutch.turn.count == 3
     assert clutch.turn.ended == 4
+
+
+@pytest.mark.parametrize("remembered", [1.0, 2.5, 5.0, 15.0, 16.4])
+def test_a_remembered_width_of_any_size_can_be_filled_and_outgrown(remembered: float) -> None:
+    clutch = Clutch.begin(memory=HostMemory(width=remembered, turns=20))
+    outcome = Drive(build(API.parameters), clutch, 1, 400, trace=True).run()
+    assert max(width for _, width, _ in outcome.moves) > 1.5 * remembered

@@ -89,7 +89,7 @@ class Clutch(Struct, tag="clutch"):
             ramp = Ramp(first_growth=1.3, pays_prior=0.3, pays_spread=0.35)
         target = max(float(width_min), min(float(width_max), target))
         clutch = cls(
-            width=max(1, round(target)),
+            width=max(1, int(target)),
             target=target,
             width_min=width_min,
             width_max=width_max,
@@ -103,6 +103,7 @@ class Clutch(Struct, tag="clutch"):
         for name, kind in (memory.kinds if memory else {}).items():
             if kind.seen:
                 clutch.usual[name] = Usual(USUAL_SEEN_MAX, kind.work)
+        clutch._apply()
         return clutch
 
     @property
