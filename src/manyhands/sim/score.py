@@ -12,6 +12,8 @@ from manyhands.core.widths import Limit
 from manyhands.sim.drive import Drive, Outcome
 from manyhands.sim.hosts.reference import HostModel, build
 
+#: As many seeds settle which width is best; what it reaches is then measured on all.
+SWEEP_SEEDS = 5
 #: A sweep ends where goodput has fallen this far below the best.
 FAR_PAST = 0.7
 
@@ -49,12 +51,15 @@ def worth(outcome: Outcome, tasks: int | None) -> float:
 
 def best_fixed(model: HostModel, seeds: Sequence[int], tasks: int | None = None) -> Best:
     """Sweep coarsely, then between the neighbours of the best."""
-    tried: dict[int, dict[int, float]] = {}
+    tried: dict[int, float] = {}
+
+    def worth_of(width: int, seed: int) -> float:
+        return worth(drive(model, Fixed(width), seed, tasks), tasks)
 
     def value(width: int) -> float:
         if width not in tried:
-            tried[width] = {seed: worth(drive(model, Fixed(width), seed, tasks), tasks) for seed in seeds}
-        return mean(tried[width].values())
+            tried[width] = mean(worth_of(width, seed) for seed in seeds[:SWEEP_SEEDS])
+        return tried[width]
 
     best = 1
     coarse = sorted({min(model.width_max, round(1.4**power)) for power in range(18)})
@@ -67,7 +72,7 @@ def best_fixed(model: HostModel, seeds: Sequence[int], tasks: int | None = None)
     above = min((width for width in coarse if width > best), default=best)
     apart = max(1, (above - below) // 8)
     best = max(range(below, above + 1, apart), key=value)
-    return Best(best, tried[best])
+    return Best(best, {seed: worth_of(best, seed) for seed in seeds})
 
 
 def score(
