@@ -43,6 +43,13 @@ def test_include_and_exclude_are_read(tmp_path: Path):
     assert sorted(find_files(tmp_path, include=["*.py"], exclude=["docs/"]).size_of) == ["src/a.py"]
 
 
+def test_a_bad_pattern_is_refused_and_a_bad_line_of_gitignore_is_passed_over(tmp_path: Path):
+    write_files(tmp_path, {".gitignore": "!\nb.py\n", "a.py": "", "b.py": ""})
+    assert "b.py" not in find_files(tmp_path).size_of
+    with pytest.raises(UsageError, match="`!` is no pattern of files"):
+        find_files(tmp_path, exclude=["!"])
+
+
 def test_links_in_a_circle_end(tmp_path: Path):
     write_files(tmp_path, {"a/b/c.py": "x = 1\n"})
     (tmp_path / "a/b/up").symlink_to(tmp_path / "a")

@@ -1,12 +1,12 @@
 """`manyhands split`: a code base or a prepared graph → a tree of subplans → a plan."""
 
-import enum
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from manyhands.cli.output import say
+from manyhands.cli.split_output import SplitOutput
 from manyhands.errors import UsageError
 from manyhands.split.correction import correct
 from manyhands.split.directory_source import CodeBase, read_directory
@@ -17,13 +17,6 @@ from manyhands.split.splitting import nothing_to_read, split
 from manyhands.split.tasks import DEFAULT_TEMPLATE, tasks_of
 from manyhands.split.tree_file import read_tree, tree_as_json
 from manyhands.split.views.text import summary, tree_as_text
-
-
-class SplitOutput(enum.StrEnum):
-    TREE = "tree"
-    JSON = "json"
-    DOT = "dot"
-    HTML = "html"
 
 
 def split_code_base(
@@ -66,7 +59,7 @@ def _read(
         what = "nothing to split is named" if path is None else "both a directory and a graph are named"
         raise UsageError(what, "`manyhands split PATH` or `manyhands split --graph FILE`")
     if path is not None:
-        return read_directory(path, include, exclude, gitignore)
+        return read_directory(path, include, exclude, gitignore, told=say)
     assert graph is not None
     if include or exclude:
         raise UsageError("--include and --exclude are for directories", "a graph is split as it is")

@@ -1,6 +1,6 @@
 """A directory as the source of a split: its files, their imports and their history."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ from manyhands.split.imports.reading import FilesOnDisk, read_imports
 from manyhands.split.model import Source, make_source
 from manyhands.split.splitter import Reader
 from manyhands.split.walking import find_files
+from manyhands.split.weights import COMMIT_FILES_MAX
 
 
 class CodeBase(NamedTuple):
@@ -19,16 +20,24 @@ class CodeBase(NamedTuple):
 
 
 def read_directory(
-    root: Path, include: Sequence[str] = (), exclude: Sequence[str] = (), gitignore: bool = True
+    root: Path,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    gitignore: bool = True,
+    told: Callable[[str], None] = lambda line: None,
 ) -> CodeBase:
+    """`told` hears what is being done: a large code base takes longer than anyone waits without a word."""
     found = find_files(root, include, exclude, gitignore)
     left_out = ", ".join(f"{count:,} {why}" for why, count in sorted(found.left_out.items()))
     if not found.size_of:
         hint = f"left out: {left_out}" if left_out else "--include and --exclude say which files count"
         raise UsageError(f"`{root}` has no files to split", hint)
     files = FilesOnDisk(root, found.size_of)
+    told(f"{len(found.size_of):,} files found; reading their imports")
     imports, notes = read_imports(files)
+    told(f"{len(imports):,} imports found; reading the history")
     history = read_history(root)
+    told(f"{len(history.commits):,} commits of 2 to {COMMIT_FILES_MAX} files found; splitting")
     if left_out:
         notes.insert(0, f"left out: {left_out}")
     if history.missing:

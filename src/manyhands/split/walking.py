@@ -40,6 +40,9 @@ class _Walk:
         from pathspec import GitIgnoreSpec
 
         self._root, self._gitignore = root, gitignore
+        for pattern in (*include, *exclude):
+            if not _is_pattern(pattern):
+                raise UsageError(f"`{pattern}` is no pattern of files", "patterns are written as in .gitignore")
         self._include = GitIgnoreSpec.from_lines(include) if include else None
         self._exclude = GitIgnoreSpec.from_lines(exclude)
         self._found = Found({}, Counter())
@@ -80,10 +83,10 @@ class _Walk:
 
         try:
             lines = (self._root / prefix / ".gitignore").read_text(errors="replace").splitlines()
-            return _Rules(prefix, GitIgnoreSpec.from_lines(lines))
-        except (OSError, ValueError):
+        except OSError:
             self._found.left_out["unreadable .gitignore files"] += 1
-            return _Rules(prefix, GitIgnoreSpec.from_lines([]))
+            lines = []
+        return _Rules(prefix, GitIgnoreSpec.from_lines(line for line in lines if _is_pattern(line)))
 
     def _is_ignored(self, path: str, rules: tuple[_Rules, ...]) -> bool:
         if self._exclude.match_file(path):
@@ -116,3 +119,13 @@ class _Walk:
                 left_out["binary files"] += 1
             else:
                 self._found.size_of[path] = size
+
+
+def _is_pattern(line: str) -> bool:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except ValueError:
+        return False
+    return True

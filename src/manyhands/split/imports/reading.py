@@ -15,6 +15,10 @@ from manyhands.split.imports.rust import rust_imports
 _READERS = (python_imports, javascript_imports, go_imports, rust_imports, java_imports)
 
 
+#: Larger ones are data or generated; they are not worth the memory.
+_READ_BYTES_MAX = 64 * 1024 * 1024
+
+
 class FilesOnDisk:
     def __init__(self, root: Path, paths: Iterable[str]) -> None:
         self._root = root
@@ -25,8 +29,9 @@ class FilesOnDisk:
         return self._paths
 
     def read(self, path: str) -> bytes | None:
+        file = self._root / path
         try:
-            return (self._root / path).read_bytes()
+            return file.read_bytes() if file.stat().st_size <= _READ_BYTES_MAX else None
         except OSError:
             return None
 
