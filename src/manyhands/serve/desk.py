@@ -69,6 +69,8 @@ class Desk:
 
     async def compare(self, last: bool = False) -> None:
         """`last`: what is held and not done is left to others."""
+        # Before the backlog is read: what was asked after that is for the next look.
+        resumed, self._resumed = self._resumed, set()
         wanted = await asyncio.to_thread(self.backlog.read, self._dispatcher.clock.now())
         self._tell_problems(wanted.problems)
         if wanted.problems:
@@ -76,7 +78,6 @@ class Desk:
         if not wanted.is_known:
             return
         now = self._dispatcher.clock.now()
-        resumed, self._resumed = self._resumed, set()
         beginning = [] if last else self._beginning(now)
         run = self._dispatcher.book.runs.get(self.run)
         steps = self.backlog.reconcile(wanted, run or Run(self.run, 0, "", {}, now), now, resumed)

@@ -75,6 +75,8 @@ def _changes_for(record: Record, issue: Issue, holder: str, resumed: set[str]) -
     is_ours = issue.status == "in_progress" and issue.assignee == holder
     is_put_back = _is_open(issue) and not _spoke_last(issue, record)
     claim: list[Change] = [] if is_ours else [Claim(id, holder)]
+    if id in resumed and issue.status == "deferred":
+        return [Release(id, holder)]
     match record.state:
         case TaskState.DONE if is_ours or is_put_back:
             return [*claim, Close(id, holder, _summary(record))]
@@ -88,8 +90,6 @@ def _changes_for(record: Record, issue: Issue, holder: str, resumed: set[str]) -
             return [Release(id, holder)]
         case TaskState.RUNNING if _is_open(issue):
             return claim
-        case TaskState.READY | TaskState.BLOCKED if id in resumed and issue.status == "deferred":
-            return [Release(id, holder)]
     return []
 
 
@@ -125,7 +125,10 @@ def _spoke_last(issue: Issue, record: Record) -> bool:
 
 def _summary(record: Record) -> str:
     ending = record.last_ending
-    return (ending.result or ending.tail or ending.detail) if ending is not None else ""
+    said = (ending.result or ending.tail).strip() if ending is not None else ""
+    if said or not record.history:
+        return said
+    return f"attempt {len(record.history)} on {record.history[-1].host}; it said nothing"
 
 
 def _error(record: Record) -> str:
