@@ -11,7 +11,8 @@ from manyhands.split.runs import even_runs
 from manyhands.split.weights import Ties, all_ties, static_ties
 
 #: Ties closer than this share decide by all that is known. Looser ones are near draws that any new commit would turn
-#: over, so they are left to what does not move: imports and directories. Measured in bench/split_quality.py.
+#: over, so they are left to what does not move: imports and directories. On django 0.1 and 0.2 did alike; 0.3 lost
+#: whole changes and 0.05 steadiness.
 _CLOSE = 0.15
 
 
