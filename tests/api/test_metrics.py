@@ -1,6 +1,5 @@
 """What a scrape says of a dispatcher at work, and what it costs."""
 
-import statistics
 import time
 
 from api.live import nap, open_run, samples, shell, value
@@ -73,7 +72,7 @@ def test_kinds_beyond_a_bound_count_together() -> None:
 
 
 async def test_a_scrape_costs_about_the_same_with_a_thousand_times_the_tasks(live: Dispatcher) -> None:
-    """Both runs wait behind two tasks that hold the host; the median of some scrapes before and after."""
+    """Both runs wait behind two tasks that hold the host. A look at every task would take 10 ms and more."""
     metrics = Metrics(live)
     await open_run(live, [*(nap(f"hold{n}", 600) for n in range(2)), *(nap(f"n{n}") for n in range(200))])
     few_s = scrape_s(metrics)
@@ -82,16 +81,17 @@ async def test_a_scrape_costs_about_the_same_with_a_thousand_times_the_tasks(liv
     found = samples(metrics.page())
     assert value(found, "manyhands_tasks", run="many", state="ready", kind="quick") == 200_000
     assert value(found, "manyhands_queue_age_seconds", run="many") > 0
-    assert many_s < 2 * few_s + 0.002, f"{few_s * 1e3:.2f} ms with 200, {many_s * 1e3:.2f} ms with 200,000"
+    assert many_s < 3 * few_s + 0.001, f"{few_s * 1e3:.2f} ms with 200, {many_s * 1e3:.2f} ms with 200,000"
     await live.submit(CancelAsked(live.clock.now(), "many"))
     assert live.book.runs["many"].counts[TaskState.CANCELLED] == 200_000
     assert value(samples(metrics.page()), "manyhands_queue_age_seconds", run="many") == 0
 
 
 def scrape_s(metrics: Metrics) -> float:
+    """Of the processor's time, as others may be at work on it too; the least of some."""
     took: list[float] = []
-    for _ in range(15):
-        began = time.perf_counter()
+    for _ in range(25):
+        began = time.thread_time()
         metrics.page()
-        took.append(time.perf_counter() - began)
-    return statistics.median(took)
+        took.append(time.thread_time() - began)
+    return min(took)

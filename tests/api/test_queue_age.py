@@ -3,6 +3,7 @@
 import random
 
 from helpers import Player, a_host, a_task
+from manyhands.api.in_flight import InFlight
 from manyhands.api.queue_age import QueueAge
 from manyhands.core import events as ev
 from manyhands.core.model import Ending, EndingKind, Rule, TaskState
@@ -15,20 +16,13 @@ class Queue:
     def __init__(self, *rules: Rule) -> None:
         self.player = Player(a_host(), rules=rules)
         self.age = QueueAge(self.player.book)
-        self.flight = {}
+        self.in_flight = InFlight(self.player.book)
 
     def play(self, *happened: ev.Input) -> None:
         told = len(self.player.journal)
         self.player.play(*happened)
         batch = self.player.journal[told:]
-        for event in batch:
-            if isinstance(event, ev.AttemptStarted):
-                self.flight[event.attempt] = self.player.book.running[event.attempt].record
-            elif isinstance(event, ev.AttemptEnded) and event.attempt in self.flight:
-                record = self.flight.pop(event.attempt)
-                if record.state is TaskState.DONE:
-                    self.age.done(record)
-        self.age.recorded(batch)
+        self.age.recorded(batch, self.in_flight.ended(batch))
 
     def now(self, at: float) -> float:
         return self.age(self.player.book.runs["r"], at)

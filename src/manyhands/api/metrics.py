@@ -12,9 +12,10 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
 import manyhands
+from manyhands.api.in_flight import InFlight
 from manyhands.api.queue_age import QueueAge
 from manyhands.core.book import Book
-from manyhands.core.events import AnyEvent, AttemptEnded, AttemptStarted
+from manyhands.core.events import AnyEvent
 from manyhands.core.model import EndingKind, TaskState
 from manyhands.core.state import Running
 from manyhands.runtime.dispatcher import Dispatcher
@@ -49,7 +50,7 @@ class Metrics:
         self._dispatcher = dispatcher
         self._kinds = Kinds()
         self._age = QueueAge(dispatcher.book)
-        self._in_flight: dict[int, Running] = dict(dispatcher.book.running)
+        self._in_flight = InFlight(dispatcher.book)
         self.registry = CollectorRegistry(auto_describe=False)
         self._make_counters(self.registry)
         self.registry.register(BookCollector(dispatcher.book, self._kinds, self._age))
@@ -91,14 +92,10 @@ class Metrics:
     def _recorded(self, batch: Sequence[AnyEvent]) -> None:
         self._events.inc(len(batch))
         self._commits.observe(self._dispatcher.commit_s)
-        for event in batch:
-            if isinstance(event, AttemptStarted):
-                self._in_flight[event.attempt] = self._dispatcher.book.running[event.attempt]
-            elif isinstance(event, AttemptEnded):
-                running = self._in_flight.pop(event.attempt, None)
-                if running is not None:  # else told twice
-                    self._count(running)
-        self._age.recorded(batch)
+        ended = self._in_flight.ended(batch)
+        for running in ended:
+            self._count(running)
+        self._age.recorded(batch, ended)
 
     def _count(self, running: Running) -> None:
         tried, kind = running.tried, self._kinds(running.record.task.kind)
@@ -108,7 +105,6 @@ class Metrics:
         self._attempts.labels(ending.kind, kind, tried.host).inc()
         if ending.kind is EndingKind.DONE:
             self._took.labels(kind).observe(tried.ended_at - tried.started_at)
-            self._age.done(running.record)
         if ending.tokens_in or ending.tokens_out:
             self._tokens.labels(tried.host, "in").inc(ending.tokens_in)
             self._tokens.labels(tried.host, "out").inc(ending.tokens_out)

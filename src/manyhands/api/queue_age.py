@@ -18,7 +18,7 @@ from manyhands.core.events import (
     TasksSubmitted,
 )
 from manyhands.core.model import TERMINAL, Task, TaskState
-from manyhands.core.state import Record, Run
+from manyhands.core.state import Record, Run, Running
 
 #: With every start, so much of what has been passed by is let go: a scrape then finds little of it.
 STEPS_PER_START = 8
@@ -66,9 +66,14 @@ class QueueAge:
         since = self._oldest_since(run)
         return 0.0 if since is None else max(0.0, now - since)
 
-    def recorded(self, batch: Sequence[AnyEvent]) -> None:
+    def recorded(self, batch: Sequence[AnyEvent], ended: Sequence[Running]) -> None:
+        """To be called with every batch, and the attempts that ended in it, once it is on disk."""
         # Whatever came in this batch waits since its last moment, at the latest.
         now = self._book.at
+        for running in ended:
+            # Those that waited for it alone may go from now on.
+            if running.record.state is TaskState.DONE and running.record.dependents:
+                self._add(running.record.run, now, tuple(running.record.dependents))
         for event in batch:
             match event:
                 case TasksSubmitted():
@@ -81,11 +86,6 @@ class QueueAge:
                     self._add_one(event.run, event.task, now)
                 case AttemptStarted():
                     self._oldest_since(self._book.runs[event.run], STEPS_PER_START)
-
-    def done(self, record: Record) -> None:
-        """The task is done: those that waited for it alone may go from now on."""
-        if record.dependents:
-            self._add(record.run, self._book.at, tuple(record.dependents))
 
     def _take_in(self, run: Run) -> None:
         """What a dispatcher finds when it starts: the one time that every task is looked at."""

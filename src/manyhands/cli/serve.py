@@ -87,8 +87,10 @@ async def _serve(config: Config, backlogs: Sequence[LiveBacklog], port: int) -> 
         talk.begin(dispatcher, secrets)
         # Imported here: what only reads the config has no need of a web server.
         from manyhands.api.app import make_app
+        from manyhands.api.sampling import sampling
         from manyhands.api.server import serving
 
+        await stack.enter_async_context(sampling(dispatcher, config.store_directory))
         address = await stack.enter_async_context(serving(make_app(dispatcher), port))
         talk("serving", address, backlogs=len(backlogs), store=config.store_directory)
         await service.serve(dispatcher, stop)

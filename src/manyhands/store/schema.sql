@@ -23,3 +23,9 @@ CREATE TABLE request (
     crc INTEGER NOT NULL, -- CRC-32 of the body
     body BLOB NOT NULL    -- one event, in a MessagePack array
 );
+
+-- What went on, every few seconds while anything was in flight: for looking back. Nothing is rebuilt from it.
+CREATE TABLE sample (
+    at_ms INTEGER PRIMARY KEY, -- since 1970
+    body BLOB NOT NULL         -- as MessagePack
+);

@@ -7,11 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import msgspec
+
 from manyhands.core.events import AnyEvent
 from manyhands.errors import StoreBroken, UsageError
 from manyhands.store import codec, faults, schema
 from manyhands.store.interface import Durability
 from manyhands.store.lock import DirectoryLock
+from manyhands.store.series import Sample
 from manyhands.store.wake import WakeSocket, wake
 
 FILE = "journal.db"
@@ -27,6 +30,8 @@ LOG_BYTES_MAX = 64 << 20
 #: How many rows a reader takes at once. It lets go of the file in between: a long read holds up no checkpoint.
 ROWS_AT_ONCE = 64
 SNAPSHOT_PART_BYTES = 4 << 20
+#: Two weeks of samples every ten seconds are some 30 MB; those before are let go.
+SAMPLES_KEPT_S = 14 * 24 * 3600.0
 
 # NORMAL syncs at checkpoints only: a commit is then in the kernel's hands, which kill -9 does not reach.
 _SYNCHRONOUS: dict[Durability, str] = {"crash": "NORMAL", "power": "FULL"}
@@ -172,6 +177,32 @@ class SqliteRequests:
         self._connection.close()
 
 
+class SqliteSeries:
+    """Samples over time, on a connection of their own: whoever keeps them need not be in step with the journal."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+
+    def keep(self, sample: Sample) -> None:
+        at_ms = round(sample.at * 1000)
+        with faults.named(self._path), _transaction(self._connection):
+            body = msgspec.msgpack.encode(sample)
+            self._connection.execute("INSERT OR REPLACE INTO sample VALUES (?, ?)", (at_ms, body))
+            self._connection.execute("DELETE FROM sample WHERE at_ms < ?", (at_ms - round(SAMPLES_KEPT_S * 1000),))
+
+    def read(self, since: float = 0.0) -> list[Sample]:
+        """From `since` on, oldest first."""
+        with faults.named(self._path):
+            rows = self._connection.execute(
+                "SELECT body FROM sample WHERE at_ms >= ? ORDER BY at_ms", (round(since * 1000),)
+            ).fetchall()
+        return [msgspec.msgpack.decode(body, type=Sample) for (body,) in rows]
+
+    def close(self) -> None:
+        self._connection.close()
+
+
 def open_journal(directory: Path, durability: Durability = "power") -> SqliteJournal:
     """The journal in `directory`, made if it is not there yet, held until it is closed or the process ends."""
     directory = directory.absolute()
@@ -199,6 +230,14 @@ def open_requests(directory: Path, durability: Durability = "power") -> SqliteRe
     with faults.named(path):
         _tune(connection, durability)
     return SqliteRequests(connection, path)
+
+
+def open_series(directory: Path) -> SqliteSeries:
+    """The samples of the journal there; a power cut may take the last ones."""
+    connection, path = _open_existing(directory, "rw")
+    with faults.named(path):
+        _tune(connection, "crash")
+    return SqliteSeries(connection, path)
 
 
 def open_reader(directory: Path) -> SqliteReader:

@@ -1,0 +1,27 @@
+"""What went on at one moment and since the one before: small enough to keep every few seconds for weeks."""
+
+from msgspec import Struct
+
+
+class HostSample(Struct, frozen=True, array_like=True):
+    """Fields may be added at the end, with a default."""
+
+    width: int
+    in_flight: int
+    ended: dict[str, int] = {}  # ending → attempts that ended so since the sample before
+    tokens_in: int = 0  # of those
+    tokens_out: int = 0
+
+
+class RunSample(Struct, frozen=True, array_like=True):
+    tasks: dict[str, int]  # state → how many, those of none left out
+    queue_age_s: float = 0.0
+
+
+class Sample(Struct, frozen=True, array_like=True):
+    at: float
+    hosts: dict[str, HostSample]
+    runs: dict[str, RunSample]
+    commits: int = 0  # since the sample before
+    commit_mean_s: float = 0.0
+    commit_max_s: float = 0.0
