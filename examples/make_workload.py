@@ -3,6 +3,9 @@
     python examples/make_workload.py 200 --to /tmp/work
     cd /tmp/work && manyhands run plan.jsonl
 
+    python examples/make_workload.py 200 --to /tmp/work --beads
+    cd /tmp/work && manyhands serve
+
 Three kinds of work of different length, some waiting for others, some after the same file; each sleeps a little
 where a real one would think. The same seed makes the same workload.
 """
@@ -18,6 +21,9 @@ from typing import Any
 KINDS = {"code": 3.0, "text": 2.0, "reasoning": 4.0}
 TITLES = {"code": "Fix the parser", "text": "Summarize the minutes", "reasoning": "Compare the designs"}
 HOSTS = "\n".join(f'[hosts.{kind}-box]\ntype = "shell"\nkinds = ["{kind}"]\n' for kind in KINDS)
+
+#: An issue does not say what to run: here all of a backlog run the same.
+BACKLOG = '\n[[backlogs]]\nbeads = "."\nrun = ["sleep", "{sleep_s:.3f}"]\n'
 
 
 def make_tasks(count: int, seed: int, scale: float) -> list[dict[str, Any]]:
@@ -78,7 +84,8 @@ def main() -> int:
         parser.error(f"there is a workload in {options.to} already; name another directory with --to")
     options.to.mkdir(parents=True, exist_ok=True)
     tasks = make_tasks(options.count, options.seed, options.scale)
-    (options.to / "manyhands.toml").write_text(HOSTS)
+    backlog = BACKLOG.format(sleep_s=3.0 * options.scale) if options.beads else ""
+    (options.to / "manyhands.toml").write_text(HOSTS + backlog)
     print((write_beads if options.beads else write_plan)(options.to, tasks))
     return 0
 

@@ -10,9 +10,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import typer
 
 from api.live import nap, open_run, shell
 from manyhands.api.metrics import Metrics
+from manyhands.cli import serve as serve_command
 from manyhands.cli.main import app
 from manyhands.runtime.dispatcher import Dispatcher
 from manyhands.serve import log
@@ -41,16 +43,16 @@ async def test_every_metric_is_listed_with_its_type_and_labels(live: Dispatcher)
 
 
 def test_every_action_of_the_log_is_listed() -> None:
-    source = Path(log.__file__).read_text()
-    written = set(re.findall(r'"action": "(\w+)"', source)) | {*log._ASKED.values(), *log._OF_RUN.values()}
+    sources = [*Path(log.__file__).parent.glob("*.py"), Path(serve_command.__file__)]
+    pattern = r'"action": "(\w+)"|(?:\blog|_log|talk)\(\s*"(\w+)"'
+    written = {one or other for path in sources for one, other in re.findall(pattern, path.read_text())}
+    written |= {*log._ASKED.values(), *log._OF_RUN.values()}
     section = TEXT.split("| `action` |")[1].split("\n\n")[0]
     listed = {name for row in section.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])}
     assert listed == written
 
 
 def options_of_serve() -> set[str]:
-    import typer
-
     command = typer.main.get_command(app).commands["serve"]  # type: ignore[attr-defined]
     return {option for parameter in command.params for option in parameter.opts}
 

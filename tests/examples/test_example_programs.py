@@ -45,14 +45,23 @@ def test_the_same_seed_makes_the_same_workload_and_none_is_written_over(console:
     assert (console.directory / "a" / "plan.jsonl").read_text() == texts[0]
 
 
-def test_a_workload_as_a_beads_backlog_has_what_may_run_now(console: Console) -> None:
-    made = program(console, "make_workload.py", "30", "--to", "work", "--beads")
+def test_a_workload_as_a_beads_backlog_is_worked_off_by_serve_and_closed(console: Console) -> None:
+    made = program(console, "make_workload.py", "30", "--to", "work", "--beads", "--scale", "0.005")
     assert (made.code, made.out) == (0, "work/.beads/issues.jsonl\n")
     issues = [json.loads(row) for row in (console.directory / made.out.strip()).read_text().splitlines()]
     ready = console.run("backlog", "ready", "work", "--output", "ids")
     assert ready.code == 0, ready.err
     assert set(ready.ids) == {issue["id"] for issue in issues if "dependencies" not in issue}
     assert 0 < len(ready.ids) < 30
+
+    console.directory /= "work"
+    serving = console.start("serve", "--port", "0")
+    seen = program(console, "monitor.py", "--every", "0.2")
+    assert (seen.code, seen.out.splitlines()[-1].endswith(": done 30")) == (0, True), seen.err
+    serving.process.terminate()
+    assert serving.end().code == 0
+    closed = [json.loads(row)["status"] for row in (console.directory / ".beads" / "issues.jsonl").open()]
+    assert closed == ["closed"] * 30
 
 
 def test_the_monitor_follows_a_run_from_before_its_start_to_its_end(console: Console) -> None:
