@@ -213,3 +213,9 @@ def test_a_remembered_width_of_any_size_can_be_filled_and_outgrown(remembered: f
     clutch = Clutch.begin(memory=HostMemory(width=remembered, turns=20))
     outcome = Drive(build(API.parameters), clutch, 1, 400, trace=True).run()
     assert max(width for _, width, _ in outcome.moves) > 1.5 * remembered
+
+
+def test_what_an_earlier_run_found_goes_before_the_start_in_the_config() -> None:
+    clutch = Clutch.begin(start=2, memory=HostMemory(width=20, turns=5))
+    assert (clutch.width, clutch.reason) == (18, "an earlier run settled at 20")
+    assert Clutch.begin(start=2).width == 2

@@ -81,12 +81,12 @@ class Clutch(Struct, tag="clutch"):
         memory: HostMemory | None = None,
     ) -> "Clutch":
         target, why, ramp = float(start or COLD_START), "nothing known yet", Ramp()
-        if start is not None:
-            why = "the start in the config"
-        elif memory is not None:
+        if memory is not None:  # what was found out here is worth more than what was guessed before
             target = WARM_START * memory.width
             why = f"an earlier run settled at {memory.width:.0f}"
             ramp = Ramp(first_growth=1.3, pays_prior=0.3, pays_spread=0.35)
+        elif start is not None:
+            why = "the start in the config"
         target = max(float(width_min), min(float(width_max), target))
         clutch = cls(
             width=max(1, int(target)),
@@ -94,7 +94,7 @@ class Clutch(Struct, tag="clutch"):
             width_min=width_min,
             width_max=width_max,
             why=why,
-            start_fixed=start is not None,
+            start_fixed=start is not None and memory is None,
             memory=memory,
             ramp=ramp,
             pacer=Pacer.begin(rate, memory),
