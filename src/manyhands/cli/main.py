@@ -7,7 +7,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from manyhands.cli import task_commands
+from manyhands.cli import split_commands, task_commands
 from manyhands.cli.options import ConfigOption, HostsOption, OutputOption, StoreOption
 from manyhands.cli.output import Output, say
 from manyhands.errors import ManyhandsError
@@ -34,6 +34,7 @@ plan_app = typer.Typer(
 )
 backlog_app = typer.Typer(help="Backlogs of Beads.", rich_markup_mode=None, no_args_is_help=True)
 memory_app = typer.Typer(help="What earlier runs taught about hosts and kinds.", rich_markup_mode=None)
+app.command(short_help="Split a code base into subplans, and make a plan of them.")(split_commands.split)
 app.add_typer(task_commands.app, name="task")
 app.add_typer(runs_app, name="runs")
 app.add_typer(plan_app, name="plan")
