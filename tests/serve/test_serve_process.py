@@ -8,6 +8,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from beads.backlog_files import row
 from cli.console import Console, Live, wait_until
 from manyhands.core.model import TaskState
@@ -39,6 +41,7 @@ def words(file: Path) -> list[str]:
     return file.read_text().split() if file.exists() else []
 
 
+@pytest.mark.slow
 def test_killed_in_mid_run_again_and_again_nothing_acknowledged_is_done_twice(console: Console) -> None:
     console.config(CONFIG)
     chance = random.Random(4)

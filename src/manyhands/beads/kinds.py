@@ -73,15 +73,21 @@ DEFAULT_KINDS = KindTable()
 
 
 def kind_of(issue: Issue, table: KindTable = DEFAULT_KINDS) -> str:
+    return _kind_of(issue.labels, issue.title, issue.description, table)
+
+
+# A backlog that is watched is read again and again, and the search for words was most of the time that took.
+@lru_cache(maxsize=20_000)
+def _kind_of(labels: tuple[str, ...], title: str, description: str, table: KindTable) -> str:
     kind_by_label, kind_by_word, words = _lookup(table)
-    for label in issue.labels:
+    for label in labels:
         name = label[len(_EXPLICIT) :]
         if label.lower().startswith(_EXPLICIT) and is_good_name(name):
             return name
-    for label in issue.labels:
+    for label in labels:
         if kind := kind_by_label.get(label.lower()):
             return kind
-    for text in (issue.title, issue.description):
+    for text in (title, description):
         if words is not None and (found := words.search(text)):
             return kind_by_word[found[0].lower()]
     return table.otherwise
