@@ -16,6 +16,7 @@ from api.live import nap, open_run, shell
 from manyhands.api.metrics import Metrics
 from manyhands.cli import serve as serve_command
 from manyhands.cli.main import app
+from manyhands.core.model import Ending, EndingKind
 from manyhands.runtime.dispatcher import Dispatcher
 from manyhands.serve import log
 
@@ -29,8 +30,9 @@ def block(language: str) -> str:
 
 async def test_every_metric_is_listed_with_its_type_and_labels(live: Dispatcher) -> None:
     metrics = Metrics(live)
-    metrics._tokens.labels("functions", "in").inc()  # no model here
-    await open_run(live, [nap("a"), shell("b", "exit 0")])
+    await open_run(live, [nap("a", 600), shell("b", "exit 0")])
+    attempt = next(number for number, one in live.book.running.items() if one.record.task.id == "a")
+    live.ended(attempt, Ending(EndingKind.DONE, tokens_in=1))  # as a model would
     await live.wait_settled("r")
     there = {}
     for family in metrics.registry.collect():
