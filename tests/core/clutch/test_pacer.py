@@ -105,3 +105,13 @@ def test_a_kind_that_takes_more_tokens_takes_more_of_the_rate() -> None:
     assert pacer.cost("short") == pytest.approx(0.5)
     assert pacer.cost("long") == pytest.approx(1.5)
     assert pacer.cost("never seen") == 1.0
+
+
+def test_a_host_that_refuses_the_very_first_calls_teaches_no_rate() -> None:
+    pacer = Pacer.begin(Rate(requests_per_minute=600), None)
+    for attempt in (1, 2):
+        pacer.started(attempt - 1.0, attempt, "text")
+        pacer.refused(refusal(attempt - 0.9, attempt, retry_after_s=1))
+    assert pacer.rate_per_s is None
+    ready_at, _ = pacer.start_at(3.0, "text")
+    assert ready_at == 3.0

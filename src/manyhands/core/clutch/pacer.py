@@ -25,6 +25,7 @@ CLEAN_S = 5.0
 RATE_MIN_PER_S = 0.02
 RETRY_MAX_S = 60.0  # longer is a quota, and is waited out whole
 TOKENS_MARGIN = 3.0  # a start waits for this many times its usual tokens: calls differ in length
+ACCEPTED_MIN = 5  # fewer accepted starts tell no rate
 SEEN_MIN = 5
 BURST_TRUST = 0.8
 
@@ -169,13 +170,15 @@ class Pacer(Struct):
             self.pause_reason = f"quota used up; it says to come back in {wait_s:.0f} s"
             return self.pause_reason
         self.refusals += 1
-        if at - self.cut_at > max(EPISODE_S[0], min(wait_s, EPISODE_S[1])):
+        if at - self.cut_at > max(EPISODE_S[0], min(wait_s, EPISODE_S[1])) and self._can_tell(at):
             self._slow_down(at)
         self.refused_at = at
         self.clean_starts = 0
         self.paused_until = max(self.paused_until, at + min(wait_s, RETRY_MAX_S))
         self.pause_reason = f"it refused the rate and said to wait {wait_s:.0f} s"
-        return f"refused {self.refusals} times; paced to {60 * (self.rate_per_s or 0):.0f} per minute"
+        if self.rate_per_s is None:
+            return self.pause_reason
+        return f"refused {self.refusals} times; paced to {60 * self.rate_per_s:.0f} per minute"
 
     def read(self, reading: Reading) -> None:
         """Budgets stated in a server's headers are what holds, whatever was configured or learned."""
@@ -213,6 +216,12 @@ class Pacer(Struct):
     def _level(self, at: float, rate_per_s: float) -> float:
         full = max(1.0, 1.5 * rate_per_s)
         return max(self.level, min(full, self.level + (at - self.level_at) * rate_per_s))
+
+    def _can_tell(self, at: float) -> bool:
+        """Is there a rate to learn? A host that refuses the very first calls says when to come back, no more."""
+        if self.rate_per_s is not None:
+            return True
+        return sum(1 for start in self.starts.values() if start.accepted and start.at > at - WINDOW_S) >= ACCEPTED_MIN
 
     def _slow_down(self, at: float) -> None:
         if not self.before_refusal:
