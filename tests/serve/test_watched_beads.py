@@ -1,5 +1,6 @@
 """A Beads backlog that others work on too: claimed, run, written back, and given up when someone else has it."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -207,3 +208,41 @@ async def test_a_stop_gives_back_what_is_held_and_the_next_start_goes_on(project
         await until_issue(again, "p-2", "closed")
         assert again.ran() == ["p-1", "p-1", "p-2"]
         assert len(again.dispatcher.book.runs) == 1
+
+
+async def test_a_file_that_is_being_written_takes_nothing_away(project: Path) -> None:
+    """Truncated and written in two goes, by a program that knows of no lock."""
+    write_issues(project, row("p-1", priority=0), row("p-2"), waiting("p-3", "p-2"))
+    async with serving(project, beads_of(project, issue_task(HOLD))) as work:
+        await work.until(lambda: work.ran() == ["p-1"], "it to run")
+        file = project / ".beads" / "issues.jsonl"
+        lines = file.read_bytes().splitlines(keepends=True)
+        with file.open("wb") as stream:
+            stream.write(lines[2])
+            stream.flush()
+            await asyncio.sleep(0.06)
+            stream.write(lines[0] + lines[1])
+        edit_issue(project, "p-3", title="Seen")
+        await work.until(lambda: work.record("p-3").task.title == "Seen", "the file as it is now")
+        assert [work.state(id) for id in ("p-1", "p-2", "p-3")] == ["running", "ready", "blocked"]
+        work.go()
+        await until_issue(work, "p-3", "closed")
+        assert work.ran() == ["p-1", "p-2", "p-3"]
+
+
+async def test_two_dispatchers_on_one_backlog_do_everything_once(tmp_path: Path) -> None:
+    issues = 20
+    places = [tmp_path / "one", tmp_path / "two"]
+    for place in places:
+        place.mkdir()
+        hosts(place, 2)
+    write_issues(tmp_path, *(waiting(f"p-{n}", *([f"p-{n - 3}"] if n >= 3 else [])) for n in range(issues)))
+    like = issue_task("sleep 0.05")
+    backlogs = [BeadsBacklog(tmp_path, like=like, store=place) for place in places]
+    assert len({backlog.source for backlog in backlogs}) == 1
+    async with serving(places[0], backlogs[0]) as one, serving(places[1], backlogs[1]) as two:
+        both = AtWork(one.dispatcher, tmp_path, [])
+        for n in range(issues):
+            await until_issue(both, f"p-{n}", "closed")
+        assert sorted([*one.ran(), *two.ran()]) == sorted(f"p-{n}" for n in range(issues))
+        assert backlogs[0].holder != backlogs[1].holder

@@ -1,6 +1,6 @@
 """What the service asks of a backlog, whatever keeps it: what is wanted now, and a place for what came of it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -44,6 +44,8 @@ class Wanted(Struct, frozen=True):
     problems: Sequence[Problem] = ()
     look_at: float | None = None  # something that waits for its time may go then, though nothing changes
     is_known: bool = True  # False: it has never been read well, so nothing follows from it
+    mentioned: Container[str] = ()  # every id it knows, wanted or not
+    version: object = None  # the same as long as the backlog is; None: cannot be told
     snapshot: Any = None  # what the backlog itself needs to compare with, and nobody else
 
 

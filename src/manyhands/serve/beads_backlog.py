@@ -6,7 +6,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from manyhands.beads.changes import BacklogWriter, Change, Claim, Outcome
@@ -27,13 +26,6 @@ from manyhands.serve.reconcile import reconcile
 from manyhands.serve.write_back import comes_back, deferrals, releases, returned, write_back
 
 
-class _Read(Struct, frozen=True):
-    """A file as it was read."""
-
-    signature: object
-    beads: Beads
-
-
 class BeadsBacklog:
     claims = True
 
@@ -50,7 +42,8 @@ class BeadsBacklog:
         self._writer: BacklogWriter = writer_for(self.place, program)
         self._store = store or Path()
         self._holder = ""
-        self._read: _Read | None = None
+        self._beads: Beads | None = None  # as last read, and from what
+        self._signature: object = None
         self._last = Wanted({}, is_known=False)
 
     @property
@@ -70,11 +63,11 @@ class BeadsBacklog:
         # A database tells nothing by its export: that is asked every time.
         signature = signature_of(self.place.file) if self.place.file and self.place.mode is Mode.FILE else None
         try:
-            if self._read is None or signature is None or signature != self._read.signature:
-                self._read = _Read(signature, load(self.place, self._program))
-                self._last = self._wanted(self._read.beads, now)
+            if self._beads is None or signature is None or signature != self._signature:
+                self._beads, self._signature = load(self.place, self._program), signature
+                self._last = self._wanted(self._beads, now)
             elif self._last.look_at is not None and self._last.look_at <= now:
-                self._last = self._wanted(self._read.beads, now)
+                self._last = self._wanted(self._beads, now)
         except ManyhandsError as error:
             problem = Problem(file=self.place.name, message=error.message, hint=error.hint)
             return replace(self._last, problems=(problem,))
@@ -85,7 +78,8 @@ class BeadsBacklog:
         later = [at for issue in beads.issues.values() if issue.defer_until and (at := nanoseconds(issue.defer_until))]
         look_at = min((at / 1e9 for at in later if at / 1e9 > now), default=None)
         problems = (*self.place.warnings, *beads.problems, *found.problems)
-        return Wanted({task.id: task for task in found.tasks}, problems, look_at, snapshot=beads)
+        tasks = {task.id: task for task in found.tasks}
+        return Wanted(tasks, problems, look_at, mentioned=beads.line_of, version=self._signature, snapshot=beads)
 
     def reconcile(self, wanted: Wanted, run: Run, at: float, resumed: set[str]) -> Steps:
         beads: Beads = wanted.snapshot

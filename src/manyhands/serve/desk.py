@@ -14,13 +14,17 @@ from manyhands.core.events import (
     RunOpened,
     RunResumed,
 )
+from manyhands.core.model import TERMINAL
 from manyhands.core.state import Run
 from manyhands.errors import ManyhandsError
 from manyhands.inputs.problems import LISTED_MAX, Problem
 from manyhands.runtime.dispatcher import Dispatcher
 from manyhands.runtime.runs import new_name, opening
-from manyhands.serve.backlog import LiveBacklog, Log, Steps
+from manyhands.serve.backlog import ADDED, LiveBacklog, Log, Steps, Wanted
 
+#: How long a file must stay as it is before what is missing from it is taken for removed, and how often that is tried.
+_DOUBT_S = 0.2
+_DOUBTS_MAX = 10
 #: After a backlog could not be read or written.
 AGAIN_S = 5.0
 
@@ -71,7 +75,7 @@ class Desk:
         """`last`: what is held and not done is left to others."""
         # Before the backlog is read: what was asked after that is for the next look.
         resumed, self._resumed = self._resumed, set()
-        wanted = await asyncio.to_thread(self.backlog.read, self._dispatcher.clock.now())
+        wanted = await self._read()
         self._tell_problems(wanted.problems)
         if wanted.problems:
             self._look_at(self._dispatcher.clock.now() + AGAIN_S if not wanted.is_known else None)
@@ -85,6 +89,26 @@ class Desk:
             steps.changes += self.backlog.releases(wanted, run.records if run else {})
         await self._carry_out(steps, [] if last else [*beginning, *steps.events])
         self._look_at(wanted.look_at)
+
+    async def _read(self) -> Wanted:
+        """If tasks are missing that were there before, the file may be half written: it must stay so for a moment."""
+        wanted = await asyncio.to_thread(self.backlog.read, self._dispatcher.clock.now())
+        for _ in range(_DOUBTS_MAX):
+            if wanted.version is None or not self._lacks_any(wanted):
+                break
+            before = wanted.version
+            await asyncio.sleep(_DOUBT_S)
+            wanted = await asyncio.to_thread(self.backlog.read, self._dispatcher.clock.now())
+            if wanted.version == before:
+                break
+        return wanted
+
+    def _lacks_any(self, wanted: Wanted) -> bool:
+        run = self._dispatcher.book.runs.get(self.run)
+        return run is not None and any(
+            id not in wanted.mentioned and record.state not in TERMINAL and ADDED not in record.task.labels
+            for id, record in run.records.items()
+        )
 
     def _beginning(self, now: float) -> list[Input]:
         if self._is_under_way:

@@ -44,7 +44,8 @@ class PlanBacklog:
             # A file that is being written is refused too, so what is there now may be read again though it looks alike.
             return replace(self._last, problems=tuple(refused.problems))
         self._signature = signature
-        self._last = Wanted({task.id: task for task in plan.tasks}, tuple(check_hosts(plan, self._hosts)))
+        tasks = {task.id: task for task in plan.tasks}
+        self._last = Wanted(tasks, tuple(check_hosts(plan, self._hosts)), mentioned=tasks, version=signature)
         return self._last
 
     def reconcile(self, wanted: Wanted, run: Run, at: float, resumed: set[str]) -> Steps:
