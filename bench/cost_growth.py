@@ -7,9 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from record import record  # noqa: E402
+from record import record
 
 QUESTION = "cost_growth"
 COUNTS = (1_000, 10_000, 100_000, 1_000_000)
@@ -25,7 +23,8 @@ def main() -> None:
     cost_us: dict[int, float] = {}
     for count in COUNTS:
         argv = [sys.executable, "-c", _CHILD, str(Path(__file__).parent), str(count)]
-        rate, waiting_bytes = map(float, subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split())
+        said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+        rate, waiting_bytes = map(float, said.split())
         cost_us[count] = 1e6 / rate
         print(f"{count:>9,} tasks  {cost_us[count]:6.1f} µs each  {waiting_bytes:6.0f} bytes each while waiting")
         record(QUESTION, {"tasks": count}, cost_us[count], "us/task")

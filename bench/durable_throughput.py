@@ -4,14 +4,9 @@ The goals: 1.5 × NATS JetStream and 3 × Huey on SQLite where both survive kill
 survive a power cut. Each engine is measured three times, in turns; the best of each counts.
 """
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from noop import measure  # noqa: E402
-from peers import huey_sqlite, nats_jetstream  # noqa: E402
-from record import record  # noqa: E402
+from noop import measure
+from peers import huey_sqlite, nats_jetstream
+from record import record
 
 QUESTION = "durable_throughput"
 COUNT = 20_000

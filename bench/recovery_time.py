@@ -3,19 +3,16 @@
 The goal for reopening: at most 5 s, with the snapshot a clean stop leaves and with the older one a crash leaves.
 """
 
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+from noop import measure
+from record import record
 
-from noop import measure  # noqa: E402
-from record import record  # noqa: E402
-
-from manyhands.core.scheduler import Scheduler  # noqa: E402
-from manyhands.runtime.recover import rebuild  # noqa: E402
-from manyhands.store.sqlite import open_reader  # noqa: E402
+from manyhands.core.scheduler import Scheduler
+from manyhands.runtime.recover import rebuild
+from manyhands.store.sqlite import open_reader
 
 QUESTION = "recovery_time"
 TASKS = 500_000  # each starts and ends: a million events

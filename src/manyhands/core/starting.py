@@ -80,7 +80,7 @@ def _is_held_up(group: Group) -> bool:
 
 
 def _first(book: Book, round_: _Round) -> Group | None:
-    """The most urgent; of the equally urgent, the run that has the least for its weight; then by the runs' own order."""
+    """The most urgent; among those, of the run that has the least for its weight; then in the run's own order."""
     best: Group | None = None
     best_rank: tuple[int, float, Order] | None = None
     for pool in round_.open:

@@ -10,7 +10,6 @@ from manyhands.runtime.dispatcher import Dispatcher
 from manyhands.runtime.probing import Probing
 from manyhands.runtime.session import dispatching
 
-
 #: Servers known to stream: a stopped attempt then frees its place there at once, and the first token is timed.
 STREAMING = ("ollama", "vllm", "llamacpp")
 
