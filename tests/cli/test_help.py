@@ -26,6 +26,8 @@ COMMANDS = (
     ("host",),
     ("lane",),
     ("config",),
+    ("serve",),
+    ("add",),
 )
 
 

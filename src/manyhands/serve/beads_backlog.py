@@ -25,6 +25,9 @@ from manyhands.serve.plan_backlog import signature_of
 from manyhands.serve.reconcile import reconcile
 from manyhands.serve.write_back import comes_back, deferrals, releases, returned, write_back
 
+#: Beside a database, what `bd` writes when an issue changes. Where it does not, the slow look at all of it finds out.
+_WRITTEN_BY_BD = ("interactions.jsonl", "last-touched", "export-state.json")
+
 
 class BeadsBacklog:
     claims = True
@@ -57,7 +60,8 @@ class BeadsBacklog:
 
     def watched(self) -> Sequence[Path]:
         file = (self.place.file or self.place.directory / "issues.jsonl").absolute()
-        return list(dict.fromkeys((file, file.resolve())))
+        beside = [file.parent / name for name in _WRITTEN_BY_BD] if self.place.mode is Mode.BD else []
+        return list(dict.fromkeys((file, file.resolve(), *beside)))
 
     def read(self, now: float) -> Wanted:
         # A database tells nothing by its export: that is asked every time.
