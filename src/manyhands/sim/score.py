@@ -12,7 +12,7 @@ from manyhands.core.widths import Limit
 from manyhands.sim.drive import Drive, Outcome
 from manyhands.sim.hosts.reference import HostModel, build
 
-#: As many seeds settle which width is best; what it reaches is then measured on all.
+#: On an endless backlog so many seeds settle which width is best; what it reaches is then measured on all.
 SWEEP_SEEDS = 5
 #: A sweep ends where goodput has fallen this far below the best.
 FAR_PAST = 0.7
@@ -52,13 +52,14 @@ def worth(outcome: Outcome, tasks: int | None) -> float:
 def best_fixed(model: HostModel, seeds: Sequence[int], tasks: int | None = None) -> Best:
     """Sweep coarsely, then between the neighbours of the best."""
     tried: dict[int, float] = {}
+    swept = seeds[:SWEEP_SEEDS] if tasks is None else seeds
 
     def worth_of(width: int, seed: int) -> float:
         return worth(drive(model, Fixed(width), seed, tasks), tasks)
 
     def value(width: int) -> float:
         if width not in tried:
-            tried[width] = mean(worth_of(width, seed) for seed in seeds[:SWEEP_SEEDS])
+            tried[width] = mean(worth_of(width, seed) for seed in swept)
         return tried[width]
 
     best = 1
