@@ -115,3 +115,18 @@ async def test_a_new_start_does_nothing_again_and_goes_on_with_the_same_run(tmp_
         await again.until_state("b", "done")
         assert list(again.dispatcher.book.runs) == ["plan-1"]
         assert again.ran() == ["a", "held", "held"]
+
+
+async def test_the_bounds_in_a_plan_hold_and_may_be_edited(tmp_path: Path) -> None:
+    hosts(tmp_path, 4)
+    tasks = "".join(f'[[task]]\nid = "t{n}"\nrun = ["sh", "-c", "{HOLD}"]\nclaims = {{}}\n' for n in range(3))
+    plan = tmp_path / "plan.toml"
+    plan.write_text(f"[plan]\nconcurrency = 1\n{tasks}")
+    async with serving(tmp_path, plan_of(tmp_path, "plan.toml")) as work:
+        await work.until_state("t0", "running")
+        assert [work.state(f"t{n}") for n in range(3)].count("running") == 1
+        plan.write_text(f"[plan]\nconcurrency = 2\n{tasks}")
+        await work.until(lambda: work.run.in_flight == 2, "two at once")
+        work.go()
+        await work.until(lambda: work.run.records and not work.run.unfinished, "the end")
+        assert work.run.peak == 2

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from manyhands.backlogs.settings import PlanSettings
 from manyhands.core.events import Input
 from manyhands.core.model import Task
 from manyhands.core.state import Record, Run
@@ -44,6 +45,7 @@ class Wanted(Struct, frozen=True):
     problems: Sequence[Problem] = ()
     look_at: float | None = None  # something that waits for its time may go then, though nothing changes
     is_known: bool = True  # False: it has never been read well, so nothing follows from it
+    settings: PlanSettings = PlanSettings()  # the bounds of its run
     mentioned: Container[str] = ()  # every id it knows, wanted or not
     version: object = None  # the same as long as the backlog is; None: cannot be told
     snapshot: Any = None  # what the backlog itself needs to compare with, and nobody else

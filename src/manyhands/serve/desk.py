@@ -3,6 +3,9 @@
 import asyncio
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
+from manyhands.backlogs.settings import PlanSettings
 from manyhands.core.events import (
     AnyEvent,
     AttemptEnded,
@@ -36,7 +39,7 @@ class Desk:
         self.run = run.name if run is not None else new_name(dispatcher.book, backlog.name)
         self._dispatcher = dispatcher
         self._log = log
-        self._is_under_way = False  # its run goes on
+        self._settings: PlanSettings | None = None  # the bounds within which its run goes on; None: it does not yet
         self._changed = asyncio.Event()
         self._changed.set()
         self._resumed: set[str] = set()
@@ -82,7 +85,7 @@ class Desk:
         if not wanted.is_known:
             return
         now = self._dispatcher.clock.now()
-        beginning = [] if last else self._beginning(now)
+        beginning = [] if last else self._beginning(now, wanted.settings)
         run = self._dispatcher.book.runs.get(self.run)
         steps = self.backlog.reconcile(wanted, run or Run(self.run, 0, "", {}, now), now, resumed)
         if last:
@@ -110,16 +113,17 @@ class Desk:
             for id, record in run.records.items()
         )
 
-    def _beginning(self, now: float) -> list[Input]:
-        if self._is_under_way:
+    def _beginning(self, now: float, settings: PlanSettings) -> list[Input]:
+        """Its run goes on from now, or within other bounds than before."""
+        if self._settings == settings:
             return []
-        self._is_under_way = True
-        weight = self.backlog.weight
+        self._settings = settings
+        concurrency, fail_fast, weight = settings.concurrency, settings.fail_fast, self.backlog.weight
         if self.run in self._dispatcher.book.runs:
-            return [RunResumed(now, self.run, weight=weight)]
-        opened = next(iter(opening(self.run, now, (), self.backlog.source)))
+            return [RunResumed(now, self.run, concurrency, fail_fast, weight)]
+        opened = next(opening(self.run, now, (), self.backlog.source, concurrency, fail_fast, settings.parents))
         assert isinstance(opened, RunOpened)
-        return [RunOpened(now, self.run, opened.seed, source=self.backlog.source, weight=weight)]
+        return [replace(opened, weight=weight)]
 
     async def _carry_out(self, steps: Steps, events: list[Input]) -> None:
         if events:

@@ -45,7 +45,8 @@ class PlanBacklog:
             return replace(self._last, problems=tuple(refused.problems))
         self._signature = signature
         tasks = {task.id: task for task in plan.tasks}
-        self._last = Wanted(tasks, tuple(check_hosts(plan, self._hosts)), mentioned=tasks, version=signature)
+        problems = tuple(check_hosts(plan, self._hosts))
+        self._last = Wanted(tasks, problems, settings=plan.settings, mentioned=tasks, version=signature)
         return self._last
 
     def reconcile(self, wanted: Wanted, run: Run, at: float, resumed: set[str]) -> Steps:
