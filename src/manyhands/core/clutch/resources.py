@@ -7,6 +7,7 @@ import math
 
 from msgspec import Struct, field
 
+from manyhands.core.clutch.headroom import MEMORY_HIGH, Headroom, memory_share
 from manyhands.core.clutch.memory import HostMemory
 from manyhands.core.widths import Reading, Sample
 
@@ -21,7 +22,6 @@ MEMORY_SIGMAS = 0.5
 PEAK_SEEN_MIN, PEAK_WINDOW = 4, 60
 KILLED_PEAK = 1.3  # a victim had not reached its peak yet
 VICTIM_RESERVE = 1.2
-DEVICE_FULL, DEVICE_ROOMY = 0.95, 0.90
 PRESSURE_BAD, PRESSURE_FINE = 0.20, 0.05
 
 
@@ -66,26 +66,39 @@ class KvGauge(Struct):
 
 
 class DeviceGauge(Struct):
-    """A device that is full, or a machine that waits for memory: one less until it has eased."""
+    """A device that fills up with our load, or a machine that waits for memory."""
 
     cap: float | None = None
     reason: str = ""
     least_use: float = 1.0
+    headroom: Headroom | None = None  # since the device was first full
+    squeezed: float | None = None  # the cap while the machine waits for memory
 
     def read(self, reading: Reading, in_flight: int) -> None:
-        pressure = reading.pressure or 0.0
-        use = 0.0
-        if reading.memory_total_bytes and reading.memory_used_bytes is not None and reading.attempt_bytes is None:
-            use = reading.memory_used_bytes / reading.memory_total_bytes
-            self.least_use = min(self.least_use, use)
+        self._read_memory(reading, in_flight)
+        self._read_pressure(reading.pressure or 0.0, in_flight)
+        caps = [float(self.headroom.bound)] if self.headroom is not None else []
+        caps += [self.squeezed] if self.squeezed is not None else []
+        self.cap = min(caps, default=None)
+
+    def _read_memory(self, reading: Reading, in_flight: int) -> None:
+        use = memory_share(reading)
+        if use is None or reading.attempt_bytes is not None:  # where attempts show their memory, it is gated instead
+            return
+        self.least_use = min(self.least_use, use)
         # A server that takes its memory at start-up is full from the beginning: only growth with load counts.
-        full = use > DEVICE_FULL and use > self.least_use + 0.05
-        if full or pressure > PRESSURE_BAD:
-            self.cap = float(max(1, min(in_flight - 1, self.cap or in_flight)))
-            seen = f"device memory {use:.0%} full" if full else f"waiting for memory {pressure:.0%} of the time"
-            self.reason = f"{seen} with {in_flight} in flight"
-        elif self.cap is not None and use < DEVICE_ROOMY and pressure < PRESSURE_FINE:
-            self.cap = self.cap + 1 if self.cap < 4 * max(1, in_flight) else None
+        if self.headroom is None and use > MEMORY_HIGH and use > self.least_use + 0.05:
+            self.headroom = Headroom(bound=max(1, in_flight))
+        if self.headroom is not None:
+            self.headroom.read(reading, in_flight)
+            self.reason = self.headroom.reason
+
+    def _read_pressure(self, pressure: float, in_flight: int) -> None:
+        if pressure > PRESSURE_BAD:
+            self.squeezed = float(max(1, min(in_flight - 1, self.squeezed or in_flight)))
+            self.reason = f"waiting for memory {pressure:.0%} of the time with {in_flight} in flight"
+        elif self.squeezed is not None and pressure < PRESSURE_FINE:
+            self.squeezed = self.squeezed + 1 if self.squeezed < 4 * max(1, in_flight) else None
 
 
 class Peak(Struct):

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from manyhands.core.bounds import CALM_READINGS, SETTLE_READINGS, Headroom
+from manyhands.core.clutch.headroom import CALM_READINGS, SETTLE_READINGS, Headroom
 from manyhands.core.widths import Reading
 
 
@@ -91,10 +91,16 @@ def test_the_bound_stays_within_its_ends() -> None:
 def test_what_a_probe_does_not_show_moves_nothing() -> None:
     headroom = Headroom(bound=4)
     tell(headroom, seen(None, None), 100)
-    tell(headroom, seen(None, 0.5), 100)
+    tell(headroom, seen(None, 0.93), 100)
     assert headroom.bound == 4
     tell(headroom, seen(0.5, None), CALM_READINGS)
     assert headroom.bound == 5
+
+
+def test_where_only_memory_shows_it_alone_tells_of_room() -> None:
+    headroom = Headroom(bound=4)
+    tell(headroom, seen(None, 0.5), CALM_READINGS)
+    assert (headroom.bound, headroom.reason) == (5, "memory 50% under 90% in 5 readings: 4 → 5")
 
 
 def test_a_device_that_bears_five_and_not_six_is_not_flapped_on() -> None:

@@ -45,19 +45,18 @@ class Headroom(Struct):
             self.on_trial -= 1
             if self.on_trial == 0:
                 self.patience = max(CALM_READINGS, self.patience // 2)
-        use = reading.utilisation
+        room = _room(reading.utilisation, memory)
         # An idle device shows room that says nothing about more width than was ever in use.
-        if use is None or use >= UTILISATION_LOW or in_flight < self.bound:
+        if not room or in_flight < self.bound:
             self.calm = 0
             return
         self.calm += 1
         if self.calm >= self.patience and (self.most is None or self.bound < self.most):
-            self._grow(use)
+            self._grow(room)
 
-    def _grow(self, use: float) -> None:
+    def _grow(self, room: str) -> None:
         higher = self.bound + 1
-        calmly = f"in {self.calm} readings"
-        self.reason = f"utilisation {use:.0%} under {UTILISATION_LOW:.0%} {calmly}: {self.bound} → {higher}"
+        self.reason = f"{room} in {self.calm} readings: {self.bound} → {higher}"
         self.bound = higher
         self.calm = 0
         self.on_trial = self.patience
@@ -75,6 +74,13 @@ class Headroom(Struct):
         self.settling = SETTLE_READINGS
         self.patience = min(PATIENCE_MAX, 2 * self.patience)
         self.on_trial = 0
+
+
+def _room(utilisation: float | None, memory: float | None) -> str:
+    """What shows that the device could do more; "" if nothing does."""
+    if utilisation is not None:
+        return f"utilisation {utilisation:.0%} under {UTILISATION_LOW:.0%}" if utilisation < UTILISATION_LOW else ""
+    return f"memory {memory:.0%} under {MEMORY_CLEAR:.0%}" if memory is not None and memory < MEMORY_CLEAR else ""
 
 
 def memory_share(reading: Reading) -> float | None:
