@@ -37,11 +37,11 @@ attempt 2 on local: failed after T: exit 3: no luck
     ("task", "log", "b"): "no luck\n",
     ("host",): """\
 HOST   TYPE   KINDS  WIDTH  IN FLIGHT  PEAK  WHY
-local  shell  *          2          0     2  pinned in the config
+local  shell  *          2          0     2  pinned
 """,
     ("lane",): """\
 LANE         WIDTH  IN FLIGHT  PEAK  USUAL S  WHY
-shell@local      2          0     2  N pinned in the config
+shell@local      2          0     2  N pinned
 """,
 }
 

@@ -147,6 +147,12 @@ def test_without_a_file_the_width_that_is_asked_for_is_had(tmp_path: Path) -> No
     assert origin_of(config, "hosts.local.width") == (10, "flag --concurrency")
 
 
+def test_a_configured_host_without_a_width_starts_from_what_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "manyhands.toml").write_text('[hosts.a]\ntype = "shell"\n[hosts.b]\ntype = "shell"\nwidth = 3\n')
+    config = load_config(tmp_path, environ={}, default_width=10)
+    assert [host.width for host in config.hosts] == [Width(start=10), Width(3, 3, 3)]
+
+
 def test_a_default_host_can_be_set_by_a_variable(tmp_path: Path) -> None:
     config = load(tmp_path, {"MANYHANDS_HOSTS_LOCAL_WIDTH": "7"})
     assert config.hosts[0].width == Width(7, 7, 7)

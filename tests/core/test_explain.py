@@ -61,7 +61,7 @@ def test_ended_and_deferred_tasks_say_what_came_between() -> None:
 def test_a_full_host_says_how_full() -> None:
     player = Player(a_host("gpu-1", width=2))
     player.open(*(a_task(f"t{n}") for n in range(3)))
-    assert why(player, "t2") == ["waiting for a slot on gpu-1 (2 of 2; pinned in the config)"]
+    assert why(player, "t2") == ["waiting for a slot on gpu-1 (2 of 2; pinned)"]
 
 
 def test_a_full_lane_says_how_full() -> None:
@@ -142,7 +142,7 @@ def test_claims_come_before_slots_and_slots_before_the_runs_own_bound() -> None:
     player.open(a_task("a", claims=writes("x")), a_task("b", claims=writes("x")), concurrency=1)
     assert why(player, "b") == [
         "x (to write) is held by a#1@local",
-        "waiting for a slot on local (1 of 1; pinned in the config)",
+        "waiting for a slot on local (1 of 1; pinned)",
         "run r has 1 of 1 in flight",
     ]
 

@@ -81,7 +81,7 @@ def test_a_smaller_width_set_by_a_person_starts_nothing_until_it_is_kept_to() ->
     moves = [event for event in player.journal if isinstance(event, ev.WidthMoved)]
     assert [(move.was, move.width, move.reason) for move in moves] == [
         (4, 2, "set by a person"),
-        (2, 4, "pinned in the config"),
+        (2, 4, "pinned"),
     ]
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from manyhands.cli.output import Output, duration, print_json, print_table, say
 from manyhands.core.events import AnyEvent
+from manyhands.errors import UsageError
 from manyhands.sim.scenario import read_scenario
 from manyhands.sim.trial import HostResult, Result, best_fixed_widths, run_trial
 from manyhands.store.sqlite import open_journal
@@ -17,6 +18,8 @@ EVENTS_AT_ONCE = 5_000
 
 def simulate(path: Path, journal: Path | None, output: Output) -> int:
     scenario = read_scenario(path)
+    if journal is not None and (journal / "journal.db").exists():
+        raise UsageError(f"there is a journal in `{journal}` already", "name a directory that has none, or remove it")
     began = time.monotonic()
     events: list[AnyEvent] = []
     found = run_trial(scenario, path.parent, recorded=events.append if journal is not None else None)

@@ -54,7 +54,8 @@ def load_config(
     """Each value from default < file < environment < flag; raises `ConfigRefused` with all that is wrong.
 
     The hosts of `hosts_file` take the place of those in the config. `flags` are named like settings (`store.dir`).
-    `default_width` is for the hosts there are where none is configured: left out, the clutch decides.
+    `default_width` is for hosts that nobody gave a width: where none is configured it is theirs, and configured ones
+    start from it. Left out, the clutch decides.
     """
     start = (start or Path.cwd()).absolute()
     environ = os.environ if environ is None else environ
@@ -78,6 +79,11 @@ def load_config(
     hosts, rules, store, backlogs = parts.hosts(), parts.rules(), parts.store(), parts.backlogs()
     if problems.total:
         raise ConfigRefused(problems.by_line(), problems.total)
+    if default_width is not None:
+        hosts = tuple(
+            msgspec.structs.replace(host, width=Width(start=default_width)) if host.width == Width() else host
+            for host in hosts
+        )
     workspace = file.parent if file else start
     settings = tuple(parts.settings(hosts, rules, store, backlogs))
     return Config(workspace, file, hosts, rules, store, settings, backlogs)

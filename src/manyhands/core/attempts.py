@@ -2,7 +2,7 @@
 
 import math
 
-from manyhands.core import intake, learning, retry
+from manyhands.core import health, intake, learning, retry
 from manyhands.core.book import Book
 from manyhands.core.events import AttemptEnded, AttemptStarted
 from manyhands.core.model import Ending, EndingKind, TaskState, claims_of
@@ -62,6 +62,7 @@ def end(book: Book, event: AttemptEnded) -> None:
     running.tried.ending = ending
     _learn(running, ending, book.at)
     _settle(book, running, ending)
+    health.note(book, running, ending)
     # Only now: what is left to do, by which those who waited are put in order, has changed.
     book.ready.wake(("attempt", running.attempt))
     run, parent = book.runs[running.record.run], running.record.task.parent
@@ -155,8 +156,7 @@ def _settle(book: Book, running: Running, ending: Ending) -> None:
         intake.skip_dependents(book, record)
         return
     if ending.kind is EndingKind.OVERLOADED:
-        # A used-up quota comes back at its hour, however long that takes: no sign of a host that is broken.
-        record.setbacks += not ending.quota
+        record.setbacks += not running.host.on_trial  # that the host takes nothing is known; no task is to blame
     elif ending.kind in retry.COUNTED:
         record.tries += 1
         record.setbacks = 0

@@ -42,6 +42,8 @@ def host_obstacle(host: HostState, group: Group) -> str | None:
     if (kept_for := host.kept_for) is not None and is_kept_from(host, group):
         return f"{host.name} empties for {kept_for.head.task.id} ({len(host.running)} still run there)"
     in_flight = len(host.running)
+    if host.on_trial and in_flight:
+        return f"{host.name} takes one attempt at a time until it answers again"
     if in_flight >= host.width:
         return f"waiting for a slot on {host.name} ({in_flight} of {host.width}; {host.reason})"
     if group.key.barrier and in_flight:

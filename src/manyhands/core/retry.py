@@ -10,6 +10,10 @@ DELAY_LONGEST_S = 60.0
 #: An overload is not the task's fault and costs it no attempt, but a host that only ever refuses is broken.
 SETBACKS_MAX = 12
 
+#: A quota that is used up with no word of when it comes back: asked again after so long, then ever more rarely.
+QUOTA_FIRST_S = 60.0
+QUOTA_LONGEST_S = 3600.0
+
 COUNTED = frozenset({EndingKind.FAILED, EndingKind.TIMED_OUT})
 
 
@@ -18,7 +22,8 @@ def is_final(ending: Ending, tries: int, setbacks: int, attempts_max: int) -> bo
     if ending.permanent:
         return True
     if ending.kind is EndingKind.OVERLOADED:
-        return setbacks >= SETBACKS_MAX
+        # A quota comes back at its hour, however long that takes: no sign of a host that is broken.
+        return setbacks >= SETBACKS_MAX and not ending.quota
     return ending.kind in COUNTED and tries >= attempts_max
 
 
@@ -26,11 +31,20 @@ def delay_s(ending: Ending, tries: int, setbacks: int, seed: int, task: str) -> 
     """How long to wait before the next attempt. Lost and preempted ones need not wait at all."""
     if ending.kind in (EndingKind.LOST, EndingKind.PREEMPTED):
         return 0.0
+    if ending.quota:
+        return quota_wait_s(ending, setbacks)
     nth = max(1, setbacks if ending.kind is EndingKind.OVERLOADED else tries)
     longest = min(DELAY_LONGEST_S, DELAY_FIRST_S * 2.0 ** (nth - 1))
     # Spread over the upper half, so that tasks that fell together do not come back together.
     delay = longest * (0.5 + 0.5 * jitter(seed, task, nth))
     return max(delay, ending.retry_after_s or 0.0)
+
+
+def quota_wait_s(ending: Ending, setbacks: int) -> float:
+    """How long a host whose quota is used up is left alone."""
+    if ending.retry_after_s is not None:
+        return ending.retry_after_s
+    return min(QUOTA_LONGEST_S, QUOTA_FIRST_S * 2.0 ** (max(1, setbacks) - 1))
 
 
 def jitter(seed: int, task: str, nth: int) -> float:

@@ -54,6 +54,9 @@ class HostPart(Struct, omit_defaults=True):
     peak: int = 0
     paused: str | None = None
     paused_until: float | None = None
+    refused: int = 0
+    trials: int = 0
+    on_trial: bool = False
     area: float = 0.0
     area_at: float = 0.0
 
@@ -146,6 +149,9 @@ def _host_part(host: HostState) -> HostPart:
         host.peak,
         host.paused,
         host.paused_until,
+        host.refused,
+        host.trials,
+        host.on_trial,
         host.area,
         host.area_at,
     )
@@ -155,6 +161,7 @@ def _host_from(part: HostPart) -> HostState:
     host = HostState(part.host, part.limit)
     host.width, host.reason, host.pinned, host.peak = part.width, part.reason, part.pinned, part.peak
     host.paused, host.paused_until = part.paused, part.paused_until
+    host.refused, host.trials, host.on_trial = part.refused, part.trials, part.on_trial
     host.area, host.area_at = part.area, part.area_at
     for kind, (peak, usual_s, width, why) in part.lanes.items():
         lane = host.lane(kind)

@@ -146,6 +146,9 @@ class HostState:
         self.used: dict[str, float] = {}  # resources taken by what runs
         self.paused: str | None = None  # why, if it is
         self.paused_until: float | None = None
+        self.refused = 0  # overloads since anything else ended here
+        self.trials = 0  # pauses since then
+        self.on_trial = False  # one attempt at a time, until it answers again
         self.barrier: Record | None = None  # runs alone here
         self.kept_for: Group | None = None  # waits for the host to empty; only more urgent tasks may go before
         self.configured_at = 0.0

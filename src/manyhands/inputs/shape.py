@@ -187,7 +187,7 @@ def _items(value: object) -> Iterable[object]:
 
 
 def is_clean(value: object, path: FieldPath, sheet: Sheet) -> bool:
-    """No string anywhere, keys included, has what no environment, file name or UTF-8 stream can carry."""
+    """No string anywhere, keys included, and no number is of a sort that no file, stream or journal can carry."""
     if isinstance(value, str):
         return _is_clean_text(value, path, sheet)
     if isinstance(value, dict):
@@ -201,6 +201,9 @@ def is_clean(value: object, path: FieldPath, sheet: Sheet) -> bool:
         )
     if isinstance(value, list | tuple):
         return _every([is_clean(item, (*path, place), sheet) for place, item in enumerate(value)])
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        sheet.tell(path, f"`{dotted(path)}` is a number of more than 64 bits", "write it as a string", value)
+        return False
     return True
 
 

@@ -142,8 +142,8 @@ class Drive:
             if start_at > now:
                 self._wake_at = start_at
                 if task.failures:
-                    heapq.heappush(self._retries, (now, self._next, task))
                     self._next += 1
+                    heapq.heappush(self._retries, (now, self._next, task))
                 else:
                     self._held = task
                 return

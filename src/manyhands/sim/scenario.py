@@ -1,6 +1,7 @@
 """A scenario file: simulated hosts, a backlog and faults. What is left out is as on the reference hosts."""
 
 import tomllib
+from fnmatch import fnmatchcase
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -85,18 +86,37 @@ def read_scenario(path: Path) -> Scenario:
 
 
 def _check(path: Path, scenario: Scenario) -> None:
+    if scenario.concurrency is not None and scenario.concurrency < 1:
+        raise UsageError(f"scenario `{path}`: `concurrency` must be at least 1, got {scenario.concurrency}")
     for name, host in scenario.hosts.items():
-        if host.model not in MODELS:
-            models = ", ".join(MODELS)
-            raise UsageError(f"scenario `{path}`: host `{name}` has no model `{host.model}`", f"models are {models}")
+        _check_host(f"scenario `{path}`: host `{name}`", host)
     for backlog in scenario.backlog:
-        if bool(backlog.plan) == bool(backlog.tasks):
+        if backlog.tasks < 0 or bool(backlog.plan) == bool(backlog.tasks):
             raise UsageError(
                 f"scenario `{path}`: a backlog has either `tasks` or a `plan`", 'tasks = 500, like = "gpu"'
             )
         if backlog.tasks and backlog.like not in scenario.hosts:
             names = ", ".join(scenario.hosts)
             raise UsageError(f'scenario `{path}`: `like = "{backlog.like}"` names no host', f"the hosts are {names}")
+
+
+def _check_host(where: str, host: ScenarioHost) -> None:
+    if host.model not in MODELS:
+        raise UsageError(f"{where} has no model `{host.model}`", f"models are {', '.join(MODELS)}")
+    if isinstance(host.width, int) and host.width < 1:
+        raise UsageError(f"{where}: `width` must be at least 1, got {host.width}", "leave it out for the clutch")
+    base = MODELS[host.model]
+    known = [field.name for field in msgspec.structs.fields(base)] if base is not None else []
+    for name, value in host.parameters.items():
+        if name not in known:
+            raise UsageError(
+                f"{where} has no parameter `{name}`", f"a {host.model} host has {', '.join(known) or 'none'}"
+            )
+        if isinstance(value, int | float) and not isinstance(value, bool) and value <= 0:
+            raise UsageError(f"{where}: `{name}` must be above 0, got {value}")
+    ends = [end for outage in host.outages for end in outage]
+    if ends != sorted(set(ends)):
+        raise UsageError(f"{where}: outages must be (from, to) in order and apart, got {host.outages}")
 
 
 def set_stage(scenario: Scenario, directory: Path, pinned: dict[str, int] | None = None) -> Stage:
@@ -118,6 +138,9 @@ def set_stage(scenario: Scenario, directory: Path, pinned: dict[str, int] | None
             drawn.append(Task(id, kind=job.kind, prompt="simulated", claims=NO_CLAIMS))
         arrivals.append(Arrival(backlog.at, tuple(drawn)))
     hosts = tuple(_host(name, host, (pinned or {}).get(name)) for name, host in scenario.hosts.items())
+    for kind in sorted({task.kind for arrival in arrivals for task in arrival.tasks}):
+        if not any(fnmatchcase(kind, pattern) for host in hosts for pattern in host.kinds):
+            raise UsageError(f"no host of the scenario takes kind `{kind}`", "add it to the `kinds` of one")
     return Stage(hosts, models, tuple(arrivals), jobs)
 
 

@@ -120,7 +120,10 @@ FINE = (0.6, 0.7, 0.8, 0.9, 1.1, 1.25, 1.4)
 def best_fixed_widths(
     scenario: Scenario, directory: Path, found: Result, tried: Callable[[str, int, float], None]
 ) -> tuple[dict[str, int], Result]:
-    """The pinned widths with the shortest makespan: each host swept in turn, the others held at their best so far."""
+    """The pinned widths that get the most done, and of those the fastest.
+
+    Each host is swept in turn, the others held at their best so far.
+    """
     best = {name: max(1, round(result.mean_in_flight)) for name, result in found.hosts.items()}
     shortest = run_trial(scenario, directory, best)
     for name in scenario.hosts:
@@ -134,7 +137,7 @@ def best_fixed_widths(
                 seen.add(width)
                 result = run_trial(scenario, directory, best | {name: width})
                 tried(name, width, result.makespan_s)
-                if result.makespan_s < shortest.makespan_s:
+                if (-result.done, result.makespan_s) < (-shortest.done, shortest.makespan_s):
                     shortest, best = result, best | {name: width}
 
         sweep(name, COARSE, seen)

@@ -19,7 +19,7 @@ from manyhands.store.wake import WakeSocket, wake
 
 FILE = "journal.db"
 #: Others hold the write lock for one commit; the longest is a submit of a million tasks.
-LOCK_TIMEOUT_S = 60.0
+LOCK_TIMEOUT_S = 10.0
 #: Between tries for the write lock. SQLite's own waits grow to 100 ms: beside a dispatcher that
 #: commits without pause an asker then waited up to 6 s for a gap.
 LOCK_RETRY_S = 0.0003

@@ -182,7 +182,9 @@ class Clutch(Struct, tag="clutch"):
     def export(self) -> HostMemory | None:
         if not self.turns:
             return None
-        widths = sorted(self.settled_widths[-25:]) or [self.target]
+        # Still searching, only what has been run counts, not what was to be tried next.
+        most_run = max((math.exp(turn.log_width) for turn in self.history), default=self.target)
+        widths = sorted(self.settled_widths[-25:]) or [min(self.target, most_run)]
         throughputs = sorted(turn.log_throughput for turn in self.history[-12:])
         rate_per_s = self.pacer.known_per_s or (self.pacer.rate_per_s if self.pacer.refusals else None)
         return HostMemory(

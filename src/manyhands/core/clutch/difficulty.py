@@ -78,7 +78,7 @@ class Difficulty(Struct):
             return 1, f"{kind or 'this kind'} is unknown here: one at a time at first"
         level, part = _level(record)
         width = max(1, min(host_width, math.ceil(host_width * part)))
-        seen = f"{record.success:.0%} of {record.attempts} attempts go well"
+        seen = f"{record.done:.0f} of the last {record.weight:.0f} or so went well"
         explored = int(2 ** min(20.0, record.done))  # each success doubles what an unexplored lane may try
         if record.weight < EXPLORED and explored < width:
             return max(1, explored), f"{level} so far ({seen}); trying more as it goes well"

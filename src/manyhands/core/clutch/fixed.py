@@ -8,7 +8,7 @@ from manyhands.core.widths import Reading, Sample
 
 class Fixed(Struct, tag="fixed"):
     width: int
-    reason: str = "pinned in the config"
+    reason: str = "pinned"
     start_reason: str = ""
 
     def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:

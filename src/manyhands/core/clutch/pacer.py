@@ -165,7 +165,8 @@ class Pacer(Struct):
             start.accepted = False
             if start.at >= self.cut_at:
                 self.taken -= start.cost
-        if sample.quota and wait_s > RETRY_MAX_S:
+        if sample.quota:
+            wait_s = sample.retry_after_s or 0.0
             self.paused_until = max(self.paused_until, at + wait_s)
             self.pause_reason = f"quota used up; it says to come back in {wait_s:.0f} s"
             return self.pause_reason

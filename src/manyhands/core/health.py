@@ -1,0 +1,36 @@
+"""Hosts that cannot take anything for now: their quota is used up, or nothing they are given gets anywhere."""
+
+from manyhands.core.book import Book
+from manyhands.core.model import Ending, EndingKind
+from manyhands.core.retry import quota_wait_s
+from manyhands.core.state import HostState, Running
+
+#: A host that only refuses is left alone for longer each time, up to a minute; then one attempt finds out more.
+PAUSE_FIRST_S = 1.0
+PAUSE_LONGEST_S = 60.0
+
+
+def note(book: Book, running: Running, ending: Ending) -> None:
+    host = running.host
+    if ending.kind is EndingKind.OVERLOADED and ending.quota:
+        wait_s = quota_wait_s(ending, running.record.setbacks)
+        _pause(book, host, wait_s, f"its quota is used up; asked again in {wait_s:.0f} s")
+    elif ending.kind is EndingKind.OVERLOADED and not ending.rate_limited:
+        host.refused += 1
+        if host.on_trial or host.refused >= 2 * host.width + 3:  # more than everything in flight, twice
+            wait_s = min(PAUSE_LONGEST_S, PAUSE_FIRST_S * 2.0**host.trials)
+            host.trials += 1
+            host.on_trial = True
+            _pause(
+                book, host, wait_s, f"it takes nothing ({ending.detail or 'overloaded'}); tried again in {wait_s:.0f} s"
+            )
+    elif ending.kind in (EndingKind.DONE, EndingKind.FAILED):  # it answers
+        host.refused = host.trials = 0
+        host.on_trial = False
+
+
+def _pause(book: Book, host: HostState, wait_s: float, why: str) -> None:
+    if host.paused is not None and host.paused_until is None:
+        return  # a person's word stands
+    host.paused, host.paused_until = why, book.at + wait_s
+    book.set_timer(host.paused_until)
