@@ -123,7 +123,7 @@ class Dispatcher:
                 if not on_disk.done():
                     on_disk.set_result(None)
             del self._awaiting[:acknowledge]
-            if self._journal.last - self._snapshot_at > max(SNAPSHOT_EVENTS_MIN, 2 * self.book.last_number):
+            if self._journal.last - self._snapshot_at > max(SNAPSHOT_EVENTS_MIN, self.book.last_number):
                 self._save_snapshot()
 
     async def _take_turn(self) -> None:

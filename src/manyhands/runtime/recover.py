@@ -1,5 +1,7 @@
 """From a journal to a scheduler that stands where it ended."""
 
+import gc
+
 from manyhands.core import snapshot
 from manyhands.core.model import Ending, EndingKind
 from manyhands.core.scheduler import Scheduler
@@ -11,6 +13,17 @@ LOST = Ending(EndingKind.LOST, "the dispatcher stopped while it ran")
 
 def rebuild(journal: Reader, scheduler: Scheduler) -> None:
     """Fill an empty scheduler from the newest snapshot and the events after it."""
+    # It makes millions of objects and no garbage: looking for some takes longer than the rest.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        _rebuild(journal, scheduler)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _rebuild(journal: Reader, scheduler: Scheduler) -> None:
     seq = 0
     saved = journal.latest_snapshot()
     if saved is not None and snapshot.load(scheduler, saved[1]):

@@ -219,3 +219,12 @@ def test_what_an_earlier_run_found_goes_before_the_start_in_the_config() -> None
     clutch = Clutch.begin(start=2, memory=HostMemory(width=20, turns=5))
     assert (clutch.width, clutch.reason) == (18, "an earlier run settled at 20")
     assert Clutch.begin(start=2).width == 2
+
+
+def test_starts_of_quick_attempts_are_not_kept_apart() -> None:
+    for took_s, waits in ((0.001, False), (10.0, True)):
+        clutch = Clutch.begin(start=4)
+        clutch.started(0.0, 1, "text", 1)
+        clutch.observe(Sample(took_s, 0.0, 1, "text", 1.0, 4, EndingKind.DONE))
+        clutch.started(took_s, 2, "text", 1)
+        assert (clutch.start_at(took_s, "text") > took_s) is waits

@@ -32,6 +32,7 @@ STALLED_S, STALLED_TURNS = 5.0, 2.5
 #: While searching, starts keep apart so that a host can refuse the first of a step before the last has left: at
 #: most this many times the starts that completions ask for.
 SPREAD = 4.0
+SPREAD_MIN_S = 0.05  # closer together, starts are not worth keeping apart: waiting would cost more than it teaches
 FAR_BELOW_MEMORY = 0.45  # in ln throughput
 CORES_BUSY = 0.7  # below this share of busy cores, more processes cost the others little
 IDLE_PER_CORE = 2.0  # idle cores alone justify no more: processes may wait for something else than a core
@@ -132,7 +133,8 @@ class Clutch(Struct, tag="clutch"):
         if self.began_at is None:
             self.began_at = self.moved_at = self.turn.began_at = at
         if not self.settled and self.usual_s is not None and self.pacer.rate_per_s is None:
-            self.spread_until = at + self.usual_s / (SPREAD * self.width)
+            apart_s = self.usual_s / (SPREAD * self.width)
+            self.spread_until = at + apart_s if apart_s >= SPREAD_MIN_S else 0.0
         if in_flight > self.turn.most_in_flight:
             self.turn.most_in_flight = in_flight
         self.pacer.started(at, attempt, kind)
