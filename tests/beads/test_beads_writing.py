@@ -94,6 +94,12 @@ def test_an_issue_assigned_to_the_holder_beforehand_can_be_claimed(tmp_path):
     assert Desk(tmp_path, row("bd-1", assignee="run-7")).one(Claim("bd-1", "run-7")).holds
 
 
+def test_what_failed_here_can_be_claimed_again_by_us_alone(tmp_path):
+    desk = Desk(tmp_path, row("bd-1", status="blocked", assignee="run-7"))
+    assert desk.one(Claim("bd-1", "run-8")).result is Result.REFUSED
+    assert desk.one(Claim("bd-1", "run-7")).result is Result.WRITTEN
+
+
 def test_an_active_status_of_the_projects_own_can_be_claimed(tmp_path):
     project(tmp_path, row("bd-1", status="qa"))
     (tmp_path / ".beads" / "config.yaml").write_text("status.custom: qa:active\n")

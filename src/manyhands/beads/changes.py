@@ -168,7 +168,8 @@ def obstacle_to(change: Change, issue: Issue, statuses: Mapping[str, Category] =
     match change:
         case Claim():
             is_free = statuses.get(issue.status) == "active" and issue.assignee in ("", change.holder)
-            return "" if is_free else has_it
+            is_ours_again = issue.status == "blocked" and issue.assignee == change.holder  # failed here, wanted again
+            return "" if is_free or is_ours_again else has_it
         case Close() if issue.is_epic and not change.holder:
             return has_it if issue.status in ("closed", "pinned") else ""
         case Cancel() | Defer():
