@@ -125,9 +125,17 @@ class Desk:
         assert isinstance(opened, RunOpened)
         return [replace(opened, weight=weight)]
 
+    def _tell_untaken(self) -> None:
+        """Tasks that no host takes wait for ever: that must not go unsaid."""
+        for pool in self._dispatcher.book.ready.pools.values():
+            if pool.run.name == self.run and pool.heap and not pool.hosts:
+                text = f"no host takes kind {pool.kind} with {pool.form}: such tasks wait until one does"
+                self._tell_once((pool.kind, pool.form, pool.host), "problem", text, "")
+
     async def _carry_out(self, steps: Steps, events: list[Input]) -> None:
         if events:
             await self._dispatcher.submit(*events)
+            self._tell_untaken()
         for remark in steps.remarks:
             self._tell_once(remark, "note", remark.text, remark.task)
         changes = list(steps.changes)
