@@ -46,7 +46,8 @@ def list_tasks(
     config_path: Path | None,
     store: str | None,
 ) -> None:
-    book = open_book(load(config_path, None, store).store_directory)
+    directory = load(config_path, None, store).store_directory
+    book = open_book(directory)
     found = find_run(book, run)
     if state is not None and state not in list(TaskState):
         raise UsageError(f"there is no state `{state}`", f"the states are {', '.join(TaskState)}")
@@ -65,6 +66,9 @@ def list_tasks(
         put(f"{len(shown)} of {len(wanted)} shown · run {found.name}: {counts}\n")
     elif len(shown) < len(wanted):
         say(f"{len(shown)} of {len(wanted)} shown; --limit shows more")
+    going = sum(found.counts[each] for each in (TaskState.READY, TaskState.RUNNING, TaskState.BACKOFF))
+    if going and not is_dispatching(directory):
+        say(f"nothing is at work here; `{command_for(found)}` goes on with {found.unfinished:,} unfinished")
 
 
 def _row(book: Book, record: Record, now: float) -> dict[str, object]:
