@@ -5,9 +5,10 @@ import random
 import pytest
 
 from beads.backlog_files import NOW, backlog, child, depends, each_sample, row, waiting
-from manyhands.beads.kinds import KindRule, KindTable, kind_of
+from manyhands.beads.kinds import KindRule, KindTable, kind_of, table_of
 from manyhands.beads.reading import parse
 from manyhands.beads.ready import runnable
+from manyhands.beads.record import Issue
 from manyhands.beads.tasks import tasks_of
 from manyhands.core.graph import find_cycle
 from manyhands.core.model import Claims, Task
@@ -177,3 +178,11 @@ def test_in_any_tangle_the_tasks_that_may_run_are_the_runnable_issues(seed):
     ]
     beads = backlog(*rows)
     assert what_may_run(beads) == {issue.id for issue in runnable(beads, NOW)}
+
+
+def test_words_of_ones_own_make_the_kinds():
+    table = table_of({"audit": ["security", "audit"], "text": ["docs"]}, otherwise="chores")
+    assert kind_of(Issue("a", labels=("docs",)), table) == "text"
+    assert kind_of(Issue("a", title="Look into security"), table) == "audit"
+    assert kind_of(Issue("a", title="Fix the code"), table) == "chores"
+    assert kind_of(Issue("a", title="Fix the docs"), table_of({})) == kind_of(Issue("a", title="Fix the docs"))

@@ -54,7 +54,14 @@ def generated(count: int, chance: random.Random) -> list[dict[str, Any]]:
 
 
 def real(count: int) -> list[dict[str, Any]]:
-    """Real issues with their real needs, all of them open again; what they wait for is among them or gone."""
+    """Real issues with their real needs, all of them open again; what they wait for is among them or gone.
+
+    Each claims the files it really changed, where that is known, else those that another real issue changed.
+    """
+    footprints: dict[str, list[str]] = {}
+    for known in sorted((SAMPLES_DIRECTORY / "issue-files").glob("*.json")):
+        footprints |= {id: each["files"] for id, each in json.loads(known.read_bytes()).items() if each["files"]}
+    anyones = [footprints[id] for id in sorted(footprints)] or [[]]
     rows: dict[str, dict[str, Any]] = {}
     for sample in ("beads-jan15.jsonl", "herdctl-jan19.jsonl", "mu.jsonl"):
         file = SAMPLES_DIRECTORY / sample
@@ -62,13 +69,16 @@ def real(count: int) -> list[dict[str, Any]]:
             each = json.loads(line)
             if each.get("issue_type") in ("task", "bug", "feature", "chore") and each.get("title") and "id" in each:
                 rows.setdefault(each["id"], each)
-    chosen = dict(list(rows.items())[:count])
+    first = sorted(rows, key=lambda id: id not in footprints)
+    chosen = {id: rows[id] for id in first[:count]}
     for each in chosen.values():
         for field in ("closed_at", "close_reason", "assignee", "defer_until", "pinned", "ephemeral", "deleted_at"):
             each.pop(field, None)
         each["status"] = "open"
         kept = [edge for edge in each.get("dependencies") or [] if edge.get("type") == "blocks"]
         each["dependencies"] = [edge for edge in kept if edge["depends_on_id"] in chosen]
+    for n, (id, each) in enumerate(chosen.items()):
+        each["metadata"] = {"files": footprints.get(id) or anyones[n % len(anyones)]}
     return list(chosen.values())
 
 

@@ -1,6 +1,7 @@
 """What kind of work an issue is: its labels say so, or else words in its title, or else words in its description."""
 
 import re
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -70,6 +71,14 @@ class KindTable(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 DEFAULT_KINDS = KindTable()
+
+
+def table_of(words_of: Mapping[str, Sequence[str]], otherwise: str = DEFAULT_KIND) -> KindTable:
+    """A table in which the same words count as labels and in texts; with no words at all, the rules there are."""
+    if not words_of:
+        return KindTable(otherwise=otherwise)
+    rules = tuple(KindRule(kind, labels=tuple(words), words=tuple(words)) for kind, words in words_of.items())
+    return KindTable(rules, otherwise)
 
 
 def kind_of(issue: Issue, table: KindTable = DEFAULT_KINDS) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from manyhands.beads.kinds import table_of
+from manyhands.beads.ready import Conditional
 from manyhands.cli.settings import load
 from manyhands.config.model import BacklogConfig, Config, OpenaiHost
 from manyhands.core.model import Task
@@ -66,7 +68,8 @@ def _backlog(row: BacklogConfig, config: Config) -> LiveBacklog:
         timeout=row.timeout,
         attempts=row.attempts,
     )
-    return BeadsBacklog(path, row.weight, like, config.store_directory)
+    kinds, conditional = table_of(row.kinds, row.otherwise), Conditional(row.conditional)
+    return BeadsBacklog(path, row.weight, like, config.store_directory, kinds=kinds, conditional=conditional)
 
 
 async def _serve(config: Config, backlogs: Sequence[LiveBacklog], port: int) -> None:

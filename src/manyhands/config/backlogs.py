@@ -12,7 +12,18 @@ from manyhands.inputs.problems import FieldPath, Sheet
 from manyhands.inputs.shape import fits
 
 #: What an issue does not say and a task of a plan says itself.
-_FOR_ISSUES = ("run", "call", "args", "check", "claims", "timeout", "attempts")
+_FOR_ISSUES = (
+    "run",
+    "call",
+    "args",
+    "check",
+    "claims",
+    "timeout",
+    "attempts",
+    "kinds",
+    "otherwise",
+    "conditional",
+)
 
 
 def backlog_from(row: object, path: FieldPath, sheet: Sheet) -> BacklogConfig | None:

@@ -93,6 +93,10 @@ class BacklogConfig(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     claims: Claims | None = None  # of issues that have no file lists
     timeout: float | None = None  # seconds
     attempts: int = 3
+    # How issues are read:
+    kinds: dict[str, tuple[str, ...]] = {}  # kind → labels, and words in title or description, that make it so
+    otherwise: str = "code"  # the kind of an issue that says nothing of the sort
+    conditional: Literal["on-failure", "on-close"] = "on-failure"  # what a `conditional-blocks` edge waits for
 
 
 class Setting(Struct, frozen=True):

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from manyhands.beads.changes import BacklogWriter, Change, Claim, Outcome
 from manyhands.beads.finding import Mode, Place, find
+from manyhands.beads.kinds import DEFAULT_KINDS, KindTable
 from manyhands.beads.loading import load, writer_for
 from manyhands.beads.reading import Beads
-from manyhands.beads.ready import put_off
+from manyhands.beads.ready import Conditional, put_off
 from manyhands.beads.tasks import tasks_of
 from manyhands.beads.times import nanoseconds
 from manyhands.core.model import Task, TaskState
@@ -33,7 +34,14 @@ class BeadsBacklog:
     claims = True
 
     def __init__(
-        self, path: Path, weight: float = 1.0, like: Task | None = None, store: Path | None = None, program: str = "bd"
+        self,
+        path: Path,
+        weight: float = 1.0,
+        like: Task | None = None,
+        store: Path | None = None,
+        program: str = "bd",
+        kinds: KindTable = DEFAULT_KINDS,
+        conditional: Conditional = Conditional.ON_FAILURE,
     ) -> None:
         self.place: Place = find(path)
         directory = self.place.directory.resolve()
@@ -41,6 +49,8 @@ class BeadsBacklog:
         self.source = str(directory)
         self.weight = weight
         self._like = like
+        self._kinds = kinds
+        self._conditional = conditional
         self._program = program
         self._writer: BacklogWriter = writer_for(self.place, program)
         self._store = store or Path()
@@ -78,7 +88,9 @@ class BeadsBacklog:
         return self._last
 
     def _wanted(self, beads: Beads, now: float) -> Wanted:
-        found = tasks_of(beads, now, like=self._like, holder=self._holder)
+        found = tasks_of(
+            beads, now, like=self._like, holder=self._holder, kinds=self._kinds, conditional=self._conditional
+        )
         later = [at for issue in beads.issues.values() if issue.defer_until and (at := nanoseconds(issue.defer_until))]
         look_at = min((at / 1e9 for at in later if at / 1e9 > now), default=None)
         problems = (*self.place.warnings, *beads.problems, *found.problems)
