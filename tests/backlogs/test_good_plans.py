@@ -204,8 +204,9 @@ texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 segments = st.text("abcXYZ019-_.", min_size=1, max_size=6).filter(lambda name: name not in (".", ".."))
 paths = st.lists(segments, min_size=1, max_size=4).map("/".join)
 claim_lists = st.lists(paths | st.just("**") | st.just("src/*.py") | st.just("gpu:0"), max_size=3, unique=True)
+integers = st.integers(-(2**63), 2**63 - 1)  # larger ones are refused
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    st.none() | st.booleans() | integers | st.floats(allow_nan=False, allow_infinity=False) | texts,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=6,
 )
