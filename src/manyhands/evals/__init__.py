@@ -1,0 +1,1 @@
+"""A/B comparisons of agents or prompts, run on the engine."""
