@@ -17,7 +17,7 @@ def begin(book: Book, event: AttemptStarted, record: Record) -> None:
     host = book.hosts[event.host]
     task = record.task
     host.advance(book.at)
-    tried = AttemptRecord(event.attempt, event.host, book.at)
+    tried = AttemptRecord(event.attempt, event.host, book.at, queued_at=record.since)
     if record.history is None:
         record.history = [tried]
     else:

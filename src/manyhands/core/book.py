@@ -45,6 +45,7 @@ class Book:
         self.unsettled: dict[str, Run] = {}  # runs that may have come to rest
         self.rules_to_review = False
         self.look_at: float | None = None  # when something that waits may go though nothing happens
+        self.changed_for: list[dict[int, Record]] = []  # those who follow tasks get each that changes, by its number
         self._timers: list[tuple[float, int, Record | None]] = []
         self._timers_set = 0
         self._sift_timers_at = TIMERS_MIN
@@ -66,6 +67,8 @@ class Book:
         record.since = self.at
         record.cause = cause
         record.held = False
+        for changed in self.changed_for:
+            changed[record.number] = record
         if state in TERMINAL:
             self._count_unfinished(run, record, -1)
         elif was in TERMINAL:
@@ -77,6 +80,8 @@ class Book:
         run.records[record.task.id] = record
         run.counts[record.state] += 1
         self._of_kind(run, record.task.kind)[record.state] += 1
+        for changed in self.changed_for:
+            changed[record.number] = record
         if record.state not in TERMINAL:
             self._count_unfinished(run, record, +1)
 

@@ -184,6 +184,10 @@ class ReadySet:
             group.parked_on = None
             self._place(group)
 
+    def parked(self) -> Iterator[tuple[Token, list[Group]]]:
+        """What groups wait for in particular, and which do."""
+        yield from self._parked.items()
+
     def records(self, pool: Pool) -> Iterator[Record]:
         for group in self.groups.values():
             if group.pool is pool:

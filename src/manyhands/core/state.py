@@ -20,6 +20,7 @@ class AttemptRecord(Struct, omit_defaults=True, gc=False):
     started_at: float
     ended_at: float | None = None
     ending: Ending | None = None
+    queued_at: float = 0.0  # since when it was ready; 0: not known, the record is older than this field
 
 
 class Record(Struct, omit_defaults=True, gc=False):

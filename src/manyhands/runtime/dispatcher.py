@@ -83,6 +83,11 @@ class Dispatcher:
         self._check_alive()
 
     @property
+    def last(self) -> int:
+        """The number of the last event on disk."""
+        return self._journal.last
+
+    @property
     def is_alive(self) -> bool:
         return self._task is not None and not self._task.done()
 
