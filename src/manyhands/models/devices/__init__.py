@@ -1,0 +1,1 @@
+"""The memory of devices behind one interface; read without ever opening a CUDA context."""

@@ -1,0 +1,70 @@
+"""The cheapest way to cut items sorted by length into batches: a dynamic program, exact, O(n log n).
+
+A batch is a run of neighbours, padded to its longest. With `best[i]` the cost of the first i items,
+best[j] = min over i of best[i] + overhead + (j − i)·per_item[j-1], within the bounds of a batch.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+
+def cheapest_cuts(per_item: Sequence[float], overhead: float, count_max: Sequence[int]) -> list[int]:
+    """Where to cut: ends of the batches, the last one is the number of items.
+
+    Args:
+        per_item: what each item costs in a batch padded to *its* length; never falls.
+        overhead: what each batch costs besides.
+        count_max: for each item the most items in a batch padded to its length; at least 1.
+    """
+    count = len(per_item)
+    if count == 0:
+        return []
+    expires_at = expiries(count_max)
+    best = [0.0] * (count + 1)
+    cut_before = [0] * (count + 1)
+    # Beginnings that can still be the best for some end, and from which end on each of them is. A later beginning
+    # that beats an earlier one does so for good: the longer the items, the dearer each one taken along.
+    starts, since = [0], [1]
+    head = 0
+    for end in range(1, count + 1):
+        while head + 1 < len(starts) and since[head + 1] <= end:
+            head += 1
+        start = starts[head]
+        best[end] = best[start] + overhead + (end - start) * per_item[end - 1]
+        cut_before[end] = start
+        if end == count:
+            break
+        cost = best[end]
+        while True:
+            last = starts[-1]
+            # The first end for which beginning here is at most as dear as beginning at `last`.
+            slope = (cost - best[last]) / (end - last)
+            beats_at = max(end + 1, min(bisect_left(per_item, slope) + 1, expires_at[last]))
+            if len(starts) - 1 > head and beats_at <= since[-1]:
+                starts.pop()
+                since.pop()
+                continue
+            break
+        if beats_at <= count:
+            starts.append(end)
+            since.append(beats_at)
+    cuts = []
+    end = count
+    while end > 0:
+        cuts.append(end)
+        end = cut_before[end]
+    cuts.reverse()
+    return cuts
+
+
+def expiries(count_max: Sequence[int]) -> list[int]:
+    """For each beginning the first end that is too far from it."""
+    count = len(count_max)
+    expires_at = [count + 1] * (count + 1)
+    begin = 0
+    for end in range(1, count + 1):
+        earliest = end - max(1, count_max[end - 1])
+        while begin < earliest:
+            expires_at[begin] = end
+            begin += 1
+    return expires_at

@@ -1,0 +1,1 @@
+"""Which models are held in memory, and which make room for another."""
