@@ -84,7 +84,7 @@ TOML_LINES = [
     ("resources = { gpu = -1 }", "resources.gpu", "must be a finite number, 0 or more, got -1", ""),
     ("args = { at = 2024-01-01 }", "args.at", "must not be a date", "quotes"),
     ("args = { x = nan }", "args.x", "must be a finite number", ""),
-    ('deferred = "yes"', "deferred", "must be true or false, got 'yes'", ""),
+    ('deferred = "yes"', "deferred", "must be true, false, or a reason of more than one word, got 'yes'", ""),
     ('prompt = ""', "", "the task has nothing to run", "give it `run"),
 ]
 

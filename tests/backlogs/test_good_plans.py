@@ -245,7 +245,7 @@ def tasks(draw: st.DrawFn) -> Task:
                 "host": names,
                 "preemptible": st.booleans(),
                 "barrier": st.booleans(),
-                "deferred": st.booleans(),
+                "deferred": st.booleans() | st.just("after the release"),
                 "resources": st.dictionaries(names, st.floats(0, 1e12), max_size=2),
                 "labels": st.lists(texts, max_size=3).map(tuple),
             },

@@ -1,13 +1,13 @@
 """A Beads backlog that others work on too: claimed, run, written back, and given up when someone else has it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from beads.backlog_files import child, row, waiting
-from manyhands.core.events import CancelAsked, DeferAsked, ResumeAsked
+from manyhands.core.events import CancelAsked, DeferAsked, HostPaused, HostResumed, ResumeAsked, RetryAsked
 from manyhands.serve.backlog import Verdict
 from manyhands.serve.beads_backlog import BeadsBacklog
 from serve.at_work import (
@@ -113,7 +113,7 @@ async def test_what_someone_else_closes_or_removes_is_cancelled_here_and_left_as
 class Overtaken(BeadsBacklog):
     """Someone else takes the issue in the very moment before we do."""
 
-    def claim(self, tasks: Sequence[str]) -> list[Verdict]:
+    def claim(self, tasks: Mapping[str, float]) -> list[Verdict]:
         for id in tasks:
             if read_issues(self.place.directory.parent)[id]["status"] == "open" and id == "p-theirs":
                 edit_issue(self.place.directory.parent, id, status="in_progress", assignee="bob")
@@ -158,6 +158,44 @@ async def test_a_person_cancels_and_defers_here_and_the_issues_say_so(project: P
         work.go()
         await until_issue(work, "p-deferred", "closed")
         assert work.ran() == ["p-0", "p-deferred"]
+
+
+async def test_what_was_cancelled_deferred_or_failed_here_is_opened_when_a_person_wants_it_again(project: Path) -> None:
+    like = issue_task(f"{HOLD}; [ -e mended ] || exit 3", attempts=1)
+    write_issues(project, row("p-failed", priority=0), row("p-cancelled"), row("p-deferred"), row("p-theirs"))
+    backlog = beads_of(project, like)
+    async with serving(project, backlog) as work:
+        await work.until(lambda: work.ran() == ["p-failed"], "it to run")
+        now, run = work.dispatcher.clock.now(), work.run.name
+        await work.dispatcher.submit(CancelAsked(now, run, "p-cancelled"), DeferAsked(now, run, "p-deferred"))
+        await until_issue(work, "p-cancelled", "closed")
+        await until_issue(work, "p-deferred", "deferred")
+        edit_issue(project, "p-theirs", status="closed", close_reason="by hand")
+        await work.until_state("p-theirs", "cancelled")
+        work.go()
+        await until_issue(work, "p-failed", "blocked")
+        await work.dispatcher.submit(HostPaused(now, "local"))
+        (project / "mended").touch()
+        wanted = work.dispatcher.clock.now()
+        again = [RetryAsked(wanted, run, id) for id in ("p-failed", "p-cancelled", "p-theirs")]
+        await work.dispatcher.submit(*again, ResumeAsked(wanted, run, "p-deferred"))
+        for id in ("p-cancelled", "p-deferred"):
+            assert not (await until_issue(work, id, "open")).keys() & {"closed_at", "close_reason"}
+        await work.dispatcher.submit(HostResumed(wanted, "local"))
+        for id in ("p-failed", "p-cancelled", "p-deferred"):
+            await until_issue(work, id, "closed")
+        await work.until_state("p-theirs", "cancelled")  # closed by someone else: theirs to open
+        assert read_issues(project)["p-theirs"]["close_reason"] == "by hand"
+        assert sorted(work.ran()) == ["p-cancelled", "p-deferred", "p-failed", "p-failed"]
+
+
+async def test_a_task_that_waits_for_what_needs_cannot_say_tells_the_backlogs_reason(project: Path) -> None:
+    write_issues(project, row("p-1", status="blocked"), waiting("p-2", "p-1"))
+    async with serving(project, beads_of(project)) as work:
+        await work.until_state("p-2", "deferred")
+        assert "p-1" in work.record("p-2").cause
+        edit_issue(project, "p-1", status="closed")
+        await until_issue(work, "p-2", "closed")
 
 
 async def test_what_is_deferred_in_beads_waits_and_goes_when_it_is_opened(project: Path) -> None:

@@ -50,6 +50,13 @@ def _check_attempts(attempts: int, path: FieldPath, sheet: Sheet) -> bool:
     return False
 
 
+def _check_deferred(deferred: bool | str, path: FieldPath, sheet: Sheet) -> bool:
+    if isinstance(deferred, bool) or " " in deferred.strip():
+        return True
+    sheet.wrong(path, deferred, "must be true, false, or a reason of more than one word")
+    return False
+
+
 def _check_command(argv: list[str], path: FieldPath, sheet: Sheet) -> bool:
     if not argv or argv[0].strip():
         return True
@@ -82,6 +89,7 @@ RULES: dict[str, Callable[[Any, FieldPath, Sheet], bool]] = {
     "title": _check_title,
     "priority": _check_priority,
     "attempts": _check_attempts,
+    "deferred": _check_deferred,
     "run": _check_command,
     "check": _check_command,
     "call": _check_call,

@@ -70,6 +70,7 @@ def _is_usual(task: Task) -> bool:
         and (task.timeout is None or 0 < task.timeout < math.inf)
         and (len(task.needs) < 2 or len(set(task.needs)) == len(task.needs))
         and (task.claims is None or _is_plain(task.claims))
+        and isinstance(task.deferred, bool)
         and not task.workspace
         and (not task.cwd or _is_plain_directory(task.cwd))
         and not (task.check and not task.check[0].strip())

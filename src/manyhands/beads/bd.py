@@ -184,6 +184,8 @@ def commands_for(change: Change, issue: Issue) -> list[list[str]]:
         return commands
     match change:
         case Claim():
+            if issue.status in ("closed", "deferred"):
+                commands.append(["update", change.id, "-s", "open"])
             commands.append(["update", change.id, "--claim"])
         case Close() | Cancel():
             commands.append(["close", change.id, f"--reason={close_reason(change)}"])

@@ -15,13 +15,19 @@ from manyhands.beads.times import nanoseconds, written
 
 #: The whole text stays in our store; people read this much of it in the issue.
 SUMMARY_MAX = 2000
+#: How the reason begins for which a cancelled issue is closed.
+_CANCELLED = "cancelled"
 
 
 class Claim(Struct, frozen=True, tag=True):
-    """Take an open issue that nobody else has. `holder` names the run, so that a dead one's claims can be found."""
+    """Take an open issue that nobody else has. `holder` names the run, so that a dead one's claims can be found.
+
+    One that was put off or given up may be taken if a person has wanted it again since: at `wanted_at`.
+    """
 
     id: str
     holder: str
+    wanted_at: float = 0.0
 
 
 class Close(Struct, frozen=True, tag=True):
@@ -134,7 +140,7 @@ def _fields_of(issue: Issue, change: Change, at: str) -> Patch:
 def close_reason(change: Close | Cancel) -> str:
     if isinstance(change, Close):
         return printable(change.reason)
-    return printable(f"cancelled: {change.why}" if change.why else "cancelled")
+    return printable(f"{_CANCELLED}: {change.why}" if change.why else _CANCELLED)
 
 
 #: The status each change ends in.
@@ -169,16 +175,28 @@ def obstacle_to(change: Change, issue: Issue, statuses: Mapping[str, Category] =
         case Claim():
             is_free = statuses.get(issue.status) == "active" and issue.assignee in ("", change.holder)
             is_ours_again = issue.status == "blocked" and issue.assignee == change.holder  # failed here, wanted again
-            return "" if is_free or is_ours_again else has_it
+            is_given_back = can_be_opened(issue, change.holder) and is_older(issue, change.wanted_at)
+            return "" if is_free or is_ours_again or is_given_back else has_it
         case Close() if issue.is_epic and not change.holder:
             return has_it if issue.status in ("closed", "pinned") else ""
         case Cancel() | Defer():
             is_free = issue.status in ("open", "blocked", "deferred")
             return "" if is_ours or is_free else has_it
-        case Release() if issue.status == "deferred" and issue.assignee in ("", change.holder):
-            return ""  # put off by us or by Beads, and wanted again
+        case Release() if can_be_opened(issue, change.holder):
+            return ""
         case _:
             return "" if is_ours else has_it
+
+
+def can_be_opened(issue: Issue, holder: str) -> bool:
+    """It was put off, or failed or was cancelled as we write that: if a person wants it again, it may be had again."""
+    is_ended_so = issue.status == "blocked" or (issue.status == "closed" and issue.close_reason.startswith(_CANCELLED))
+    return (issue.status == "deferred" or is_ended_so) and issue.assignee in ("", holder)
+
+
+def is_older(issue: Issue, wanted_at: float) -> bool:
+    """Nothing has been said of the issue since a person wanted it again."""
+    return wanted_at * 1e9 > (nanoseconds(issue.updated_at) or 0)
 
 
 def note_of(change: Change) -> str:

@@ -60,12 +60,10 @@ def tasks_of(
             title=issue.title,
             priority=issue.priority,
             needs=needs_of[id],
-            claims=claims_of_metadata(issue.metadata, sheet_of_row(beads.file, beads.line_of[id], problems))
-            if has_file_lists(issue.metadata)
-            else pattern.claims,
+            claims=_claims_of(issue, pattern, sheet_of_row(beads.file, beads.line_of[id], problems)),
             prompt=prompt_of(issue),
             parent=next(iter(issue.parents), ""),
-            deferred=id in held,
+            deferred=held.get(id, False),
             labels=issue.labels,
         )
         for id, issue in work.items()
@@ -144,6 +142,12 @@ def _tasks_behind(
         ahead.extend(child for child in left if child not in seen)
         seen.update(left)
     return tasks
+
+
+def _claims_of(issue: Issue, pattern: Task, sheet: Sheet) -> Claims | None:
+    if issue.metadata is not None and not isinstance(issue.metadata, dict):
+        sheet.wrong(("metadata",), issue.metadata, "must be a table", "file lists in it become the task's claims")
+    return claims_of_metadata(issue.metadata, sheet) if has_file_lists(issue.metadata) else pattern.claims
 
 
 def has_file_lists(metadata: Any) -> bool:

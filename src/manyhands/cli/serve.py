@@ -110,6 +110,7 @@ class _Talk:
         self._dispatcher = dispatcher
         self._log = Log(dispatcher.book, secrets)
         dispatcher.recorded.append(self._log.recorded)
+        self._log.lost(dispatcher.found)
 
     def __call__(self, action: str, text: str, **fields: object) -> None:
         if self._log is not None and self._dispatcher is not None:

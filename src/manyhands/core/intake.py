@@ -79,9 +79,13 @@ def _place(book: Book, run: Run, record: Record) -> None:
             _skip(book, record, needed)
             return
     if record.task.deferred and record.history is None:  # else a person has let it go before
-        book.become(record, TaskState.DEFERRED, "deferred in the plan")
+        book.become(record, TaskState.DEFERRED, _why_deferred(record.task))
     elif record.waits_for == 0:
         book.queue(record)
+
+
+def _why_deferred(task: Task) -> str:
+    return task.deferred if isinstance(task.deferred, str) else "deferred in the plan"
 
 
 def edit(book: Book, run: Run, record: Record, task: Task) -> None:
@@ -97,6 +101,7 @@ def edit(book: Book, run: Run, record: Record, task: Task) -> None:
             return
         book.become(record, TaskState.BLOCKED)
     let_go = record.task.deferred and not task.deferred
+    why_deferred = _why_deferred(record.task)
     put_off = task.deferred and not record.task.deferred
     book.unqueue(record)
     _unlink(run, record)
@@ -104,11 +109,13 @@ def edit(book: Book, run: Run, record: Record, task: Task) -> None:
     _link(run, record)
     _lengthen_chains(run, [record])
     if record.state is TaskState.DEFERRED and not record.held and not let_go:
-        return  # a person put it off: that stands
+        if record.cause == why_deferred:
+            record.cause = _why_deferred(task)
+        return  # or a person put it off: that stands
     if record.state is not TaskState.BLOCKED:
         book.become(record, TaskState.BLOCKED)
     if put_off:
-        book.become(record, TaskState.DEFERRED, "deferred in the plan")
+        book.become(record, TaskState.DEFERRED, _why_deferred(task))
     else:
         _place(book, run, record)
     book.touch(run)
@@ -202,6 +209,7 @@ def defer(book: Book, record: Record) -> None:
 
 def resume(book: Book, run: Run, record: Record) -> None:
     if record.state is TaskState.DEFERRED and not record.held:
+        record.wanted_at = book.at
         if record.waits_for:
             book.become(record, TaskState.BLOCKED)
         else:
@@ -213,6 +221,7 @@ def retry(book: Book, run: Run, record: Record) -> None:
     """A fresh set of attempts, for the task and for all that was skipped because of it."""
     if record.state not in TERMINAL or record.state is TaskState.DONE:
         return
+    record.wanted_at = book.at
     book.become(record, TaskState.BLOCKED)
     again = [record]
     for one in again:

@@ -102,7 +102,7 @@ class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
     host: str = ""  # this host only
     preemptible: bool = False
     barrier: bool = False  # wants its host alone
-    deferred: bool = False
+    deferred: bool | str = False  # or why
     resources: dict[str, float] | None = None
     labels: tuple[str, ...] = ()
     app: str = ""

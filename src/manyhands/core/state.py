@@ -35,6 +35,7 @@ class Record(Struct, omit_defaults=True, gc=False):
     tries: int = 0  # attempts that count against `attempts`
     setbacks: int = 0  # overloads in a row, which do not
     until: float = 0.0  # in backoff: when it is over
+    wanted_at: float = 0.0  # when someone last said that it shall go on after all
     held: bool = False  # with deferred: by an ordering rule, with its whole pool
     cause: str = ""  # why it is deferred, failed, cancelled or skipped
     history: list[AttemptRecord] | None = None

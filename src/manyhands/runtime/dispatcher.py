@@ -16,6 +16,7 @@ from manyhands.core.commands import AnyCommand, ReleaseAttempt, RunEnded, StartA
 from manyhands.core.events import AnyEvent, AttemptEnded, AttemptSpawned, Input, Woke
 from manyhands.core.model import Ending, ProcessHandle
 from manyhands.core.scheduler import Scheduler
+from manyhands.core.state import Running
 from manyhands.executors.interface import Executor
 from manyhands.runtime.clock import Clock
 from manyhands.runtime.runs import attempt_directory
@@ -33,6 +34,7 @@ class Dispatcher:
         self.book = scheduler.book
         self.clock = clock
         self.recorded: list[Callable[[Sequence[AnyEvent]], None]] = []  # told of every batch once it is on disk
+        self.found: tuple[Running, ...] = ()  # what a dispatcher that died had in flight; they end lost
         self.commit_s = 0.0  # how long the latest batch took to get there
         self._journal = journal
         self._directory = str(directory)

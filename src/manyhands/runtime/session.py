@@ -44,8 +44,9 @@ async def dispatching(
         dispatcher = Dispatcher(scheduler, journal, directory, clock)
         dispatcher.start(executors_for(identity, dispatcher.spawned, dispatcher.ended))
         try:
-            for attempt in list(scheduler.book.running):
-                dispatcher.ended(attempt, LOST)
+            dispatcher.found = tuple(scheduler.book.running.values())
+            for running in dispatcher.found:
+                dispatcher.ended(running.attempt, LOST)
             for run in () if all_runs_go_on else _left_over(scheduler.book, journal):
                 dispatcher.tell(RunDrained(clock.now(), run))
             await dispatcher.submit(HostsConfigured(clock.now(), tuple(hosts), tuple(rules)))

@@ -70,8 +70,8 @@ class LiveBacklog(Protocol):
     def read(self, now: float) -> Wanted:
         """Called in a thread, by one at a time. A bad file is a problem: what was last read well stays."""
 
-    def reconcile(self, wanted: Wanted, run: Run, at: float, resumed: set[str]) -> Steps:
-        """Pure. `resumed` are tasks that a person has just let go on."""
+    def reconcile(self, wanted: Wanted, run: Run, at: float) -> Steps:
+        """Pure."""
 
     def write(self, changes: Sequence[Any]) -> list[tuple[str, Verdict]]:
         """In a thread. (task, verdict) for each change of `reconcile`, once it is safe."""
@@ -79,8 +79,11 @@ class LiveBacklog(Protocol):
     def releases(self, wanted: Wanted, records: Mapping[str, Record]) -> list[Any]:
         """The changes that leave to others what will not be gone on with now."""
 
-    def claim(self, tasks: Sequence[str]) -> list[Verdict]:
-        """In a thread: take these tasks before they start. What cannot be had must not run."""
+    def claim(self, tasks: Mapping[str, float]) -> list[Verdict]:
+        """In a thread: take these tasks before they start; each with the time at which a person last wanted it again.
+
+        What cannot be had must not run.
+        """
 
     @property
     def claims(self) -> bool:

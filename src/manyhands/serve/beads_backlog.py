@@ -24,7 +24,7 @@ from manyhands.inputs.rules import is_good_name
 from manyhands.serve.backlog import Steps, Verdict, Wanted
 from manyhands.serve.plan_backlog import signature_of
 from manyhands.serve.reconcile import reconcile
-from manyhands.serve.write_back import comes_back, deferrals, releases, returned, write_back
+from manyhands.serve.write_back import comes_back, deferrals, is_wanted_again, releases, returned, write_back
 
 #: Beside a database, what `bd` writes when an issue changes. Where it does not, the slow look at all of it finds out.
 _WRITTEN_BY_BD = ("interactions.jsonl", "last-touched", "export-state.json")
@@ -97,7 +97,7 @@ class BeadsBacklog:
         tasks = {task.id: task for task in found.tasks}
         return Wanted(tasks, problems, look_at, mentioned=beads.line_of, version=self._signature, snapshot=beads)
 
-    def reconcile(self, wanted: Wanted, run: Run, at: float, resumed: set[str]) -> Steps:
+    def reconcile(self, wanted: Wanted, run: Run, at: float) -> Steps:
         beads: Beads = wanted.snapshot
 
         def why_gone(id: str) -> str:
@@ -105,18 +105,18 @@ class BeadsBacklog:
             if issue is None:
                 return "the issue is gone"
             record = run.records[id]
-            if issue.status == "deferred" and (
-                record.state is TaskState.DEFERRED or not record.history or id in resumed
-            ):
-                return ""  # it waits here as well, or is about to be opened
+            if is_wanted_again(record, issue):
+                return ""  # it is about to be opened
+            if issue.status == "deferred" and (record.state is TaskState.DEFERRED or not record.history):
+                return ""  # it waits here as well
             return f"it {put_off(issue, beads.statuses) or 'is no work any more'}"
 
         def is_back(record: Record, task: Task) -> bool:
             return comes_back(record, beads.issues[record.task.id])
 
         steps = reconcile(wanted, run, at, why_gone, is_back)
-        steps.events = [*deferrals(beads, run, at, resumed), *returned(beads, run, at), *steps.events]
-        changes, remarks = write_back(beads, run.records, self._holder, resumed)
+        steps.events = [*deferrals(beads, run, at), *returned(beads, run, at), *steps.events]
+        changes, remarks = write_back(beads, run.records, self._holder)
         steps.changes += changes
         steps.remarks += remarks
         return steps
@@ -127,8 +127,9 @@ class BeadsBacklog:
     def releases(self, wanted: Wanted, records: Mapping[str, Record]) -> list[Any]:
         return list(releases(wanted.snapshot, records, self._holder)) if wanted.is_known else []
 
-    def claim(self, tasks: Sequence[str]) -> list[Verdict]:
-        return [_verdict(outcome) for outcome in self._writer.apply([Claim(id, self._holder) for id in tasks])]
+    def claim(self, tasks: Mapping[str, float]) -> list[Verdict]:
+        claims = [Claim(id, self._holder, wanted_at) for id, wanted_at in tasks.items()]
+        return [_verdict(outcome) for outcome in self._writer.apply(claims)]
 
 
 def _verdict(outcome: Outcome) -> Verdict:

@@ -20,8 +20,10 @@ Refused = Callable[[str, str, str], None]
 class Claimer:
     """Claims for one backlog. What is asked for while a claim is being written goes with the next one, together."""
 
-    def __init__(self, backlog: LiveBacklog, log: Log) -> None:
+    def __init__(self, backlog: LiveBacklog, run: str, wanted_at: Callable[[str], float], log: Log) -> None:
         self._backlog = backlog
+        self._run = run
+        self._wanted_at = wanted_at
         self._log = log
         self._waiting: dict[str, asyncio.Future[Verdict]] = {}
         self._writing: asyncio.Task[None] | None = None
@@ -39,7 +41,9 @@ class Claimer:
             while self._waiting:
                 batch, self._waiting = self._waiting, {}
                 verdicts = await self._verdicts(list(batch))
-                for future, verdict in zip(batch.values(), verdicts, strict=True):
+                for (task, future), verdict in zip(batch.items(), verdicts, strict=True):
+                    if verdict.holds:
+                        self._log("wrote", "claim", task=task, run=self._run)
                     if not future.done():
                         future.set_result(verdict)
         finally:
@@ -48,7 +52,8 @@ class Claimer:
     async def _verdicts(self, tasks: list[str]) -> list[Verdict]:
         while True:
             try:
-                return await asyncio.to_thread(self._backlog.claim, tasks)
+                wanted = {task: self._wanted_at(task) for task in tasks}
+                return await asyncio.to_thread(self._backlog.claim, wanted)
             except ManyhandsError as error:
                 self._log("problem", f"{len(tasks)} tasks cannot be claimed yet: {error.message}", hint=error.hint)
                 await asyncio.sleep(AGAIN_S)

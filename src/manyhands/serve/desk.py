@@ -42,12 +42,15 @@ class Desk:
         self._settings: PlanSettings | None = None  # the bounds within which its run goes on; None: it does not yet
         self._changed = asyncio.Event()
         self._changed.set()
-        self._resumed: set[str] = set()
         self._told: set[object] = set()  # what has been said of the backlog and need not be said again
         self._problems: list[Problem] = []
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         backlog.begin(self.run)
+
+    def wanted_at(self, task: str) -> float:
+        """When a person last said of the task that it shall go on after all."""
+        return self._dispatcher.book.runs[self.run].records[task].wanted_at
 
     def look(self) -> None:
         """The backlog, or what became of its tasks, may have changed."""
@@ -59,10 +62,7 @@ class Desk:
                 case AttemptEnded():
                     if self.backlog.claims:
                         self._changed.set()
-                case ResumeAsked(run=self.run):
-                    self._resumed.add(event.task)
-                    self._changed.set()
-                case CancelAsked(run=self.run) | RetryAsked(run=self.run) | DeferAsked(run=self.run):
+                case CancelAsked() | RetryAsked() | DeferAsked() | ResumeAsked() if event.run == self.run:
                     self._changed.set()
                 case _:
                     pass
@@ -76,8 +76,6 @@ class Desk:
 
     async def compare(self, last: bool = False) -> None:
         """`last`: what is held and not done is left to others."""
-        # Before the backlog is read: what was asked after that is for the next look.
-        resumed, self._resumed = self._resumed, set()
         wanted = await self._read()
         self._tell_problems(wanted.problems)
         if wanted.problems:
@@ -87,7 +85,7 @@ class Desk:
         now = self._dispatcher.clock.now()
         beginning = [] if last else self._beginning(now, wanted.settings)
         run = self._dispatcher.book.runs.get(self.run)
-        steps = self.backlog.reconcile(wanted, run or Run(self.run, 0, "", {}, now), now, resumed)
+        steps = self.backlog.reconcile(wanted, run or Run(self.run, 0, "", {}, now), now)
         if last:
             steps.changes += self.backlog.releases(wanted, run.records if run else {})
         await self._carry_out(steps, [] if last else [*beginning, *steps.events])

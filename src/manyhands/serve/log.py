@@ -39,6 +39,18 @@ class EventLines:
                 lines.append(line(event.at, fields, self._secrets.redact))
         return lines
 
+    def lost(self, found: Iterable[Running]) -> list[str]:
+        """Of attempts that had ended before anyone listened."""
+        lines: list[str] = []
+        for running in found:
+            tried, history = running.tried, running.record.history or []
+            if tried.ending is not None and tried.ended_at is not None:
+                name = f"{running.record.task.id}#{history.index(tried) + 1}@{running.host.name}"
+                fields: Fields = {"action": "ended", **_who(name, running), "ending": tried.ending.kind}
+                fields |= {"took_s": round(tried.ended_at - tried.started_at, 3), "detail": tried.ending.detail}
+                lines.append(line(tried.ended_at, fields, self._secrets.redact))
+        return lines
+
     def _fields(self, event: ev.AnyEvent) -> Fields | None:
         match event:
             case ev.AttemptStarted():
@@ -171,7 +183,12 @@ class Log:
         self._write = write or _to_stderr
 
     def recorded(self, batch: Sequence[ev.AnyEvent]) -> None:
-        lines = self._lines.lines(batch)
+        self._write_all(self._lines.lines(batch))
+
+    def lost(self, found: Iterable[Running]) -> None:
+        self._write_all(self._lines.lost(found))
+
+    def _write_all(self, lines: Sequence[str]) -> None:
         if lines:
             self._write("\n".join(lines) + "\n")
 

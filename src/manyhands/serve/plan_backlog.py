@@ -49,7 +49,7 @@ class PlanBacklog:
         self._last = Wanted(tasks, problems, settings=plan.settings, mentioned=tasks, version=signature)
         return self._last
 
-    def reconcile(self, wanted: Wanted, run: Run, at: float, resumed: set[str]) -> Steps:
+    def reconcile(self, wanted: Wanted, run: Run, at: float) -> Steps:
         def comes_back(record: Record, task: Task) -> bool:
             return record.state is TaskState.FAILED and task != record.task
 
@@ -61,7 +61,7 @@ class PlanBacklog:
     def releases(self, wanted: Wanted, records: Mapping[str, Record]) -> list[Any]:
         return []
 
-    def claim(self, tasks: Sequence[str]) -> list[Verdict]:
+    def claim(self, tasks: Mapping[str, float]) -> list[Verdict]:
         return [Verdict(True) for _ in tasks]
 
 

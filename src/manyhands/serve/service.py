@@ -49,7 +49,7 @@ class Service:
             desk = Desk(backlog, dispatcher, self._log)
             self._desks.append(desk)
             if backlog.claims:
-                self._claimers[desk.run] = Claimer(backlog, self._log)
+                self._claimers[desk.run] = Claimer(backlog, desk.run, desk.wanted_at, self._log)
         dispatcher.recorded.append(self._recorded)
         await self._resume_added(dispatcher)
         workers = [asyncio.create_task(desk.work()) for desk in self._desks]

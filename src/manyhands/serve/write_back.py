@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from manyhands.beads.changes import Block, Cancel, Change, Claim, Close, Defer, Release
+from manyhands.beads.changes import Block, Cancel, Change, Claim, Close, Defer, Release, can_be_opened, is_older
 from manyhands.beads.reading import Beads
 from manyhands.beads.ready import children_of, finished_epics
 from manyhands.beads.record import Issue
@@ -29,15 +29,20 @@ def comes_back(record: Record, issue: Issue) -> bool:
     return record.state in (TaskState.FAILED, TaskState.CANCELLED) and _is_open(issue) and _spoke_last(issue, record)
 
 
-def deferrals(beads: Beads, run: Run, at: float, resumed: set[str]) -> list[events.Input]:
+def is_wanted_again(record: Record, issue: Issue) -> bool:
+    """It was put off, failed or cancelled here or there, and a person has since said here that it shall go on."""
+    return can_be_opened(issue, issue.assignee) and is_older(issue, record.wanted_at)
+
+
+def deferrals(beads: Beads, run: Run, at: float) -> list[events.Input]:
     """Tasks whose issues someone has put off: they wait until the issue is open again."""
     found: list[events.Input] = []
     for id, record in run.records.items():
         issue = beads.issues.get(id)
-        if issue is None or issue.status != "deferred" or id in resumed or record.task.deferred:
+        if issue is None or issue.status != "deferred" or is_wanted_again(record, issue) or record.task.deferred:
             continue
         if record.state in _WAITING and not record.history:
-            found.append(events.TaskEdited(at, run.name, replace(record.task, deferred=True)))
+            found.append(events.TaskEdited(at, run.name, replace(record.task, deferred="its issue is deferred")))
     return found
 
 
@@ -54,9 +59,7 @@ def returned(beads: Beads, run: Run, at: float) -> list[events.Input]:
     ]
 
 
-def write_back(
-    beads: Beads, records: Mapping[str, Record], holder: str, resumed: set[str]
-) -> tuple[list[Change], list[Remark]]:
+def write_back(beads: Beads, records: Mapping[str, Record], holder: str) -> tuple[list[Change], list[Remark]]:
     changes: list[Change] = []
     remarks: list[Remark] = []
     for id, record in records.items():
@@ -66,16 +69,16 @@ def write_back(
         if record.state is TaskState.DONE and _is_open(issue) and _spoke_last(issue, record):
             remarks.append(Remark(id, "was done here and is open again; what is left to do needs an issue of its own"))
             continue
-        changes += _changes_for(record, issue, holder, resumed)
+        changes += _changes_for(record, issue, holder)
     return [*changes, *_epics(beads, records)], remarks
 
 
-def _changes_for(record: Record, issue: Issue, holder: str, resumed: set[str]) -> list[Change]:
+def _changes_for(record: Record, issue: Issue, holder: str) -> list[Change]:
     id = issue.id
     is_ours = issue.status == "in_progress" and issue.assignee == holder
     is_put_back = _is_open(issue) and not _spoke_last(issue, record)
     claim: list[Change] = [] if is_ours else [Claim(id, holder)]
-    if id in resumed and issue.status == "deferred":
+    if record.state in _WAITING and is_wanted_again(record, issue):
         return [Release(id, holder)]
     match record.state:
         case TaskState.DONE if is_ours or is_put_back:
