@@ -47,6 +47,19 @@ def test_an_attempt_is_told_from_start_to_end_and_to_the_next() -> None:
     assert story.tell(ev.AttemptEnded(AT + 1001, 2, Ending(EndingKind.DONE))) == [], "told twice is said once"
 
 
+def test_attempts_that_a_dead_dispatcher_left_are_told_though_they_ended_before_anyone_listened() -> None:
+    story = Story(a_task("lint-7", attempts=2))
+    found = tuple(story.player.book.running.values())
+    lost = Ending(EndingKind.LOST, "the dispatcher died under it")
+    story.player.play(ev.AttemptEnded(AT + 2.5, 1, lost), ev.Woke(AT + 1000))
+    assert story.player.book.running, "it runs again"
+    (line,) = EventLines(story.player.book, NONE).lost(found)
+    assert line.partition(" ")[2] == (
+        "action=ended task=lint-7#1@gpu-1 run=nightly-1 kind=code ending=lost took_s=2.5 "
+        'detail="the dispatcher died under it"'
+    )
+
+
 def test_a_cancel_a_pause_and_a_width_are_told_with_their_reasons() -> None:
     story = Story(a_task("a"))
     stopped = story.tell(ev.CancelAsked(AT, "nightly-1", "a", "closed by ana elsewhere"))
