@@ -1,0 +1,117 @@
+"""From the record of an eval to its figures. The order of the outcomes does not matter, to the last bit."""
+
+from collections.abc import Mapping
+from math import fsum
+
+import msgspec
+
+from manyhands.errors import UsageError
+from manyhands.evals.figures.arms import arm_figures
+from manyhands.evals.figures.corrections import holm
+from manyhands.evals.figures.lifts import Question, lift_of, verdict_of
+from manyhands.evals.figures.marks import marks_of
+from manyhands.evals.figures.pairs import Key, Pairing, by_key, paired
+from manyhands.evals.figures.sequence import confidence_sequence
+from manyhands.evals.figures.values import Comparison, Lift, Stop
+from manyhands.evals.model import EvalRecord, Outcome, Scorer
+
+#: Types of scorers whose scores lie between 0 and 1 whatever happens.
+BOUNDED = ("done", "file", "contains", "regex", "command", "tests", "pairwise")
+
+
+def compare(record: EvalRecord, ask: Question | None = None, sequential: bool = False) -> Comparison:
+    """Every arm against the baseline by every scorer; a null arm against the arm it repeats.
+
+    `sequential` adds confidence sequences, for an eval that may stop at any case.
+    """
+    ask = ask or Question(seed=record.spec.seed)
+    _check(record, ask)
+    outcomes = by_key(record.outcomes)
+    lifts = _adjusted(_lifts(record, outcomes, ask), ask.level)
+    scorers = [scorer.name for scorer in record.spec.scorers]
+    planned = len(record.spec.cases) * record.spec.replications
+    arms = [
+        arm_figures(arm.name, planned, [one for one in outcomes.values() if one.arm == arm.name], scorers)
+        for arm in record.spec.arms
+    ]
+    return Comparison(
+        name=record.spec.name,
+        baseline=record.spec.baseline,
+        level=ask.level,
+        power=ask.power,
+        family=sum(lift.p is not None and not lift.null for lift in lifts),
+        arms=arms,
+        lifts=lifts,
+        marks=marks_of(record, outcomes, arms, lifts, ask.level),
+        stops=_stops(record, outcomes, ask) if sequential else [],
+    )
+
+
+def _check(record: EvalRecord, ask: Question) -> None:
+    if not 0 < ask.level < 1:
+        raise UsageError(f"the level of confidence must be between 0 and 1, got {ask.level}", "0.95 is usual")
+    if not 0 < ask.power < 1:
+        raise UsageError(f"the power must be between 0 and 1, got {ask.power}", "0.8 is usual")
+    names = [arm.name for arm in record.spec.arms]
+    if record.spec.baseline not in names:
+        raise UsageError(
+            f"the baseline `{record.spec.baseline}` is no arm of eval `{record.spec.name}`", f"arms: {', '.join(names)}"
+        )
+
+
+def _opponents(record: EvalRecord) -> list[tuple[str, str, bool]]:
+    """(arm, what it is compared with, whether both are the same)."""
+    baseline = record.spec.baseline
+    return [(arm.name, arm.same_as or baseline, bool(arm.same_as)) for arm in record.spec.arms if arm.name != baseline]
+
+
+def _lifts(record: EvalRecord, outcomes: Mapping[Key, Outcome], ask: Question) -> list[Lift]:
+    return [
+        lift_of(
+            paired(record, outcomes, arm, baseline, scorer.name),
+            scorer.name,
+            arm,
+            baseline,
+            ask,
+            scorer.type in BOUNDED,
+            null,
+        )
+        for scorer in record.spec.scorers
+        for arm, baseline, null in _opponents(record)
+    ]
+
+
+def _adjusted(lifts: list[Lift], level: float) -> list[Lift]:
+    """A null arm is a check, not a hypothesis: it is judged by its own p, which is the stricter way."""
+    adjusted = holm([None if lift.null else lift.p for lift in lifts])
+    return [
+        lift if lift.null else msgspec.structs.replace(lift, p_adjusted=p, verdict=verdict_of(lift.estimate, p, level))
+        for lift, p in zip(lifts, adjusted, strict=True)
+    ]
+
+
+def _stops(record: EvalRecord, outcomes: Mapping[Key, Outcome], ask: Question) -> list[Stop]:
+    wanted = [(arm, baseline) for arm, baseline, null in _opponents(record) if not null]
+    # Bonferroni: a sequence has no p-value for Holm to order.
+    level = 1 - (1 - ask.level) / max(1, len(wanted) * len(record.spec.scorers))
+    return [
+        stop_of(paired(record, outcomes, arm, baseline, scorer.name), scorer, arm, level)
+        for scorer in record.spec.scorers
+        for arm, baseline in wanted
+    ]
+
+
+def stop_of(pairing: Pairing, scorer: Scorer, arm: str, level: float) -> Stop:
+    """Over cases, or over the means of clusters, in the order of the spec."""
+    if scorer.type not in BOUNDED:
+        raise UsageError(
+            f"scorer `{scorer.name}` of type `{scorer.type}` has no lowest and highest score: no confidence sequence",
+            f"an eval can stop early by scorers of these types: {', '.join(BOUNDED)}",
+        )
+    groups: dict[str, list[float]] = {}
+    for case in pairing.cases:
+        differences = case.differences
+        groups.setdefault(case.cluster or case.case, []).append(fsum(differences) / len(differences))
+    low, high = confidence_sequence([fsum(group) / len(group) for group in groups.values()], (0.0, 1.0), level)
+    decided = next((n for n, ends in enumerate(zip(low, high, strict=True), 1) if ends[0] > 0 or ends[1] < 0), None)
+    return Stop(scorer.name, arm, level, low, high, decided)
