@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from manyhands.core.model import WORKTREE
 from manyhands.inputs.durations import DURATION_HINT, parse_duration
 from manyhands.inputs.paths import BadPath, plain_claim, plain_directory
 from manyhands.inputs.problems import FieldPath, Sheet
@@ -76,9 +77,10 @@ def _check_call(call: str, path: FieldPath, sheet: Sheet) -> bool:
 
 
 def _check_workspace(workspace: str, path: FieldPath, sheet: Sheet) -> bool:
-    if not workspace:
+    if workspace in ("", WORKTREE):
         return True
-    sheet.wrong(path, workspace, "must be left out", "all tasks share one workspace; `cwd` is a directory in it")
+    rule = f'must be "{WORKTREE}" or be left out'
+    sheet.wrong(path, workspace, rule, "all tasks share one workspace otherwise; `cwd` is a directory in it")
     return False
 
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from manyhands.backlogs.fields import TITLE_MAX, is_function, is_good_kind
-from manyhands.core.model import Claims, Task
+from manyhands.core.model import WORKTREE, Claims, Task
 from manyhands.inputs.durations import parse_duration
 from manyhands.inputs.paths import BadPath, plain_claim, plain_directory
 from manyhands.inputs.rules import is_good_name
@@ -71,7 +71,7 @@ def _is_usual(task: Task) -> bool:
         and (len(task.needs) < 2 or len(set(task.needs)) == len(task.needs))
         and (task.claims is None or _is_plain(task.claims))
         and isinstance(task.deferred, bool)
-        and not task.workspace
+        and (not task.workspace or (task.workspace == WORKTREE and task.run != ()))
         and (not task.cwd or _is_plain_directory(task.cwd))
         and not (task.check and not task.check[0].strip())
         and not (task.env and any(not name or "=" in name for name in task.env))

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from manyhands.backlogs.fields import PRIORITY_HINT, RULES, plain_claims, plain_cwd, seconds_of
-from manyhands.core.model import Task
+from manyhands.core.model import WORKTREE, Task
 from manyhands.inputs.problems import Sheet, shown
 from manyhands.inputs.shape import fits, is_clean, is_too_deep, known
 
@@ -117,5 +117,9 @@ def _has_work(row: dict[str, Any], sheet: Sheet) -> bool:
         return False
     if not (row.get("run") or row.get("call") or row.get("prompt")):
         sheet.tell((), "the task has nothing to run", _NOTHING_TO_RUN)
+        return False
+    if row.get("workspace") == WORKTREE and not row.get("run"):
+        hint = "give it `run`, or leave out `workspace`: functions and model calls work in no directory"
+        sheet.tell(("workspace",), "only a command can have a worktree", hint, WORKTREE)
         return False
     return True

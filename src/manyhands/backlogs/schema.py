@@ -6,7 +6,7 @@ import msgspec
 
 from manyhands.backlogs.fields import CALL_PATTERN, TITLE_MAX
 from manyhands.backlogs.settings import PlanSettings
-from manyhands.core.model import Task
+from manyhands.core.model import WORKTREE, Task
 from manyhands.inputs.durations import DURATION_PATTERN
 from manyhands.inputs.rules import NAME_MAX
 
@@ -30,7 +30,7 @@ _NOTES = {
     "check": "a command that must pass for an attempt to count as done",
     "env": "environment variables of the command",
     "cwd": "working directory, relative to the workspace",
-    "workspace": "a workspace of its own; left out, the shared one",
+    "workspace": "a git worktree of its own, from which its work lands; left out, the shared one",
     "timeout": 'how long an attempt may take: "20m", "1h30m", or seconds',
     "attempts": "how often it is tried, default 3",
     "parent": "the larger piece of work it belongs to",
@@ -51,6 +51,7 @@ _RULES: dict[str, dict[str, Any]] = {
     "deferred": {"anyOf": [{"type": "boolean"}, {"type": "string", "pattern": "\\S .*\\S"}]},
     "timeout": {"anyOf": [*DURATION["anyOf"], {"type": "null"}]},
     "call": {"pattern": f"^({CALL_PATTERN})?$"},
+    "workspace": {"enum": ["", WORKTREE]},
     "env": {"propertyNames": {"pattern": "^[^=]+$"}},
     "resources": {"additionalProperties": {"type": "number", "minimum": 0}},
 }

@@ -15,6 +15,7 @@ from manyhands.config.model import Config
 from manyhands.core.events import Input
 from manyhands.core.model import WHOLE_WORKSPACE, claims_of
 from manyhands.errors import Unavailable, UsageError
+from manyhands.landing.repository import check_before
 from manyhands.runtime.dispatcher import Dispatcher
 from manyhands.runtime.hosts import open_session
 from manyhands.runtime.runs import new_name, opening, resuming, unfinished_run
@@ -38,6 +39,7 @@ def run_plans(
     config = load(config_path, hosts_path, store, concurrency)
     plan = _read(paths, config)
     _warn_of_undeclared(plan)
+    check_before(config.workspace, config.landing, plan.tasks)
     source = ", ".join(str(path.resolve()) for path in paths)
     concurrency = concurrency if concurrency is not None else plan.settings.concurrency
     fail_fast = fail_fast or plan.settings.fail_fast

@@ -7,12 +7,12 @@ from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
-from manyhands.config.model import HOST_TYPES, StoreConfig
+from manyhands.config.model import HOST_TYPES, LandingConfig, StoreConfig
 from manyhands.core.model import Width
 from manyhands.inputs.problems import FieldPath, Problem, Problems, did_you_mean
 
 #: Variables below these prefixes are ours, so one of them that means nothing is a mistake. Attempts get others.
-_PREFIXES = ("MANYHANDS_STORE_", "MANYHANDS_HOSTS_")
+_PREFIXES = ("MANYHANDS_STORE_", "MANYHANDS_HOSTS_", "MANYHANDS_LANDING_")
 _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
@@ -34,9 +34,11 @@ class Layers:
 
 
 def settable_fields(table: dict[str, Any]) -> dict[tuple[str, ...], Any]:
-    """Every setting that has a single value, with its type: of the store, and of the hosts that there are."""
+    """Every setting that has a single value, with its type: of the sections, and of the hosts that there are."""
     fields: dict[tuple[str, ...], Any] = {
-        ("store", field.name): field.type for field in msgspec.structs.fields(StoreConfig)
+        (section, field.name): field.type
+        for section, kind in (("store", StoreConfig), ("landing", LandingConfig))
+        for field in msgspec.structs.fields(kind)
     }
     hosts = table.get("hosts")
     for name, host in hosts.items() if isinstance(hosts, dict) else ():

@@ -99,6 +99,19 @@ class BacklogConfig(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     conditional: Literal["on-failure", "on-close"] = "on-failure"  # what a `conditional-blocks` edge waits for
 
 
+Strategy = Literal["three-way", "sequential", "fail-on-conflict", "last-wins"]
+Dirty = Literal["refuse", "stash"]
+
+
+class LandingConfig(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How work done in worktrees comes together."""
+
+    strategy: Strategy = "three-way"
+    target: str = ""  # the branch it lands on; "": the one that is checked out
+    dirty: Dirty = "refuse"  # what becomes of changes in the working tree that are not committed
+    check: bool = True  # the task's check must pass on top of what landed meanwhile, too
+
+
 class Setting(Struct, frozen=True):
     """One value and where it came from."""
 
@@ -117,6 +130,7 @@ class Config(Struct, frozen=True):
     store: StoreConfig
     settings: tuple[Setting, ...]  # all of the above and below, one by one
     backlogs: tuple[BacklogConfig, ...] = ()
+    landing: LandingConfig = LandingConfig()
 
     def core_hosts(self) -> tuple[Host, ...]:
         return tuple(host.core_host() for host in self.hosts)

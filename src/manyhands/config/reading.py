@@ -11,7 +11,7 @@ import msgspec
 from manyhands.config.backlogs import backlog_from
 from manyhands.config.hosts import host_from
 from manyhands.config.layers import Layers, put_environment, put_flags
-from manyhands.config.model import BacklogConfig, Config, HostConfig, Setting, StoreConfig
+from manyhands.config.model import BacklogConfig, Config, HostConfig, LandingConfig, Setting, StoreConfig
 from manyhands.core.model import Rule, Width
 from manyhands.errors import ConfigError
 from manyhands.inputs.problems import FieldPath, Problem, Problems, Sheet, describe
@@ -22,7 +22,7 @@ from manyhands.inputs.toml_lines import Lines
 
 FILE_NAME = "manyhands.toml"
 _SECRET = re.compile("key|token|secret|pass|credential", re.IGNORECASE)
-SECTIONS = ["hosts", "rules", "store", "backlogs"]
+SECTIONS = ["hosts", "rules", "store", "landing", "backlogs"]
 
 
 class ConfigRefused(ConfigError):
@@ -77,6 +77,7 @@ def load_config(
     put_flags(layers, flags or {})
     parts = _Parts(layers, sources, problems)
     hosts, rules, store, backlogs = parts.hosts(), parts.rules(), parts.store(), parts.backlogs()
+    landing = parts.landing()
     if problems.total:
         raise ConfigRefused(problems.by_line(), problems.total)
     if default_width is not None:
@@ -85,8 +86,8 @@ def load_config(
             for host in hosts
         )
     workspace = file.parent if file else start
-    settings = tuple(parts.settings(hosts, rules, store, backlogs))
-    return Config(workspace, file, hosts, rules, store, settings, backlogs)
+    settings = tuple(parts.settings(hosts, rules, (store, landing), backlogs))
+    return Config(workspace, file, hosts, rules, store, settings, backlogs, landing)
 
 
 def _read(file: Path, start: Path, sections: list[str], problems: Problems) -> tuple[dict[str, Any], Lines]:
@@ -170,6 +171,12 @@ class _Parts:
             sheet.wrong(("store", "dir"), store.dir, "must name a directory", "leave it out for `.manyhands`")
         return store
 
+    def landing(self) -> LandingConfig:
+        table = self._layers.table.get("landing", {})
+        if not fits(table, LandingConfig, ("landing",), self._sheet("landing")):
+            return LandingConfig()
+        return msgspec.convert(table, LandingConfig)
+
     def backlogs(self) -> tuple[BacklogConfig, ...]:
         sheet = self._sheet("backlogs")
         table = self._layers.table.get("backlogs", [])
@@ -184,7 +191,7 @@ class _Parts:
         self,
         hosts: tuple[HostConfig, ...],
         rules: tuple[Rule, ...],
-        store: StoreConfig,
+        sections: tuple[StoreConfig, LandingConfig],
         backlogs: tuple[BacklogConfig, ...],
     ) -> list[Setting]:
         found: list[Setting] = []
@@ -196,8 +203,9 @@ class _Parts:
                     found.append(self._setting(("hosts", host.name, name), getattr(host, name)))
         for place, rule in enumerate(rules):
             found.append(self._setting(("rules", place), rule))
-        for name in store.__struct_fields__:
-            found.append(self._setting(("store", name), getattr(store, name)))
+        for title, section in zip(("store", "landing"), sections, strict=True):
+            for name in section.__struct_fields__:
+                found.append(self._setting((title, name), getattr(section, name)))
         for place, backlog in enumerate(backlogs):
             found.append(self._setting(("backlogs", place), backlog))
         return found

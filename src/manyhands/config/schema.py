@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from manyhands.config.model import HOST_TYPES, BacklogConfig, StoreConfig
+from manyhands.config.model import HOST_TYPES, BacklogConfig, LandingConfig, StoreConfig
 from manyhands.core.model import Rule
 from manyhands.inputs.durations import DURATION_PATTERN
 
@@ -32,7 +32,7 @@ _RULES: dict[str, Any] = {
 
 
 def config_schema() -> dict[str, Any]:
-    types = (*HOST_TYPES.values(), Rule, StoreConfig, BacklogConfig)
+    types = (*HOST_TYPES.values(), Rule, StoreConfig, BacklogConfig, LandingConfig)
     _, definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
     for kind in HOST_TYPES.values():
         host = definitions[kind.__name__]
@@ -59,6 +59,7 @@ def config_schema() -> dict[str, Any]:
             "hosts": {"type": "object", "additionalProperties": {"anyOf": hosts}},
             "rules": {"type": "array", "items": {"$ref": "#/$defs/Rule"}},
             "store": {"$ref": "#/$defs/StoreConfig"},
+            "landing": {"$ref": "#/$defs/LandingConfig"},
             "backlogs": {"type": "array", "items": {"$ref": "#/$defs/BacklogConfig"}},
         },
         "additionalProperties": False,

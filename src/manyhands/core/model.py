@@ -77,6 +77,8 @@ class Claims(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 NO_CLAIMS = Claims()
 #: What a task that runs in the workspace and declares nothing is taken to touch: all of it.
 WHOLE_WORKSPACE = Claims(write=("**",))
+#: The workspace of a task that asks for a git worktree of its own; what it does there lands afterwards.
+WORKTREE = "worktree"
 
 
 class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
@@ -95,7 +97,7 @@ class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
     check: tuple[str, ...] = ()  # a command that must pass for an attempt to count as done
     env: dict[str, str] | None = None
     cwd: str = ""  # relative to the workspace
-    workspace: str = ""  # "": the shared one
+    workspace: str = ""  # "": the shared one; WORKTREE: one of its own
     timeout: float | None = None  # seconds
     attempts: int = 3
     parent: str = ""

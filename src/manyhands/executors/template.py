@@ -24,6 +24,25 @@ _OURS = (
     "MANYHANDS_LAST_OUTPUT",
     "MANYHANDS_RESULT_FILE",
 )
+#: `git rev-parse --local-env-vars`
+_OF_A_REPOSITORY = (
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_CONFIG_COUNT",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_GRAFT_FILE",
+    "GIT_INDEX_FILE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+)
 
 
 def filled(argv: Sequence[str], order: StartAttempt, directory: Path) -> list[str]:
@@ -51,6 +70,9 @@ def environment(
     """The dispatcher's environment, the host's over it, the task's over that, and what we tell over all."""
     task, last = order.task, order.last
     env = {name: value for name, value in os.environ.items() if name not in _OURS}
+    if task.workspace:
+        # A dispatcher started by a git hook has variables that point every git below it to another repository.
+        env = {name: value for name, value in env.items() if name not in _OF_A_REPOSITORY}
     env |= host
     env |= task.env or {}
     env["MANYHANDS_TASK"] = task.id

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from manyhands.config.model import Config, HostConfig, OpenaiHost, PythonHost, ShellHost
 from manyhands.executors.interface import Ended, Executor, Spawned
+from manyhands.landing.executor import WorktreeExecutor
+from manyhands.landing.facts import RunFacts
+from manyhands.landing.ground import Ground
 from manyhands.runtime.dispatcher import Dispatcher
 from manyhands.runtime.probing import Probing
 from manyhands.runtime.session import dispatching
@@ -21,30 +24,42 @@ Around = Callable[[Executor, Ended], Executor]
 @asynccontextmanager
 async def open_session(config: Config, around: Around | None = None) -> AsyncIterator[Dispatcher]:
     """A dispatcher on the configured store and hosts."""
+    ground: Ground | None = None
 
     def executors(journal: str, spawned: Spawned, ended: Ended) -> Mapping[str, Executor]:
-        workspace = config.workspace
-        made = {host.name: _executor(host, workspace, journal, spawned, ended) for host in config.hosts}
+        nonlocal ground
+        ground = Ground(config.workspace, config.store_directory, config.landing)
+        made = {host.name: _executor(host, config.workspace, journal, spawned, ended, ground) for host in config.hosts}
         return {name: around(each, ended) for name, each in made.items()} if around else made
 
-    async with dispatching(
-        config.store_directory, config.store.durability, config.core_hosts(), config.rules, executors
-    ) as dispatcher:
-        probing = Probing(dispatcher, config)
-        try:
-            yield dispatcher
-        finally:
-            await probing.close()
+    try:
+        async with dispatching(
+            config.store_directory, config.store.durability, config.core_hosts(), config.rules, executors
+        ) as dispatcher:
+            assert ground is not None
+            ground.facts.set_result(RunFacts(dispatcher.book, dispatcher.tell, dispatcher.clock.now))
+            probing = Probing(dispatcher, config)
+            try:
+                yield dispatcher
+            finally:
+                await probing.close()
+    finally:
+        if ground is not None:
+            await ground.close()
 
 
-def _executor(host: HostConfig, workspace: Path, journal: str, spawned: Spawned, ended: Ended) -> Executor:
+def _executor(
+    host: HostConfig, workspace: Path, journal: str, spawned: Spawned, ended: Ended, ground: Ground
+) -> Executor:
     # Imported where needed: a run with shell hosts alone should not load a model client.
     match host:
         case ShellHost():
             from manyhands.executors.shell import ShellExecutor, ShellSettings
 
             shell = ShellSettings(workspace=workspace / host.cwd, journal=journal, grace_s=host.grace, env=host.env)
-            return ShellExecutor(shell, spawned, ended)
+            return WorktreeExecutor(
+                lambda told: ShellExecutor(shell, spawned, told), ended, ground, host.grace, host.cwd
+            )
         case PythonHost():
             from manyhands.executors.python import PythonExecutor, PythonSettings
 
