@@ -4,7 +4,7 @@ import os
 
 from hypothesis import settings
 
-pytest_plugins = ("llama_server",)
+pytest_plugins = ("llama_server", "postgres_server")
 
 # The same examples on every machine: a change is judged by what it changed. `make soak` looks for new ones.
 settings.register_profile("same", derandomize=True, database=None)

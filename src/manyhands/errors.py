@@ -4,7 +4,7 @@
       UsageError          the caller can fix it               exit 2
         ConfigError  BacklogError  UnknownTask  UnknownRun  Conflict
       Unavailable         waiting or mending the machine may fix it   exit 75
-        StoreBusy  StoreBroken  HostUnreachable
+        StoreBusy  StoreBroken  LeaseLost  HostUnreachable
     IllegalTransition     only we can fix it: a bug. Not a ManyhandsError; it stops the engine.
 
 An attempt that fails is not an exception: it is an `Ending`, a value.
@@ -56,6 +56,10 @@ class StoreBusy(Unavailable):
 
 class StoreBroken(Unavailable):
     """The journal cannot be read or written: a full disk, a read-only directory, damage."""
+
+
+class LeaseLost(Unavailable):
+    """Another dispatcher leads the journal now: this one can write nothing any more."""
 
 
 class HostUnreachable(Unavailable):

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from manyhands.errors import ManyhandsError, StoreBroken, StoreBusy
-
-_SALVAGE = "restore it from a copy, or move it aside to begin a new journal"
+from manyhands.store.rows import SALVAGE, damaged
 
 
 @contextmanager
@@ -29,10 +28,6 @@ def opening(path: Path) -> Iterator[None]:
         raise damaged(path, "its table definitions", str(error.object)) from error
 
 
-def damaged(path: Path, row: str, what: str) -> StoreBroken:
-    return StoreBroken(f"the journal `{path}` is damaged at {row}: {what}", _SALVAGE)
-
-
 def _ours(error: sqlite3.Error, path: Path) -> ManyhandsError:
     code = getattr(error, "sqlite_errorname", "")
     if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
@@ -50,9 +45,9 @@ def _ours(error: sqlite3.Error, path: Path) -> ManyhandsError:
             "the file and its directory must be there and writable by this user",
         )
     if code.startswith(("SQLITE_CORRUPT", "SQLITE_CONSTRAINT")):
-        return StoreBroken(f"the journal `{path}` is damaged: {error}", _SALVAGE)
+        return StoreBroken(f"the journal `{path}` is damaged: {error}", SALVAGE)
     if code == "SQLITE_NOTADB":
-        return StoreBroken(f"`{path}` is not a manyhands journal: {error}", _SALVAGE)
+        return StoreBroken(f"`{path}` is not a manyhands journal: {error}", SALVAGE)
     return StoreBroken(
         f"the journal `{path}` cannot be read or written: {error}",
         "the disk or its file system may be failing; everything acknowledged is kept",

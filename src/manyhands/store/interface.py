@@ -7,7 +7,7 @@
   dispatches now or next. A request stays until the append that answers it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, Protocol
 
 from manyhands.core.events import AnyEvent
@@ -44,6 +44,8 @@ class Journal(Reader, Protocol):
     """The one dispatcher's journal. May be called from any thread, by one at a time."""
 
     last: int  # the number of the last event; 0 for none
+    identity: str  # carried by the processes of its attempts: the same after a restart, another for a copy
+    takeover_s: float  # how long what a former dispatcher on another machine started may still live; 0: there is none
 
     def append(self, events: Iterable[AnyEvent], answered: Sequence[int] = ()) -> int:
         """Write the events and strike off the answered requests, in one transaction; the last event's number."""
@@ -58,3 +60,13 @@ class Journal(Reader, Protocol):
         """
 
     def clear_wake(self) -> None: ...
+
+    def watch(self, kept: Callable[[float], None], cut_off: Callable[[], None]) -> None:
+        """Tell, from any thread, until when (in seconds since boot) nobody else can lead, and when that has passed.
+
+        Then nothing in flight may go on, though the journal may yet be kept. A journal that cannot be taken over
+        tells nothing.
+        """
+
+    def give_up(self) -> None:
+        """This dispatcher is closing: wait no longer for a store that is away."""

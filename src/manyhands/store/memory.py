@@ -3,7 +3,7 @@
 import contextlib
 import os
 import socket
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from manyhands.core.events import AnyEvent
 from manyhands.errors import StoreBusy
@@ -60,6 +60,9 @@ class MemoryReader:
 
 
 class MemoryJournal(MemoryReader):
+    identity = "memory"
+    takeover_s = 0.0
+
     def __init__(self, store: MemoryStore) -> None:
         super().__init__(store)
         self.last = store.rows[-1][0] if store.rows else 0
@@ -95,6 +98,12 @@ class MemoryJournal(MemoryReader):
         with contextlib.suppress(BlockingIOError):
             while True:
                 self._woken.recv(1)
+
+    def watch(self, kept: Callable[[float], None], cut_off: Callable[[], None]) -> None:
+        pass
+
+    def give_up(self) -> None:
+        pass
 
     def close(self) -> None:
         if self._store.dispatcher is self:

@@ -2,6 +2,9 @@
 
 from msgspec import Struct
 
+#: Two weeks of samples every ten seconds are some 30 MB; those before are let go.
+SAMPLES_KEPT_S = 14 * 24 * 3600.0
+
 
 class HostSample(Struct, frozen=True, array_like=True):
     """Fields may be added at the end, with a default."""

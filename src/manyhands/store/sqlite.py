@@ -1,9 +1,10 @@
 """The journal as one SQLite file: `journal.db` in a directory of its own, with `lock` and `wake` beside it."""
 
+import hashlib
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -11,10 +12,10 @@ import msgspec
 
 from manyhands.core.events import AnyEvent
 from manyhands.errors import StoreBroken, UsageError
-from manyhands.store import codec, faults, schema
+from manyhands.store import codec, faults, rows, schema
 from manyhands.store.interface import Durability
 from manyhands.store.lock import DirectoryLock
-from manyhands.store.series import Sample
+from manyhands.store.series import SAMPLES_KEPT_S, Sample
 from manyhands.store.wake import WakeSocket, wake
 
 FILE = "journal.db"
@@ -29,9 +30,6 @@ CHECKPOINT_PAGES = 4000
 LOG_BYTES_MAX = 64 << 20
 #: How many rows a reader takes at once. It lets go of the file in between: a long read holds up no checkpoint.
 ROWS_AT_ONCE = 64
-SNAPSHOT_PART_BYTES = 4 << 20
-#: Two weeks of samples every ten seconds are some 30 MB; those before are let go.
-SAMPLES_KEPT_S = 14 * 24 * 3600.0
 
 # NORMAL syncs at checkpoints only: a commit is then in the kernel's hands, which kill -9 does not reach.
 _SYNCHRONOUS: dict[Durability, str] = {"crash": "NORMAL", "power": "FULL"}
@@ -45,31 +43,15 @@ class SqliteReader:
     def read(self, after: int = 0) -> Iterator[tuple[int, AnyEvent]]:
         with faults.named(self._path):
             last = _last(self._connection, self._path)
-        done = after
-        while done < last:
+
+        def fetch(done: int, last: int) -> list[rows.Row]:
             with faults.named(self._path):
-                rows = self._connection.execute(
+                return self._connection.execute(
                     "SELECT seq, crc, body FROM batch WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
                     (done, last, ROWS_AT_ONCE),
                 ).fetchall()
-            if not rows:
-                raise faults.damaged(self._path, f"event {done + 1}", f"events up to {last} are missing")
-            for seq, crc, body in rows:
-                for event in self._events_after(done, seq, crc, body):
-                    done += 1
-                    yield done, event
 
-    def _events_after(self, done: int, seq: int, crc: int, body: bytes) -> list[AnyEvent]:
-        row = f"row {seq} (events {done + 1} to {seq})"
-        try:
-            events = codec.decode(body, crc, seq)
-        except codec.Damaged as error:
-            raise faults.damaged(self._path, row, str(error)) from error
-        if seq <= done:
-            raise faults.damaged(self._path, f"row {seq}", f"it follows event {done}")
-        if len(events) < seq - done:
-            raise faults.damaged(self._path, row, f"events {done + 1} to {seq - len(events)} are missing before it")
-        return events[done - seq :]
+        return rows.events_of(fetch, after, last, self._path)
 
     def latest_snapshot(self) -> tuple[int, bytes] | None:
         with faults.named(self._path):
@@ -81,30 +63,23 @@ class SqliteReader:
         return None
 
     def _snapshot(self, seq: int) -> bytes | None:
-        """None if it is damaged: an older one serves as well, or none, since the events are all there."""
-        rows = self._connection.execute(
+        parts = self._connection.execute(
             "SELECT parts, crc, body FROM snapshot WHERE seq = ? ORDER BY part", (seq,)
         ).fetchall()
-        if not rows or any(parts != len(rows) or not codec.is_sound(body, crc, seq) for parts, crc, body in rows):
-            return None
-        return b"".join(body for _, _, body in rows)
+        return rows.snapshot_of(seq, parts)
 
     def requests(self) -> list[tuple[int, AnyEvent]]:
         with faults.named(self._path):
-            rows = self._connection.execute("SELECT id, crc, body FROM request ORDER BY id").fetchall()
-        found = []
-        for number, crc, body in rows:
-            try:
-                found.append((number, codec.decode(body, crc, 0)[0]))
-            except codec.Damaged as error:
-                raise faults.damaged(self._path, f"request {number}", str(error)) from error
-        return found
+            waiting = self._connection.execute("SELECT id, crc, body FROM request ORDER BY id").fetchall()
+        return rows.requests_of(waiting, self._path)
 
     def close(self) -> None:
         self._connection.close()
 
 
 class SqliteJournal(SqliteReader):
+    takeover_s = 0.0  # the lock goes with its holder, on this machine
+
     def __init__(
         self, connection: sqlite3.Connection, path: Path, lock: DirectoryLock, wake_socket: WakeSocket
     ) -> None:
@@ -113,35 +88,28 @@ class SqliteJournal(SqliteReader):
         self._wake = wake_socket
         with faults.named(path):
             self.last = _last(connection, path)
+        self.identity = hashlib.sha256(f"{path}:{path.stat().st_ino}".encode()).hexdigest()[:16]
 
     def append(self, events: Iterable[AnyEvent], answered: Sequence[int] = ()) -> int:
         last = self.last
 
-        def rows() -> Iterator[tuple[int, int, bytes]]:
+        def counted() -> Iterator[rows.Row]:
             nonlocal last
-            for row in codec.cut(events):
-                body = codec.encode(row)
-                last += len(row)
-                yield last, codec.checksum(body, last), body
+            for row in rows.rows_of(events, last):
+                last = row[0]
+                yield row
 
         with faults.named(self._path), _transaction(self._connection):
-            self._connection.executemany("INSERT INTO batch VALUES (?, ?, ?)", rows())
+            self._connection.executemany("INSERT INTO batch VALUES (?, ?, ?)", counted())
             if answered:
                 self._connection.executemany("DELETE FROM request WHERE id = ?", ((id,) for id in answered))
         self.last = last
         return last
 
     def save_snapshot(self, seq: int, data: bytes) -> None:
-        parts = max(1, -(-len(data) // SNAPSHOT_PART_BYTES))
-
-        def rows() -> Iterator[tuple[int, int, int, int, bytes]]:
-            for part in range(parts):
-                body = data[part * SNAPSHOT_PART_BYTES : (part + 1) * SNAPSHOT_PART_BYTES]
-                yield seq, part, parts, codec.checksum(body, seq), body
-
         with faults.named(self._path), _transaction(self._connection):
             self._connection.execute("DELETE FROM snapshot WHERE seq = ?", (seq,))
-            self._connection.executemany("INSERT INTO snapshot VALUES (?, ?, ?, ?, ?)", rows())
+            self._connection.executemany("INSERT INTO snapshot VALUES (?, ?, ?, ?, ?)", rows.snapshot_parts(seq, data))
             self._connection.execute(
                 "DELETE FROM snapshot WHERE seq NOT IN (SELECT DISTINCT seq FROM snapshot ORDER BY seq DESC LIMIT 2)"
             )
@@ -151,6 +119,12 @@ class SqliteJournal(SqliteReader):
 
     def clear_wake(self) -> None:
         self._wake.clear()
+
+    def watch(self, kept: Callable[[float], None], cut_off: Callable[[], None]) -> None:
+        pass
+
+    def give_up(self) -> None:
+        pass
 
     def close(self) -> None:
         self._wake.close()
@@ -340,5 +314,5 @@ def _last(connection: sqlite3.Connection, path: Path) -> int:
         "SELECT coalesce((SELECT max(seq) FROM batch), 0), coalesce((SELECT max(seq) FROM snapshot), 0)"
     ).fetchone()
     if last < kept:
-        raise faults.damaged(path, f"event {last + 1}", f"events up to {kept} are missing")
+        raise rows.damaged(path, f"event {last + 1}", f"events up to {kept} are missing")
     return int(last)

@@ -1,0 +1,143 @@
+"""Who leads: one row with a token and a time it holds until, by the database's clock.
+
+The row alone decides. Whoever leads renews it; once it has run out, whoever comes first takes it and gets a new token;
+with the old one nothing can be written any more. An advisory lock held beside it tells those who stand by, without
+polling, that the leader's connection has gone.
+"""
+
+import os
+import time
+from typing import NamedTuple
+
+from psycopg import errors
+
+from manyhands.errors import LeaseLost, StoreBusy
+from manyhands.store.postgres import faults
+from manyhands.store.postgres.link import Connection, Link, connect
+from manyhands.store.postgres.place import Place
+
+#: A leader that has died is followed after this long at the most, and one that is cut off stops its attempts then.
+LEASE_S = 3.0
+RENEW_S = 1.0
+#: For the attempts of a leader on another machine to die in, once its lease has run out there.
+KILL_S = 2.0
+#: How long a stand-by sits in the server before it looks whether it should stop.
+_SLICE_S = 1.0
+_RENEW = "UPDATE lease SET expires_at = clock_timestamp() + make_interval(secs => %s) WHERE token = %s"
+
+
+class Standing(NamedTuple):
+    token: int
+    holder: str
+    left_s: float  # 0 or below: it has run out
+
+
+def boot_time_s() -> float:
+    """Seconds since boot, those asleep included: unlike the monotonic clock it goes on in a suspended machine."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def holder() -> str:
+    return f"process {os.getpid()} on {os.uname().nodename}"
+
+
+def standing(connection: Connection) -> Standing:
+    row = connection.execute(
+        "SELECT token, holder,"
+        " coalesce(extract(epoch FROM nullif(expires_at, '-infinity') - clock_timestamp()), 0)::float8 FROM lease"
+    ).fetchone()
+    assert row is not None, "the row of the lease is made with its table"
+    return Standing(*row)
+
+
+def take(place: Place) -> int:
+    """The token of the new leader; waits for a lease whose leader has gone, and refuses while one is there."""
+    with faults.named(place), connect(place) as connection:
+        before: Standing | None = None
+        while True:
+            taken = connection.execute(
+                "UPDATE lease SET token = token + 1, holder = %s,"
+                " expires_at = clock_timestamp() + make_interval(secs => %s)"
+                " WHERE expires_at <= clock_timestamp() RETURNING token",
+                (holder(), LEASE_S),
+            ).fetchone()
+            if taken is not None:
+                return int(taken[0])
+            now = standing(connection)
+            renewed = before is not None and (now.token != before.token or now.left_s > before.left_s)
+            if renewed or _is_connected(connection, place):
+                raise StoreBusy(
+                    f"the journal in `{place}` is led by {now.holder}",
+                    "`manyhands add` hands it tasks, `manyhands serve` stands by to take over; or wait for it",
+                )
+            before = now
+            time.sleep(min(max(now.left_s, 0.0) + 0.01, 0.5))
+
+
+def renew(connection: Connection, place: Place, token: int) -> float:
+    """Until when, in seconds since boot, nobody else can lead."""
+    asked_at = boot_time_s()
+    if connection.execute(_RENEW, (LEASE_S, token)).rowcount == 0:
+        raise lost(connection, place)
+    return asked_at + LEASE_S
+
+
+def release(connection: Connection, token: int) -> None:
+    connection.execute("UPDATE lease SET expires_at = '-infinity' WHERE token = %s", (token,))
+
+
+def lost(connection: Connection, place: Place) -> LeaseLost:
+    return LeaseLost(
+        f"this dispatcher leads the journal in `{place}` no longer: {standing(connection).holder} took over"
+        f" after nothing was heard of this one for {LEASE_S:g} s",
+        "it wrote nothing since and has stopped what it ran; start it again to stand by",
+    )
+
+
+def hold_bell(connection: Connection, place: Place) -> bool:
+    """Hold the advisory lock for as long as this connection lasts; False while someone else does."""
+    row = connection.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", (_bell(place),)).fetchone()
+    return row is not None and row[0] is True
+
+
+def _is_connected(connection: Connection, place: Place) -> bool:
+    """Whether the leader's connection is there; it may be stopped all the same."""
+    if hold_bell(connection, place):
+        _let_go(connection, place)
+        return False
+    return True
+
+
+def _let_go(connection: Connection, place: Place) -> None:
+    connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", (_bell(place),))
+
+
+def _bell(place: Place) -> str:
+    return f"manyhands {place.project} leader"
+
+
+class StandBy:
+    """Waits for the lead without asking for it again and again: it is told when the leader's connection goes."""
+
+    def __init__(self, place: Place) -> None:
+        self._link = Link(place, f"SET lock_timeout = '{_SLICE_S}s'", patience_s=float("inf"))
+
+    def wait(self) -> bool:
+        """Returns within a second or two: whether the lead may be had now."""
+        return self._link.run(self._wait)
+
+    def _wait(self, connection: Connection, _again: bool) -> bool:
+        place = self._link.place
+        left_s = standing(connection).left_s
+        if left_s > 0:
+            try:
+                connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (_bell(place),))
+            except errors.LockNotAvailable:  # a leader is there; but it may be stopped, with its connection open
+                return standing(connection).left_s <= 0
+            _let_go(connection, place)
+            left_s = standing(connection).left_s
+            time.sleep(min(max(left_s, 0.0), _SLICE_S))
+        return left_s <= _SLICE_S
+
+    def close(self) -> None:
+        self._link.close()
