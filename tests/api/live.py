@@ -1,11 +1,14 @@
 """A real dispatcher on functions and commands, and what its metrics say."""
 
 from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from manyhands.api.server import offering
 from manyhands.config.reading import load_config
 from manyhands.core.model import NO_CLAIMS, Task
 from manyhands.runtime.dispatcher import Dispatcher
@@ -60,3 +63,14 @@ async def live(tmp_path: Path) -> AsyncIterator[Dispatcher]:
     (tmp_path / "manyhands.toml").write_text(CONFIG)
     async with open_session(load_config(tmp_path, environ={})) as dispatcher:
         yield dispatcher
+
+
+def store_of(dispatcher: Dispatcher) -> Path:
+    return Path(dispatcher._directory)
+
+
+@asynccontextmanager
+async def offered(dispatcher: Dispatcher, port: int = 0, **options: Any) -> AsyncIterator[str]:
+    """The address of the dispatcher's page and API; its token is in the store."""
+    async with offering(dispatcher, store_of(dispatcher), port, **options) as offer:
+        yield offer.url

@@ -1,24 +1,61 @@
-"""The HTTP application: what can be asked, and of whom an answer is refused."""
+"""The HTTP application: the page, the API and the metrics of one dispatcher, behind one gate."""
+
+import mimetypes
+from pathlib import Path
 
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
 
+import manyhands
+from manyhands.api.endpoints import routes
 from manyhands.api.metrics import Metrics
+from manyhands.api.office import Office
+from manyhands.api.picture.rows import Redact
+from manyhands.api.refusals import on_error, on_http_error, refusal
+from manyhands.api.security import Gate
+from manyhands.errors import ManyhandsError
 from manyhands.runtime.dispatcher import Dispatcher
 
-LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+PAGE = Path(manyhands.__file__).parent / "page"
+#: Whatever the machine's own tables say.
+TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html"}
 
 
-def make_app(dispatcher: Dispatcher) -> Starlette:
+class Served:
+    """A dispatcher's HTTP application, and how to end it: those who follow it would otherwise never go."""
+
+    def __init__(self, app: Starlette, office: Office, metrics: Metrics) -> None:
+        self.app = app
+        self.office = office
+        self._metrics = metrics
+
+    def close(self) -> None:
+        if not self.office.feed.is_closed:
+            self.office.feed.close()
+            self._metrics.close()
+
+
+def make_app(
+    dispatcher: Dispatcher, directory: Path, token: str, *, beyond_loopback: bool = False, redact: Redact = str
+) -> Served:
     """Made and called in the dispatcher's loop: nothing here waits, and no other thread looks at the book."""
+    office = Office(dispatcher, directory, redact)
     metrics = Metrics(dispatcher)
+    app = Starlette(
+        routes=[*_pages(), *routes(office), *_figures(dispatcher, metrics)],
+        middleware=[Middleware(Gate, token=token, beyond_loopback=beyond_loopback)],
+        exception_handlers={ManyhandsError: on_error, HTTPException: on_http_error},
+    )
+    return Served(app, office, metrics)
 
+
+def _figures(dispatcher: Dispatcher, metrics: Metrics) -> list[BaseRoute]:
     async def show_metrics(request: Request) -> Response:
         return Response(metrics.page(), headers={"content-type": METRICS_TYPE})
 
@@ -29,27 +66,25 @@ def make_app(dispatcher: Dispatcher) -> Starlette:
         told = {"status": "ok" if alive else "stopped", "in_flight": in_flight, "hosts": len(hosts)}
         return JSONResponse(told, 200 if alive else 503)
 
-    routes = [Route("/metrics", show_metrics), Route("/healthz", show_health)]
-    return Starlette(routes=routes, middleware=[Middleware(LoopbackNamesOnly)])
+    return [Route("/metrics", show_metrics), Route("/healthz", show_health)]
 
 
-class LoopbackNamesOnly:
-    """A page elsewhere can make a browser here ask 127.0.0.1 under a name of its own; that name gives it away."""
+def _pages() -> list[BaseRoute]:
+    for suffix, kind in TYPES.items():
+        mimetypes.add_type(kind, suffix)
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    async def show_page(request: Request) -> Response:
+        if not (PAGE / "index.html").is_file():
+            return refusal(404, "this installation has no page", "/api/v1/openapi.json lists what there is")
+        return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] in ("http", "websocket") and not is_loopback_name(Headers(scope=scope).get("host", "")):
-            refusal = PlainTextResponse("this address answers to 127.0.0.1, localhost and [::1] only\n", 403)
-            await refusal(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
+    return [Route("/", show_page), Mount("/static", _Revalidated(directory=PAGE, check_dir=False))]
 
 
-def is_loopback_name(host: str) -> bool:
-    """Of a Host header: with or without a port."""
-    name, colon, port = host.rpartition(":")
-    if not colon or host.endswith("]"):
-        name, port = host, "0"
-    return name.lower() in LOOPBACK_NAMES and port.isdecimal()
+class _Revalidated(StaticFiles):
+    """Kept by browsers, but asked for anew each time: after an update no old part meets a new one."""
+
+    def file_response(self, *args: object, **kwargs: object) -> Response:
+        response = super().file_response(*args, **kwargs)  # type: ignore[arg-type]
+        response.headers["cache-control"] = "no-cache"
+        return response

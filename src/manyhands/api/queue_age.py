@@ -6,6 +6,7 @@ once and never looked at again; so the answer costs the same whether two hundred
 
 import heapq
 from collections.abc import Sequence
+from typing import Protocol
 
 from manyhands.core.book import Book
 from manyhands.core.events import (
@@ -18,10 +19,17 @@ from manyhands.core.events import (
     TasksSubmitted,
 )
 from manyhands.core.model import TERMINAL, Task, TaskState
-from manyhands.core.state import Record, Run, Running
+from manyhands.core.state import Record, Run
 
 #: With every start, so much of what has been passed by is let go: a scrape then finds little of it.
 STEPS_PER_START = 8
+
+
+class Ended(Protocol):
+    """An attempt that has ended, as far as it matters here: whose it was."""
+
+    @property
+    def record(self) -> Record: ...
 
 
 class Cohort:
@@ -66,7 +74,7 @@ class QueueAge:
         since = self._oldest_since(run)
         return 0.0 if since is None else max(0.0, now - since)
 
-    def recorded(self, batch: Sequence[AnyEvent], ended: Sequence[Running]) -> None:
+    def recorded(self, batch: Sequence[AnyEvent], ended: Sequence[Ended]) -> None:
         """To be called with every batch, and the attempts that ended in it, once it is on disk."""
         # Whatever came in this batch waits since its last moment, at the latest.
         now = self._book.at

@@ -1,14 +1,21 @@
-"""Serves the HTTP application inside the dispatcher's own loop, on the loopback address."""
+"""Serves the HTTP application inside the dispatcher's own loop; on the loopback address unless told otherwise."""
 
 import asyncio
+import ipaddress
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import NamedTuple
 
 import uvicorn
 from starlette.types import ASGIApp
 
+from manyhands.api.app import make_app
+from manyhands.api.picture.rows import Redact
+from manyhands.api.token import token_of
 from manyhands.errors import Unavailable, UsageError
+from manyhands.runtime.dispatcher import Dispatcher
 
 LOOPBACK = "127.0.0.1"
 DEFAULT_PORT = 8642
@@ -16,8 +23,43 @@ DEFAULT_PORT = 8642
 GRACE_S = 2
 
 
+class Offered(NamedTuple):
+    url: str
+    token: str
+
+    @property
+    def entry(self) -> str:
+        """Opened in a browser, it may command from then on."""
+        return f"{self.url}/?token={self.token}"
+
+
 @asynccontextmanager
-async def serving(app: ASGIApp, port: int = DEFAULT_PORT, address: str = LOOPBACK) -> AsyncIterator[str]:
+async def offering(
+    dispatcher: Dispatcher, directory: Path, port: int = DEFAULT_PORT, address: str = LOOPBACK, redact: Redact = str
+) -> AsyncIterator[Offered]:
+    """The page and the API of a dispatcher on the store in `directory`, for as long as it is wanted."""
+    token = token_of(directory)
+    served = make_app(dispatcher, directory, token, beyond_loopback=not is_loopback(address), redact=redact)
+    try:
+        async with serving(served.app, port, address, before_end=served.close) as url:
+            yield Offered(url, token)
+    finally:
+        served.close()
+
+
+def is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        raise UsageError(
+            f"cannot serve on `{address}`: it is no IP address", f"{LOOPBACK} is this machine alone, 0.0.0.0 all of it"
+        ) from None
+
+
+@asynccontextmanager
+async def serving(
+    app: ASGIApp, port: int = DEFAULT_PORT, address: str = LOOPBACK, before_end: Callable[[], None] = lambda: None
+) -> AsyncIterator[str]:
     """The server's URL, while it serves. Port 0 takes any that is free."""
     listening = _listen(address, port)
     server = _Server(
@@ -28,8 +70,9 @@ async def serving(app: ASGIApp, port: int = DEFAULT_PORT, address: str = LOOPBAC
     task = asyncio.create_task(server.serve([listening]))
     try:
         await server.wait_up(task)
-        yield f"http://{LOOPBACK}:{listening.getsockname()[1]}"
+        yield f"http://{_shown(address)}:{listening.getsockname()[1]}"
     finally:
+        before_end()
         server.should_exit = True
         await asyncio.wait({task}, timeout=GRACE_S + 1)
         listening.close()
@@ -56,13 +99,16 @@ class _Server(uvicorn.Server):
             task.result()
 
 
+def _shown(address: str) -> str:
+    """The address to open: of all addresses of this machine, the one it has for itself."""
+    if ipaddress.ip_address(address).is_unspecified:
+        return LOOPBACK
+    return f"[{address}]" if ":" in address else address
+
+
 def _listen(address: str, port: int) -> socket.socket:
-    if address != LOOPBACK:
-        raise UsageError(
-            f"cannot serve on `{address}`: beyond loopback needs a token, which this version does not have",
-            f"leave the address out for {LOOPBACK}; `ssh -L {port}:{LOOPBACK}:{port}` reaches it from elsewhere",
-        )
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((address, port))

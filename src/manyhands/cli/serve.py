@@ -3,12 +3,14 @@
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 from manyhands.beads.kinds import table_of
 from manyhands.beads.ready import Conditional
+from manyhands.cli.output import say
 from manyhands.cli.settings import load
 from manyhands.config.model import BacklogConfig, Config, OpenaiHost
 from manyhands.core.model import Task
@@ -26,6 +28,7 @@ from manyhands.serve.service import Service
 def serve(
     beads: Sequence[Path],
     plans: Sequence[Path],
+    address: str,
     port: int,
     config_path: Path | None,
     hosts_path: Path | None,
@@ -35,7 +38,7 @@ def serve(
     backlogs = backlogs_of(config, beads, plans)
     if not backlogs:
         raise UsageError("there is no backlog to watch", "`--plan FILE`, `--beads DIR`, or [[backlogs]] in the config")
-    asyncio.run(_serve(config, backlogs, port))
+    asyncio.run(_serve(config, backlogs, address, port))
     return 0
 
 
@@ -57,7 +60,7 @@ def _backlog(row: BacklogConfig, config: Config) -> LiveBacklog:
     if row.plan:
         if not path.parent.is_dir():
             raise UsageError(f"there is no directory `{path.parent}`", "the plan may come later, its directory not")
-        return PlanBacklog(path, row.weight, config.core_hosts())
+        return PlanBacklog(path, row.weight, config.core_hosts(), config.core_families())
     like = Task(
         "",
         run=row.run,
@@ -72,7 +75,7 @@ def _backlog(row: BacklogConfig, config: Config) -> LiveBacklog:
     return BeadsBacklog(path, row.weight, like, config.store_directory, kinds=kinds, conditional=conditional)
 
 
-async def _serve(config: Config, backlogs: Sequence[LiveBacklog], port: int) -> None:
+async def _serve(config: Config, backlogs: Sequence[LiveBacklog], address: str, port: int) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -89,13 +92,16 @@ async def _serve(config: Config, backlogs: Sequence[LiveBacklog], port: int) -> 
         dispatcher = await stack.enter_async_context(open_session(config, service.around))
         talk.begin(dispatcher, secrets)
         # Imported here: what only reads the config has no need of a web server.
-        from manyhands.api.app import make_app
         from manyhands.api.sampling import sampling
-        from manyhands.api.server import serving
+        from manyhands.api.server import offering
 
         await stack.enter_async_context(sampling(dispatcher, config.store_directory))
-        address = await stack.enter_async_context(serving(make_app(dispatcher), port))
-        talk("serving", address, backlogs=len(backlogs), store=config.store_directory)
+        offered = await stack.enter_async_context(
+            offering(dispatcher, config.store_directory, port, address, secrets.redact)
+        )
+        talk("serving", offered.url, backlogs=len(backlogs), store=config.store_directory)
+        if sys.stderr.isatty():
+            say(f"open {offered.entry}")
         await service.serve(dispatcher, stop)
 
 

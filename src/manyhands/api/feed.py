@@ -1,0 +1,207 @@
+"""The picture as it changes, for any number of followers: each frame is made and encoded once and shared by all.
+
+The latest frames are kept. Whoever comes back within them gets what it missed; whoever is slower gets a fresh snapshot,
+so nobody's buffer grows with what nobody reads.
+"""
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import Sequence
+
+import msgspec
+
+from manyhands.api.picture.picture import Picture, concerns
+from manyhands.api.picture.rows import Redact, Row
+from manyhands.core.events import AnyEvent
+from manyhands.runtime.dispatcher import Dispatcher
+
+#: At most ten frames a second; while nobody looks, only often enough not to let work pile up.
+FRAME_EVERY_S = 0.1
+UNWATCHED_EVERY_S = 0.5
+#: However much there is to tell, telling takes at most this share of the dispatcher's loop.
+SHARE_MAX = 0.05
+#: Frames are kept for those who come back: the latest so many events, for so long after the last one left.
+EVENTS_KEPT_MIN = 10_000
+WATCHED_FOR_S = 60.0
+#: Between frames, a sign of life: it finds those who went without a word.
+HEARTBEAT_S = 15.0
+#: A frame with more changes than this is larger than a snapshot: everyone gets one of those instead.
+CHANGES_MAX = 20_000
+#: A snapshot so old, with the frames since, does for the next one who comes.
+SNAPSHOT_REUSED_S = 2.0
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Frame:
+    __slots__ = ("_bytes", "at", "changes", "events", "id", "seq")
+
+    def __init__(self, id: str, seq: int, at: float, changes: list[Row], events: int) -> None:
+        self.id = id
+        self.seq = seq
+        self.at = at
+        self.changes = changes
+        self.events = events
+        self._bytes: dict[str | None, bytes] = {}
+
+    def encoded(self, run: str | None) -> bytes:
+        """For those who look at one run, or (None) at all."""
+        found = self._bytes.get(run)
+        if found is None:
+            changes = self.changes if run is None else [row for row in self.changes if concerns(row, run)]
+            found = sent("changes", self.id, _encode({"seq": self.seq, "at": self.at, "changes": changes}))
+            self._bytes[run] = found
+        return found
+
+
+def sent(event: str, id: str, body: bytes) -> bytes:
+    """As server-sent events are written."""
+    return b"event: %b\nid: %b\ndata: %b\n\n" % (event.encode(), id.encode(), body)
+
+
+class Feed:
+    """Listens to a dispatcher from when it is made. All in the dispatcher's loop."""
+
+    def __init__(self, dispatcher: Dispatcher, redact: Redact = str) -> None:
+        self.picture = Picture(dispatcher.book, redact, dispatcher.last)
+        self.followers = 0
+        self.is_closed = False
+        self.beats = 0
+        self._dispatcher = dispatcher
+        self._loop = asyncio.get_running_loop()
+        self._name = secrets.token_hex(4)  # an id of another dispatcher's frames means nothing here
+        self._tail: deque[Frame] = deque()
+        self._next = 1  # the number of the next frame
+        self._events_kept = 0
+        self._batch: list[AnyEvent] = []
+        self._extra: dict[int, Row] = {}  # attempt → the last line it printed
+        self._timer: asyncio.TimerHandle | None = None
+        self._flushed_at = -1.0
+        self._pause_s = 0.0  # so that telling keeps to its share
+        self._left_at = -WATCHED_FOR_S  # when the last follower went
+        self._was_watched = False
+        self._snapshots: dict[str | None, tuple[float, int, bytes]] = {}  # run → (made at, its place, body)
+        self._news = asyncio.Event()
+        self._heart = self._loop.call_later(HEARTBEAT_S, self._beat)
+        dispatcher.recorded.append(self._recorded)
+
+    def close(self) -> None:
+        """Everyone who follows is let go."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        self._dispatcher.recorded.remove(self._recorded)
+        self._heart.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
+        self.picture.close()
+        self.wake()
+
+    def wake(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+    def _beat(self) -> None:
+        self.beats += 1
+        self._heart = self._loop.call_later(HEARTBEAT_S, self._beat)
+        self.wake()
+
+    async def wait_news(self) -> None:
+        await self._news.wait()
+
+    def joined(self) -> None:
+        self.followers += 1
+
+    def left(self) -> None:
+        self.followers -= 1
+        self._left_at = self._loop.time()
+
+    @property
+    def is_watched(self) -> bool:
+        return self.followers > 0 or self._loop.time() < self._left_at + WATCHED_FOR_S
+
+    def tell_output(self, attempt: int, line: str) -> None:
+        self._extra[attempt] = {"t": "output", "attempt": attempt, "line": line}
+        self._plan_flush()
+
+    # Places: the number of the frame that comes next for someone
+
+    def place_after(self, id: str) -> int | None:
+        """Where to go on after the frame of that id; None: that is not kept, or never was one of ours."""
+        name, _, number = id.rpartition("-")
+        if name != self._name or not number.isdecimal() or len(number) > 18:
+            return None
+        place = int(number) + 1
+        return place if self._first <= place <= self._next else None
+
+    def frames_from(self, place: int, most: int = 64) -> list[Frame] | None:
+        """None: what came there is no longer kept."""
+        begin = place - self._first
+        if begin < 0:
+            return None
+        return [self._tail[n] for n in range(begin, min(len(self._tail), begin + most))]
+
+    def snapshot(self, run: str | None = None) -> tuple[int, str, bytes]:
+        """(the place from which frames follow it, its id, its body)."""
+        made_at, place, body = self._snapshots.get(run, (-1.0, 0, b""))
+        now = self._loop.time()
+        if not body or place < self._first or now > made_at + SNAPSHOT_REUSED_S:
+            self._flush()
+            body = _encode(self.picture.snapshot(run))
+            place = self._next
+            self._snapshots = {key: kept for key, kept in self._snapshots.items() if kept[0] + SNAPSHOT_REUSED_S > now}
+            self._snapshots[run] = (now, place, body)
+        return place, f"{self._name}-{place - 1}", body
+
+    # Frames
+
+    @property
+    def _first(self) -> int:
+        return self._next - len(self._tail)
+
+    def _recorded(self, batch: Sequence[AnyEvent]) -> None:
+        self._batch.extend(batch)
+        self._plan_flush()
+
+    def _plan_flush(self) -> None:
+        if self._timer is None and not self.is_closed:
+            every_s = FRAME_EVERY_S if self.is_watched else UNWATCHED_EVERY_S
+            wait_s = self._flushed_at + max(every_s, self._pause_s) - self._loop.time()
+            self._timer = self._loop.call_later(max(0.0, wait_s), self._flush)
+
+    def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        began_at = self._loop.time()
+        batch, self._batch = self._batch, []
+        rows = self.picture.changes(batch)
+        if self.is_watched:
+            rows += self.picture.standing()
+            rows += self._extra.values()
+            self._extra = {}
+            if not self._was_watched or len(rows) > CHANGES_MAX:
+                self._start_over()
+            elif rows or batch:
+                self._keep(rows, len(batch))
+            self._was_watched = True
+        elif self._was_watched:
+            self._start_over()
+            self._was_watched = False
+        self._flushed_at = self._loop.time()
+        self._pause_s = (self._flushed_at - began_at) / SHARE_MAX
+        self.wake()
+
+    def _start_over(self) -> None:
+        """What everyone has seen no longer leads to what is: only a snapshot does."""
+        self._tail.clear()
+        self._events_kept = 0
+        self._next += 1
+
+    def _keep(self, rows: list[Row], events: int) -> None:
+        self._tail.append(Frame(f"{self._name}-{self._next}", self.picture.seq, self.picture.book.at, rows, events))
+        self._next += 1
+        self._events_kept += events
+        while self._events_kept - self._tail[0].events >= EVENTS_KEPT_MIN:
+            self._events_kept -= self._tail.popleft().events

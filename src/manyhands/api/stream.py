@@ -1,0 +1,66 @@
+"""Server-sent events: a snapshot, then frames as they come, until the browser goes or the server stops."""
+
+import asyncio
+from contextlib import suppress
+
+from starlette.types import Receive, Scope, Send
+
+from manyhands.api.feed import Feed, sent
+
+HEADERS = (
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+)
+
+
+class Stream:
+    """The answer to one follower, as an ASGI application of its own: nothing stands between a frame and its socket."""
+
+    def __init__(self, feed: Feed, after: str, run: str | None, may_command: bool) -> None:
+        self._feed = feed
+        self._run = run
+        self._place = feed.place_after(after) if after else None
+        self._intro = b'{"command":%b,' % (b"true" if may_command else b"false")
+        self._is_gone = False
+        self._beats = feed.beats
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._feed.joined()
+        watching = asyncio.create_task(self._watch(receive))
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": list(HEADERS)})
+            # A line at once: proxies and browsers wait for one before they say that it is open.
+            await self._send(send, b"retry: 1000\n\n")
+            while not self._is_gone and not self._feed.is_closed:
+                await self._send_next(send)
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            self._feed.left()
+            watching.cancel()
+
+    async def _send_next(self, send: Send) -> None:
+        frames = self._feed.frames_from(self._place) if self._place is not None else None
+        if frames is None:
+            self._place, id, body = self._feed.snapshot(self._run)
+            await self._send(send, sent("snapshot", id, self._intro + body[1:]))
+        elif frames:
+            assert self._place is not None
+            self._place += len(frames)
+            await self._send(send, b"".join(frame.encoded(self._run) for frame in frames))
+        else:
+            await self._feed.wait_news()
+            if self._beats != self._feed.beats:
+                self._beats = self._feed.beats
+                await self._send(send, b":\n\n")
+
+    async def _send(self, send: Send, body: bytes) -> None:
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+
+    async def _watch(self, receive: Receive) -> None:
+        """A browser that goes away says so here."""
+        with suppress(asyncio.CancelledError):
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            self._is_gone = True
+            self._feed.wake()

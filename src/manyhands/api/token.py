@@ -1,0 +1,59 @@
+"""The token that lets someone command: in the store's directory, readable by its owner alone, made when wanted."""
+
+import contextlib
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from manyhands.errors import StoreBroken
+
+FILE = "token"
+VARIABLE = "MANYHANDS_TOKEN"
+_BYTES = 24
+
+
+def token_of(directory: Path) -> str:
+    """The store's token. Two who make it at the same moment end up with the same one."""
+    path = directory / FILE
+    try:
+        if (found := read_token(directory)) is not None:
+            return found
+        directory.mkdir(parents=True, exist_ok=True)
+        made = path.with_name(f"{FILE}.{os.getpid()}.{secrets.token_hex(4)}")
+        fd = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            os.write(fd, (secrets.token_urlsafe(_BYTES) + "\n").encode())
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        try:
+            # A link, not a rename: it fails if another was there first, and that one holds.
+            with contextlib.suppress(FileExistsError):
+                os.link(made, path)
+        finally:
+            made.unlink()
+        found = read_token(directory)
+    except OSError as error:
+        raise StoreBroken(f"cannot keep a token in `{path}`: {error.strerror}", "the store must be writable") from error
+    assert found is not None
+    return found
+
+
+def read_token(directory: Path) -> str | None:
+    """None if there is none. One that others may read is no secret and is refused."""
+    path = directory / FILE
+    try:
+        with path.open() as file:
+            mode = os.fstat(file.fileno()).st_mode
+            text = file.read(1000).strip()
+    except FileNotFoundError:
+        return None
+    if stat.S_IMODE(mode) & 0o077:
+        raise StoreBroken(
+            f"others can read the token in `{path}` (mode {stat.S_IMODE(mode):03o})",
+            f"`rm {path}`: the next start makes a new one",
+        )
+    if len(text) < 16:
+        raise StoreBroken(f"`{path}` holds no token", f"`rm {path}`: the next start makes a new one")
+    return text
