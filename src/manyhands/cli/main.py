@@ -83,7 +83,10 @@ def serve(
     plan: Annotated[
         list[Path] | None, typer.Option("--plan", metavar="FILE", help="a plan file; may be given again")
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="of the HTTP server on 127.0.0.1; 0: any")] = 8642,
+    address: Annotated[
+        str, typer.Option(help="where the page and the API are served; beyond 127.0.0.1 all want the token")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="of the page and the API; 0: any")] = 8642,
     hosts: HostsOption = None,
     config: ConfigOption = None,
     store: StoreOption = None,
@@ -94,7 +97,7 @@ def serve(
     """
     from manyhands.cli.serve import serve as serve_backlogs
 
-    _exit(serve_backlogs(beads or [], plan or [], port, config, hosts, store))
+    _exit(serve_backlogs(beads or [], plan or [], address, port, config, hosts, store))
 
 
 @app.command(short_help="Add tasks, whether a dispatcher runs or not.", epilog=EXIT_CODES)
