@@ -8,8 +8,8 @@ import pytest
 from helpers import Player, a_host, a_task
 from manyhands.core import events as ev
 from manyhands.core.model import Ending, EndingKind, Task
+from manyhands.runtime.secrets import Secrets
 from manyhands.serve.log import VALUE_CHARACTERS_MAX, EventLines, Log, line
-from manyhands.serve.secrets import Secrets
 
 AT = 1794784801.0  # 2026-11-15T23:20:01Z
 NONE = Secrets({})

@@ -17,11 +17,11 @@ from manyhands.core.model import Task
 from manyhands.errors import UsageError
 from manyhands.runtime.dispatcher import Dispatcher
 from manyhands.runtime.hosts import open_session
+from manyhands.runtime.secrets import Secrets
 from manyhands.serve.backlog import LiveBacklog
 from manyhands.serve.beads_backlog import BeadsBacklog
 from manyhands.serve.log import Log
 from manyhands.serve.plan_backlog import PlanBacklog
-from manyhands.serve.secrets import Secrets
 from manyhands.serve.service import Service
 
 
