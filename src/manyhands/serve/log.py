@@ -12,7 +12,7 @@ from manyhands.core import events as ev
 from manyhands.core.book import Book
 from manyhands.core.model import Task
 from manyhands.core.state import Running
-from manyhands.serve.secrets import Secrets
+from manyhands.runtime.secrets import Secrets
 
 #: Whoever has more to say has a log of its own (`manyhands task log`).
 VALUE_CHARACTERS_MAX = 300
