@@ -7,7 +7,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from manyhands.cli import split_commands, task_commands
+from manyhands.cli import eval_commands, split_commands, task_commands
 from manyhands.cli.options import ConfigOption, HostsOption, OutputOption, StoreOption
 from manyhands.cli.output import Output, say
 from manyhands.errors import ManyhandsError
@@ -40,6 +40,7 @@ app.add_typer(runs_app, name="runs")
 app.add_typer(plan_app, name="plan")
 app.add_typer(memory_app, name="memory")
 app.add_typer(backlog_app, name="backlog")
+app.add_typer(eval_commands.app, name="eval")
 
 
 def _exit(code: int) -> None:

@@ -1,0 +1,123 @@
+"""`manyhands eval SPEC`: an eval to its end, or until the user has had enough."""
+
+import asyncio
+from pathlib import Path
+
+from manyhands.cli.eval_commands import ReportOutput
+from manyhands.cli.interrupts import Interrupts
+from manyhands.cli.output import duration, put, put_lines, say
+from manyhands.cli.settings import load
+from manyhands.core.state import Record
+from manyhands.evals.evaluation import Wishes, evaluate, with_flags
+from manyhands.evals.hosts import check_against
+from manyhands.evals.manifest import Scores
+from manyhands.evals.model import EvalRecord, Spec
+from manyhands.evals.ordering import Trial
+from manyhands.evals.pacing import Turn
+from manyhands.evals.scoring.loading import check_functions
+from manyhands.evals.spec_file import read_spec
+
+#: More sessions than anyone reads line by line: from here on a line every few seconds says how far it is.
+LINES_MAX = 1000
+LINE_EVERY_S = 5.0
+
+
+def run_eval(
+    spec_file: Path,
+    wishes: Wishes,
+    interleave: bool,
+    output: ReportOutput,
+    config_path: Path | None,
+    hosts_path: Path | None,
+    store: str | None,
+) -> int:
+    config = load(config_path, hosts_path, store)
+    read = with_flags(read_spec(spec_file), interleave)
+
+    async def go() -> EvalRecord:
+        return await evaluate(read, config, wishes, Interrupts(), Lines(read.spec))
+
+    record = asyncio.run(go())
+    _print(record, output)
+    return _exit_code(record)
+
+
+def _print(record: EvalRecord, output: ReportOutput) -> None:
+    from manyhands.evals import reports
+    from manyhands.evals.figures import compare
+
+    render = {ReportOutput.TABLE: reports.terminal, ReportOutput.JSON: reports.as_json, ReportOutput.HTML: reports.html}
+    put(render[output](record, compare(record)))
+    for warning in record.warnings:
+        say(f"note: {warning}")
+    scored = sum(outcome.state == "scored" for outcome in record.outcomes)
+    took = duration(record.ended_at - record.started_at)
+    say(f"eval {record.id}: {record.state} · {scored} of {len(record.outcomes)} trials scored · {took}")
+    for arm, scorer, count, why in _broken(record):
+        say(f"scorer {scorer} gave no score {count} times on arm {arm}: {why}")
+    if record.state == "stopped":
+        say("the same command goes on from here")
+
+
+def _broken(record: EvalRecord) -> list[tuple[str, str, int, str]]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for outcome in record.outcomes:
+        for scorer, why in outcome.score_errors.items():
+            found.setdefault((outcome.arm, scorer), []).append(why)
+    return [(arm, scorer, len(whys), whys[0]) for (arm, scorer), whys in found.items()]
+
+
+def _exit_code(record: EvalRecord) -> int:
+    """That an arm fails is a result; that a trial has none is not as it should be."""
+    if record.state == "stopped":
+        return 75
+    whole = all(outcome.state == "scored" and not outcome.score_errors for outcome in record.outcomes)
+    return 0 if record.state == "finished" and whole else 1
+
+
+def check_eval(spec_file: Path, config_path: Path | None, hosts_path: Path | None, store: str | None) -> None:
+    config = load(config_path, hosts_path, store)
+    read = read_spec(spec_file)
+    check_against(read, config)
+    check_functions(read, config.workspace)
+    spec = read.spec
+    trials = len(spec.arms) * len(spec.cases) * spec.replications
+    put_lines(
+        [
+            f"arms      {', '.join(arm.name for arm in spec.arms)} (baseline {spec.baseline})",
+            f"cases     {len(spec.cases)}",
+            f"scorers   {', '.join(f'{scorer.name} ({scorer.type})' for scorer in spec.scorers)}",
+            f"trials    {trials} ({spec.replications} replications), {trials * spec.sessions} sessions",
+            f"order     {spec.order if spec.interleave else 'one arm after the other'}, seed {spec.seed}",
+        ]
+    )
+
+
+class Lines:
+    """A line for every session that ends, or every few seconds where those would be too many."""
+
+    def __init__(self, spec: Spec) -> None:
+        self._sessions = len(spec.arms) * len(spec.cases) * spec.replications * spec.sessions
+        self._ended = 0
+        self._said_at = 0.0
+
+    def ended(self, turn: Turn, record: Record) -> None:
+        self._ended += 1
+        last = record.history[-1] if record.history else None
+        at = last.ended_at if last is not None and last.ended_at is not None else 0.0
+        if self._sessions > LINES_MAX and at - self._said_at < LINE_EVERY_S:
+            return
+        self._said_at = at
+        took = duration(at - last.started_at) if last is not None else ""
+        trial = turn.trial
+        place = f"{trial.arm} · {trial.case} · {trial.replication}"
+        place += f" · session {turn.session}" if turn.session > 1 else ""
+        detail = record.cause if record.cause else ""
+        say(f"{self._ended:>5} of {self._sessions}  {record.state:<9} {place}  {took}  {detail}".rstrip())
+
+    def marked(self, trial: Trial, scores: Scores) -> None:
+        for scorer, why in scores.errors.items():
+            say(f"scorer {scorer} gave no score on {trial.arm} · {trial.case} · {trial.replication}: {why}")
+
+    def says(self, text: str) -> None:
+        say(text)

@@ -1,0 +1,330 @@
+"""Brings every trial of an eval to its end on the engine: what starts when, what is scored, what people ask for.
+
+It keeps nothing of its own that a crash could lose: where each trial stands is in the journal and in files.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+from manyhands.core.events import AnyEvent, CancelAsked, RunDrained, RunResumed, RunStopped
+from manyhands.core.model import Task
+from manyhands.core.state import Record, Run
+from manyhands.errors import Unavailable
+from manyhands.evals import control
+from manyhands.evals.engine import Engine
+from manyhands.evals.layout import Layout, read_whole, write_whole
+from manyhands.evals.manifest import Manifest, Scores
+from manyhands.evals.model import EvalState, Injection
+from manyhands.evals.ordering import Trial, units_of
+from manyhands.evals.outcomes import (
+    ended_well,
+    injections_of,
+    is_over,
+    session_of,
+    state_of,
+    trials_of,
+)
+from manyhands.evals.pacing import Pacer, Turn
+from manyhands.evals.scoring.marking import Marking
+from manyhands.evals.trials import Sessions, run_name, session_id, source_of_trials
+from manyhands.evals.workspaces import copy_fresh
+from manyhands.runtime.dispatcher import Dispatcher
+
+#: How old the heartbeat of a trial that runs can be.
+BEAT_S = 2.0
+
+
+class Onlooker(Protocol):
+    """Told of what goes on."""
+
+    def ended(self, turn: Turn, record: Record) -> None: ...
+
+    def marked(self, trial: Trial, scores: Scores) -> None: ...
+
+    def says(self, text: str) -> None: ...
+
+
+class Conductor:
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        manifest: Manifest,
+        layout: Layout,
+        store: Path,
+        onlooker: Onlooker,
+        is_leaving: Callable[[], bool],
+    ) -> None:
+        """`is_leaving`: a drain of the eval's run was meant for this process, not for the eval."""
+        assert manifest.concurrency is not None
+        self._dispatcher = dispatcher
+        self._manifest = manifest
+        self._spec = manifest.spec
+        self._layout = layout
+        self._onlooker = onlooker
+        self._is_leaving = is_leaving
+        self._changed = asyncio.Event()
+        self._engine = Engine(dispatcher, source_of_trials(manifest.id), self._changed.set)
+        self._sessions = Sessions(manifest.spec, layout)
+        self._marking = Marking(manifest, layout, store, dispatcher.book.runs.get, self._carry_scorer)
+        self._pacer = self._make_pacer(manifest.concurrency.n)
+        self._wants_place: list[asyncio.Future[None]] = []
+        self._copying: dict[Trial, asyncio.Task[None]] = {}
+        self._work: set[asyncio.Task[None]] = set()
+        self._beat_at: dict[Trial, float] = {}
+        self._paused = self._stopped = self._aborted = self._failed = False
+        self._marked: set[Trial] = set()  # scored, or about to be
+        self.scores: dict[Trial, Scores] = {}
+
+    # Life
+
+    async def run(self) -> EvalState:
+        """Until every trial has come to its end, or someone has had enough."""
+        self._dispatcher.recorded.append(self._heard)
+        try:
+            self._take_up()
+            while True:
+                self._start_what_may()
+                if self._is_at_rest():
+                    break
+                await self._wait()
+        finally:
+            self._dispatcher.recorded.remove(self._heard)
+            self._engine.close()
+            for task in (*self._work, *self._copying.values()):
+                task.cancel()
+            await asyncio.gather(*self._work, *self._copying.values(), return_exceptions=True)
+        if self._aborted:
+            return "aborted"
+        if self._failed:
+            return "failed_fast"
+        return "finished" if self._pacer.is_over else "stopped"
+
+    async def _wait(self) -> None:
+        try:
+            await asyncio.wait_for(self._changed.wait(), BEAT_S)
+        except TimeoutError:
+            if not self._dispatcher.is_alive:
+                await self._dispatcher.submit()  # raises what it died of
+        self._changed.clear()
+        for task in [task for task in self._work if task.done()]:
+            self._work.discard(task)
+            try:
+                task.result()
+            except OSError as error:
+                raise Unavailable(f"the eval cannot go on: {error}", "make room for it, and run it again") from error
+        self._beat()
+
+    def _is_at_rest(self) -> bool:
+        if self._leaves or self._stopped:
+            return not any(run.in_flight for run in self._engine.runs_in_flight())
+        if (self._failed or self._aborted) and not self._pacer.in_flight:
+            self._mark_all(as_far_as_it_is=True)
+            return not self._work
+        return self._pacer.is_over and not self._work
+
+    @property
+    def _leaves(self) -> bool:
+        return self._paused and self._is_leaving()
+
+    def _make_pacer(self, at_once: int) -> Pacer:
+        over = []
+        for trial in trials_of(self._spec):
+            run = self._run_of(trial)
+            for session in range(1, self._spec.sessions + 1):
+                record = session_of(run, session)
+                if is_over(record) and not ended_well(record):
+                    over += [Turn(trial, later) for later in range(session, self._spec.sessions + 1)]
+                elif is_over(record):
+                    over.append(Turn(trial, session))
+        return Pacer(units_of(self._spec), self._spec.sessions, at_once, over)
+
+    def _take_up(self) -> None:
+        """What an earlier process left: scores on disk, and trials that ended without any."""
+        for trial in trials_of(self._spec):
+            scores = read_whole(self._layout.scores(trial), Scores)
+            if scores is not None:
+                self.scores[trial] = scores
+                self._marked.add(trial)
+        run = self._dispatcher.book.runs.get(self._manifest.id)
+        self._aborted = run is not None and control.is_aborted(run)
+        self._mark_all()
+
+    # Sessions
+
+    def _start_what_may(self) -> None:
+        while self._wants_place and not self._is_held and self._pacer.take_place():
+            self._wants_place.pop(0).set_result(None)
+        if self._is_held or self._failed or self._aborted:
+            return
+        for turns in self._pacer.start():
+            self._spawn(self._begin(turns))
+        for unit in self._pacer.soon(1 + self._pacer.at_once // len(self._spec.arms)):
+            for trial in unit.trials:
+                self._prepare(trial)
+
+    @property
+    def _is_held(self) -> bool:
+        return self._paused or self._stopped
+
+    async def _begin(self, turns: Sequence[Turn]) -> None:
+        await asyncio.gather(*(self._made_ready(turn) for turn in turns))
+        if self._is_held or self._aborted:
+            for turn in turns:
+                self._pacer.put_back(turn)
+            return
+        handed_in = [(run_name(self._manifest.id, turn.trial), self._task(turn)) for turn in turns]
+        for turn, future in zip(turns, self._engine.hand_in(*handed_in), strict=True):
+            future.add_done_callback(partial(self._on_ended, turn))
+            self._write_beat(turn.trial, f"session {turn.session}")
+
+    def _task(self, turn: Turn) -> Task:
+        """As it was handed in before, if it was: what came since is not for it."""
+        known = session_of(self._run_of(turn.trial), turn.session)
+        return known.task if known is not None else self._sessions.task(*turn, injected=self._injected(turn.trial))
+
+    def _injected(self, trial: Trial) -> tuple[Injection, ...]:
+        return tuple(
+            one
+            for one in injections_of(self._dispatcher.book, self._manifest.id)
+            if one.arm in ("", trial.arm) and one.case in ("", trial.case) and one.replication in (0, trial.replication)
+        )
+
+    def _on_ended(self, turn: Turn, ended: "asyncio.Future[Record]") -> None:
+        if ended.cancelled():
+            return
+        record = ended.result()
+        well = ended_well(record)
+        self._pacer.ended(turn, well)
+        if not well and self._manifest.fail_fast and not self._aborted:
+            self._failed = True
+        self._write_beat(turn.trial, f"session {turn.session} {record.state}")
+        self._onlooker.ended(turn, record)
+        self._mark_if_over(turn.trial.case, turn.trial.replication)
+        self._changed.set()
+
+    def _prepare(self, trial: Trial) -> asyncio.Task[None]:
+        if trial not in self._copying:
+            self._copying[trial] = asyncio.create_task(asyncio.to_thread(self._make_workspace, trial))
+        return self._copying[trial]
+
+    def _make_workspace(self, trial: Trial) -> None:
+        if not self._layout.workspace(trial).exists():
+            copy_fresh(self._layout.case(trial.case), self._layout.workspace(trial))
+
+    async def _made_ready(self, turn: Turn) -> None:
+        if turn.session == 1:
+            await self._prepare(turn.trial)
+            return
+        before = self._layout.before(turn.trial, turn.session)
+        if not before.exists():
+            await asyncio.to_thread(copy_fresh, self._layout.workspace(turn.trial), before)
+
+    # Scores
+
+    def _mark_if_over(self, case: str, replication: int, as_far_as_it_is: bool = False) -> None:
+        """All arms together: a judge compares them."""
+        trials = [Trial(arm.name, case, replication) for arm in self._spec.arms]
+        states = {trial: state_of(self._run_of(trial), self._spec.sessions) for trial in trials}
+        if "missing" in states.values() and not as_far_as_it_is:
+            return
+        left = [trial for trial in trials if states[trial] == "scored" and trial not in self._marked]
+        self._marked.update(left)
+        if left:
+            self._spawn(self._mark(left))
+
+    def _mark_all(self, as_far_as_it_is: bool = False) -> None:
+        for case in self._spec.cases:
+            for replication in range(1, self._spec.replications + 1):
+                self._mark_if_over(case.name, replication, as_far_as_it_is)
+
+    async def _mark(self, trials: list[Trial]) -> None:
+        for trial, scores in (await self._marking.mark(trials)).items():
+            self.scores[trial] = scores
+            self._onlooker.marked(trial, scores)
+
+    async def _carry_scorer(self, run: str, task: Task) -> Record:
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._wants_place.append(place)
+        self._changed.set()
+        await place
+        try:
+            return await self._engine.hand_in((run, task))[0]
+        finally:
+            self._pacer.give_place()
+            self._changed.set()
+
+    # What people ask for
+
+    def _heard(self, batch: Sequence[AnyEvent]) -> None:
+        for event in batch:
+            if getattr(event, "run", "") != self._manifest.id:
+                continue
+            match event:
+                case RunDrained() if not self._paused:
+                    self._pause()
+                case RunStopped():
+                    self._stop()
+                case RunResumed() if self._paused:
+                    self._resume()
+                case CancelAsked():
+                    self._abort()
+
+    def _pause(self) -> None:
+        """What is in flight settles; what would be tried again waits."""
+        self._paused = True
+        for run in self._engine.runs_in_flight():
+            self._dispatcher.tell(RunDrained(self._now, run.name))
+        if not self._is_leaving():
+            self._onlooker.says("paused: nothing more is started until `manyhands eval resume`")
+        self._changed.set()
+
+    def _resume(self) -> None:
+        self._paused = False
+        for run in self._engine.runs_in_flight():
+            self._dispatcher.tell(RunResumed(self._now, run.name, 1))
+        self._onlooker.says("goes on")
+        self._changed.set()
+
+    def _stop(self) -> None:
+        self._stopped = True
+        for run in self._engine.runs_in_flight():
+            self._dispatcher.tell(RunStopped(self._now, run.name))
+        self._changed.set()
+
+    def _abort(self) -> None:
+        """Sessions in flight are cancelled; trials that had ended keep what they have."""
+        self._aborted, self._paused = True, False
+        for turn in self._pacer.in_flight:
+            name = run_name(self._manifest.id, turn.trial)
+            self._dispatcher.tell(CancelAsked(self._now, name, session_id(turn.session), "the eval was aborted"))
+        self._onlooker.says("aborted: what runs is being stopped")
+        self._changed.set()
+
+    # Heartbeats
+
+    def _beat(self) -> None:
+        now = self._now
+        for turn in self._pacer.in_flight:
+            if now - self._beat_at.get(turn.trial, now) >= BEAT_S:
+                self._write_beat(turn.trial, f"session {turn.session}")
+
+    def _write_beat(self, trial: Trial, doing: str) -> None:
+        self._beat_at[trial] = now = self._now
+        beat = {"run": run_name(self._manifest.id, trial), "doing": doing, "at": now, "pid": os.getpid()}
+        write_whole(self._layout.heartbeat(trial), beat, durable=False)
+
+    def _run_of(self, trial: Trial) -> Run | None:
+        return self._dispatcher.book.runs.get(run_name(self._manifest.id, trial))
+
+    @property
+    def _now(self) -> float:
+        return self._dispatcher.clock.now()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._work.add(task)
+        task.add_done_callback(lambda _: self._changed.set())
