@@ -190,7 +190,7 @@ class LoadModel(Struct, frozen=True, tag=True):
 
 
 class EvictModel(Struct, frozen=True, tag=True):
-    """Drop every reference, collect, trim. No batch of it is in flight, and none is started until it is loaded again."""
+    """Drop every reference, collect, trim. No batch of it is in flight, and none starts until it is loaded again."""
 
     model: str
 

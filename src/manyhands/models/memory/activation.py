@@ -1,0 +1,126 @@
+"""How much memory a batch of a model takes, never less than it will: learned from the peaks of those that ran.
+
+Bytes are k0 + k1·n·L + k2·n·L² with no negative term. From that alone follows a bound that needs no fit: a batch takes
+at most what a seen one took, times the larger of how many times more tokens and tokens·length it has. Within the sizes
+that were seen, curves say it closer; where several explain what was seen about equally well, the dearest counts.
+"""
+
+from collections.abc import Iterable
+
+from manyhands.models.memory.fitting import Fit, Seen, fits_of
+from manyhands.models.memory.sightings import Sightings, dearer
+from manyhands.models.model import Growth
+
+#: Fewer say too little about which terms matter.
+SEEN_FOR_CURVES = 6
+#: Curves worse than the best by no more than this explain what was seen as well as it does.
+EQUALLY_GOOD = 0.03
+#: Peaks of equal batches differ by up to 5 % either way (allocators round, threads race).
+SPREAD = 1.12
+#: Allocators take memory in blocks; 2 MiB is that of CUDA and of huge pages.
+BLOCK_BYTES = 2 * 2**20
+#: Once this many were seen, a batch within the expected changes little: refitting waits for several.
+SETTLED, REFIT_EVERY = 32, 16
+
+
+class ActivationMemory:
+    def __init__(self, guess: Growth, seen: Iterable[Seen] = ()) -> None:
+        self._guess = guess  # from above, as far as its maker knows; raised where a batch took more
+        self._sightings = Sightings(dearer, seen)
+        self._since_fit = 0
+        self._refit()
+
+    def learn(self, count: int, length: int, peak_bytes: int) -> None:
+        one = Seen(count, length, float(peak_bytes))
+        if peak_bytes <= 0 or peak_bytes < 0.5 * self._at_least(one):
+            return  # it used memory that was held already: says nothing of what it takes
+        expected = self._curves and peak_bytes <= self._curves[0].growth.of(count, length) * self._curves[0].above
+        self._sightings.add(one)
+        self._since_fit += 1
+        if not expected or self._since_fit >= REFIT_EVERY or len(self._seen) < SETTLED:
+            self._refit()
+
+    def bytes_of(self, count: int, length: int) -> int:
+        """From above."""
+        if not self._seen:
+            return int(self._guess.of(count, length))
+        padded, padded_length = count * length, count * length * length
+        bound = self._spread * min(
+            value * max(1.0, padded / its_padded, padded_length / its_padded_length)
+            for (_, its_padded, its_padded_length), value in self._points
+        )
+        bound = min(bound, self._guess_scale * self._guess.of(count, length))
+        if self._curves and padded <= self._padded_max and padded_length <= self._padded_length_max:
+            x, y = max(padded, self._padded_min), max(padded_length, self._padded_length_min)
+            curved = max(fit.above * (fit.growth.k0 + fit.growth.k1 * x + fit.growth.k2 * y) for fit in self._curves)
+            bound = min(bound, self._margin * curved)
+        return int(bound) + BLOCK_BYTES
+
+    def count_max(self, length: int, room_bytes: float) -> int:
+        """The most items padded to `length` that take at most this much: the inverse of `bytes_of`."""
+        if not self._seen:
+            return max(0, int(self._guessed_count(length, room_bytes)))
+        square = length * length
+        room = (room_bytes - BLOCK_BYTES) / self._spread
+        most = max(
+            (
+                room / value * min(padded / length, padded_length / square)
+                for (_, padded, padded_length), value in self._points
+                if value <= room
+            ),
+            default=0.0,
+        )
+        most = max(most, self._guessed_count(length, (room_bytes - BLOCK_BYTES) / self._guess_scale))
+        if self._curves:
+            room = (room_bytes - BLOCK_BYTES) / self._margin
+            curved = min(self._count_below(fit, length, room / fit.above) for fit in self._curves)
+            most = max(most, min(curved, self._padded_max / length, self._padded_length_max / square))
+        return max(0, int(most + 1e-9))
+
+    def _guessed_count(self, length: int, room: float) -> float:
+        return (room - self._guess.k0) / max(self._guess.of_item(length), 1e-9)
+
+    def _count_below(self, fit: Fit, length: int, room: float) -> float:
+        """How many keep one curve below `room`, where batches smaller than any seen count as the smallest seen."""
+        growth, square = fit.growth, length * length
+        room -= growth.k0
+        linear, quadratic = growth.k1 * self._padded_min, growth.k2 * self._padded_length_min
+        if linear + quadratic > room:
+            return 0.0
+        count = room / max(growth.of_item(length), 1e-9)
+        if growth.k1 > 0:
+            count = min(count, (room - quadratic) / (growth.k1 * length))
+        if growth.k2 > 0:
+            count = min(count, (room - linear) / (growth.k2 * square))
+        return count
+
+    def seen(self) -> list[Seen]:
+        return list(self._seen)
+
+    def _at_least(self, one: Seen) -> float:
+        _, padded, padded_length = one.features
+        return max(
+            (
+                value * min(1.0, padded / its_padded, padded_length / its_padded_length)
+                for (_, its_padded, its_padded_length), value in self._points
+            ),
+            default=0.0,
+        )
+
+    def _refit(self) -> None:
+        self._since_fit = 0
+        self._seen = self._sightings.all()
+        self._points = [(one.features, one.value) for one in self._seen]
+        self._padded_max = max((features[1] for features, _ in self._points), default=0.0)
+        self._padded_min = min((features[1] for features, _ in self._points), default=0.0)
+        self._padded_length_min = min((features[2] for features, _ in self._points), default=0.0)
+        self._padded_length_max = max((features[2] for features, _ in self._points), default=0.0)
+        fits: list[Fit] = fits_of(self._seen, BLOCK_BYTES) if len(self._seen) >= SEEN_FOR_CURVES else []
+        unsure = 0.5 / max(1, len(self._seen))
+        self._curves = [fit for fit in fits if fit.error <= fits[0].error + EQUALLY_GOOD + unsure]
+        self._margin = 1.09 + unsure
+        self._spread = SPREAD + unsure
+        said = [one.value / max(self._guess.of(one.count, one.length), 1.0) for one in self._seen]
+        self._guess_scale = self._spread * max([1.0, *said])
+        if self._curves:
+            self._spread = max(self._spread, 1.02 * self._curves[0].above / self._curves[0].below)

@@ -1,0 +1,43 @@
+"""How long a batch of a model takes, learned from those that ran: what the packer weighs and Retry-After is made of."""
+
+from collections.abc import Iterable
+
+from manyhands.models.memory.fitting import Seen, fits_of
+from manyhands.models.memory.sightings import Sightings, blended
+from manyhands.models.model import Growth
+
+SEEN_FOR_A_FIT = 4
+REFIT_EVERY = 16
+
+
+class BatchDuration:
+    def __init__(self, guess: Growth, seen: Iterable[Seen] = ()) -> None:
+        self._guess = guess
+        self._sightings = Sightings(blended, seen)
+        self._since_fit = 0
+        self.growth = guess
+        self._refit()
+
+    def learn(self, count: int, length: int, took_s: float) -> None:
+        if took_s <= 0:
+            return
+        self._sightings.add(Seen(count, length, took_s))
+        self._since_fit += 1
+        if self._since_fit >= min(REFIT_EVERY, len(self._sightings.all())):
+            self._refit()
+
+    def seen(self) -> list[Seen]:
+        return self._sightings.all()
+
+    def _refit(self) -> None:
+        self._since_fit = 0
+        seen = self._sightings.all()
+        if len(seen) < SEEN_FOR_A_FIT:
+            # The guess, as fast as the batches seen.
+            said = sum(self._guess.of(one.count, one.length) for one in seen)
+            ratio = sum(one.value for one in seen) / said if said > 0 else 1.0
+            self.growth = Growth(self._guess.k0 * ratio, self._guess.k1 * ratio, self._guess.k2 * ratio)
+            return
+        fits = fits_of(seen)
+        # Tokens always take time: a curve that says otherwise would put everything into one batch.
+        self.growth = next((fit.growth for fit in fits if fit.growth.of_item(1) > 0), self.growth)

@@ -1,0 +1,39 @@
+"""What was seen of batches, thinned to one sighting for each cell of a grid over size and length."""
+
+import math
+from collections.abc import Callable, Iterable
+
+from manyhands.models.memory.fitting import Seen
+
+CELLS_MAX = 64
+
+
+class Sightings:
+    """`merge` says what a cell keeps of the sighting it has and a new one."""
+
+    def __init__(self, merge: Callable[[Seen, Seen], Seen], seen: Iterable[Seen] = ()) -> None:
+        self._merge = merge
+        self._cells: dict[tuple[int, int], Seen] = {}  # the one touched longest ago first
+        for one in seen:
+            self.add(one)
+
+    def add(self, seen: Seen) -> None:
+        cell = (round(4 * math.log2(seen.count * seen.length)), round(2 * math.log2(seen.length)))
+        before = self._cells.pop(cell, None)
+        self._cells[cell] = seen if before is None else self._merge(before, seen)
+        if len(self._cells) > CELLS_MAX:
+            del self._cells[next(iter(self._cells))]
+
+    def all(self) -> list[Seen]:
+        return list(self._cells.values())
+
+
+def dearer(before: Seen, now: Seen) -> Seen:
+    """The one that took more per padded token."""
+    return now if now.value * before.count * before.length >= before.value * now.count * now.length else before
+
+
+def blended(before: Seen, now: Seen) -> Seen:
+    """Halfway, per padded token: what is seen now counts most, one odd batch not for all."""
+    per_token = (before.value / (before.count * before.length) + now.value / (now.count * now.length)) / 2
+    return Seen(now.count, now.length, per_token * now.count * now.length)

@@ -1,0 +1,64 @@
+"""All the planner's state in one place, and the few changes to it that several rules share."""
+
+from collections.abc import Iterable, Mapping
+
+from manyhands.models.memory.budget import RESERVE_BYTES, USABLE_SHARE
+from manyhands.models.memory.store import Learned
+from manyhands.models.packing.fairness import FairClock
+from manyhands.models.planning.state import HOLDS_MEMORY, Device, Flight, Hosted, Phase
+
+
+class Book:
+    def __init__(self, learned: Mapping[str, Learned], in_flight_max: int, reserve_bytes: int = RESERVE_BYTES) -> None:
+        self.learned = dict(learned)  # by fingerprint; of models that are not configured too
+        self.in_flight_max = in_flight_max
+        self.reserve_bytes = reserve_bytes
+        self.models: dict[str, Hosted] = {}
+        self.devices: dict[str, Device] = {}
+        self.flights: dict[int, Flight] = {}
+        self.weight_of: dict[str, float] = {}
+        self.clock = FairClock()  # of models; each queue has its own for apps
+        self._wake: float | None = None
+        self._ids = 0
+
+    def new_id(self) -> int:
+        self._ids += 1
+        return self._ids
+
+    def wake_at(self, at: float) -> None:
+        self._wake = at if self._wake is None else min(self._wake, at)
+
+    def take_wake(self) -> float | None:
+        wake, self._wake = self._wake, None
+        return wake
+
+    def on(self, device: str) -> list[Hosted]:
+        return [one for one in self.models.values() if one.phase in HOLDS_MEMORY and one.device == device]
+
+    def room_if_alone(self, device: Device, model_bytes: int) -> int:
+        """For batches of a model, if nothing but that model and what is pinned were on the device."""
+        held = model_bytes + device.own_at_start_bytes
+        return int(USABLE_SHARE * (device.memory.total_bytes - held)) - self.reserve_bytes
+
+    def let_go(self, hosted: Hosted) -> None:
+        """Its memory is no longer ours."""
+        device = self.devices.get(hosted.device)
+        if device is not None:
+            if hosted.phase is Phase.LOADING:
+                device.ledger.promised -= hosted.bytes
+            else:
+                device.ledger.resident -= hosted.bytes
+        hosted.phase, hosted.device, hosted.bytes = Phase.ABSENT, "", 0
+
+    def forget(self, hosted: Hosted, ids: Iterable[int]) -> None:
+        """These items no longer wait."""
+        gone = set(ids)
+        for id in gone:
+            hosted.queue.remove(id)
+        for half in hosted.halves:
+            half[:] = [one for one in half if one.item.id not in gone]
+        while hosted.halves and not all(hosted.halves):
+            hosted.halves.remove([])
+
+    def all_waiting(self, hosted: Hosted) -> list[int]:
+        return [one.item.id for half in hosted.halves for one in half] + list(hosted.queue.waiting)

@@ -1,0 +1,206 @@
+"""The planner of the model worker: told what happened, it answers with what is to be done now.
+
+A pure state machine: no clock, no I/O, no thread. It reads nothing; readings of the memory are events like any other.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from manyhands.models import model as m
+from manyhands.models.memory.budget import RESERVE_BYTES
+from manyhands.models.memory.store import Learned
+from manyhands.models.planning.book import Book
+from manyhands.models.planning.intake import refusal_of
+from manyhands.models.planning.placing import place_models
+from manyhands.models.planning.starting import start_batches
+from manyhands.models.planning.state import Device, Flight, Hosted, Phase
+from manyhands.models.planning.statistics import Statistics, statistics_of
+
+#: A model that does not load is tried again after this long, twice as long each time.
+RELOAD_AFTER_S = 1.0
+RELOAD_AFTER_MAX_S = 60.0
+#: Out of memory this often in a row while loading: those who wait for it are told.
+LOAD_FAILURES_MAX = 3
+#: An item whose batches ran out of memory this often fails, whoever had the memory.
+MEMORY_FAILURES_MAX = 12
+
+
+class Planner:
+    def __init__(
+        self,
+        learned: Mapping[str, Learned] | None = None,
+        in_flight_max: int = 4,
+        reserve_bytes: int = RESERVE_BYTES,
+    ) -> None:
+        self._book = Book(learned or {}, in_flight_max, reserve_bytes)
+        self._rules: dict[type, Callable[[Any], Iterable[m.Decision]]] = {
+            m.ModelsConfigured: self._configured,
+            m.ItemsArrived: self._arrived,
+            m.ItemsCancelled: self._cancelled,
+            m.MemoryRead: self._memory_read,
+            m.ModelLoaded: self._loaded,
+            m.ModelLoadFailed: self._load_failed,
+            m.ModelEvicted: self._evicted,
+            m.BatchEnded: self._ended,
+            m.BatchOutOfMemory: self._out_of_memory,
+            m.BatchFailed: self._failed,
+            m.Woke: lambda event: (),
+        }
+
+    def handle(self, first: m.Event, *more: m.Event) -> list[m.Decision]:
+        """All that happened at once; what to do is decided once, after the last of them."""
+        decisions: list[m.Decision] = []
+        at = first.at
+        for event in (first, *more):
+            decisions += self._rules[type(event)](event)
+            at = max(at, event.at)
+        decisions += place_models(self._book, at)
+        decisions += start_batches(self._book, at)
+        wake_at = self._book.take_wake()
+        return decisions if wake_at is None else [*decisions, m.WakeAt(wake_at)]
+
+    def learned(self) -> dict[str, Learned]:
+        """To be kept for the next run."""
+        return {**self._book.learned, **{one.spec.key: one.learned() for one in self._book.models.values()}}
+
+    def statistics(self) -> Statistics:
+        return statistics_of(self._book)
+
+    def _configured(self, event: m.ModelsConfigured) -> Iterable[m.Decision]:
+        book, named = self._book, {spec.name for spec in event.models}
+        book.weight_of = dict(event.weight_of)
+        for spec in event.models:
+            known = book.models.get(spec.name)
+            if known is None:
+                book.models[spec.name] = Hosted(spec, book.learned.get(spec.key, Learned()))
+            else:
+                known.spec, known.leaving = spec, False
+        for hosted in [one for one in book.models.values() if one.name not in named]:
+            ids = book.all_waiting(hosted)
+            book.forget(hosted, ids)
+            if ids:
+                yield m.FailItems(tuple(ids), f"`{hosted.name}` is no longer hosted")
+            hosted.leaving = True
+            if hosted.phase is Phase.RESIDENT:
+                hosted.phase = Phase.DRAINING
+            self._part_with(hosted)
+
+    def _arrived(self, event: m.ItemsArrived) -> Iterable[m.Decision]:
+        if not event.items:
+            return
+        book = self._book
+        hosted = book.models.get(event.items[0].model)
+        if hosted is not None and hosted.leaving:
+            hosted = None
+        busy = sum(one.has_work for one in book.models.values())
+        refused = refusal_of(hosted, event.items, event.at, busy)
+        if refused is not None or hosted is None:
+            yield refused or m.RefuseItems((), "", None)
+            return
+        for item in event.items:
+            hosted.queue.add(item, book.weight_of.get(item.app, 1.0))
+
+    def _cancelled(self, event: m.ItemsCancelled) -> Iterable[m.Decision]:
+        gone = set(event.ids)
+        for hosted in self._book.models.values():
+            self._book.forget(hosted, gone)
+        for flight in self._book.flights.values():
+            for one in flight.waiting:
+                one.cancelled = one.cancelled or one.item.id in gone
+        return ()
+
+    def _memory_read(self, event: m.MemoryRead) -> Iterable[m.Decision]:
+        known = self._book.devices.get(event.device)
+        if known is None:
+            self._book.devices[event.device] = Device(event.device, event.memory, event.memory.own_bytes or 0)
+        else:
+            known.memory = event.memory
+        return ()
+
+    def _loaded(self, event: m.ModelLoaded) -> Iterable[m.Decision]:
+        hosted = self._book.models[event.model]
+        ledger = self._book.devices[hosted.device].ledger
+        ledger.promised -= hosted.bytes
+        if event.bytes:
+            hosted.loaded_bytes = max(hosted.loaded_bytes, event.bytes)
+            hosted.bytes = event.bytes
+        ledger.resident += hosted.bytes
+        hosted.phase = Phase.DRAINING if hosted.leaving else Phase.RESIDENT
+        hosted.load_s = event.took_s
+        hosted.loaded_at = hosted.used_at = event.at
+        hosted.load_failures, hosted.trouble = 0, ""
+        return ()
+
+    def _load_failed(self, event: m.ModelLoadFailed) -> Iterable[m.Decision]:
+        hosted = self._book.models[event.model]
+        self._book.let_go(hosted)
+        hosted.load_failures += 1
+        hosted.trouble = event.reason
+        hosted.not_before = event.at + min(RELOAD_AFTER_MAX_S, RELOAD_AFTER_S * 2.0 ** (hosted.load_failures - 1))
+        self._part_with(hosted)
+        if event.out_of_memory and hosted.load_failures < LOAD_FAILURES_MAX:
+            hosted.loaded_bytes = int(hosted.load_bytes * 1.1)  # it takes more than was thought
+            return
+        ids = self._book.all_waiting(hosted)
+        self._book.forget(hosted, ids)
+        if ids:
+            yield m.FailItems(tuple(ids), f"`{hosted.name}` does not load: {event.reason}", event.out_of_memory)
+
+    def _evicted(self, event: m.ModelEvicted) -> Iterable[m.Decision]:
+        hosted = self._book.models[event.model]
+        self._book.let_go(hosted)
+        self._part_with(hosted)
+        return ()
+
+    def _part_with(self, hosted: Hosted) -> None:
+        if hosted.leaving and hosted.phase is Phase.ABSENT:
+            self._book.learned[hosted.spec.key] = hosted.learned()
+            del self._book.models[hosted.name]
+
+    def _landed(self, batch: int) -> tuple[Flight, Hosted]:
+        book = self._book
+        flight = book.flights.pop(batch)
+        hosted, device = book.models[flight.batch.model], book.devices[flight.device]
+        device.ledger.promised -= flight.batch.bytes
+        device.in_flight -= 1
+        hosted.in_flight -= 1
+        return flight, hosted
+
+    def _ended(self, event: m.BatchEnded) -> Iterable[m.Decision]:
+        flight, hosted = self._landed(event.batch)
+        count, length = len(flight.waiting), flight.batch.length
+        if event.peak_bytes is not None:
+            hosted.activation.learn(count, length, event.peak_bytes)
+        if event.took_s is not None:
+            hosted.duration.learn(count, length, event.took_s)
+        hosted.was_useful(event.at, flight.batch.seconds if event.took_s is None else event.took_s)
+        return ()
+
+    def _out_of_memory(self, event: m.BatchOutOfMemory) -> Iterable[m.Decision]:
+        flight, hosted = self._landed(event.batch)
+        device, count = self._book.devices[flight.device], len(flight.waiting)
+        neighbours = False
+        if event.memory is not None:
+            device.memory = event.memory
+            neighbours = device.room(self._book.reserve_bytes) < flight.batch.bytes
+        if not neighbours:
+            hosted.bounds.remember(count, flight.batch.length, flight.room_bytes)
+        hopeless = []
+        for one in flight.wanted:
+            one.memory_failures += 1
+            lost = (count == 1 and flight.alone and not neighbours) or one.memory_failures >= MEMORY_FAILURES_MAX
+            if lost or hosted.leaving:
+                hopeless.append(one.item.id)
+            else:
+                hosted.queue.put_back(one)
+        if hopeless:
+            yield m.FailItems(tuple(hopeless), f"`{hosted.name}` ran out of memory on it", out_of_memory=True)
+
+    def _failed(self, event: m.BatchFailed) -> Iterable[m.Decision]:
+        flight, hosted = self._landed(event.batch)
+        wanted = flight.wanted
+        if len(flight.waiting) == 1 or hosted.leaving:
+            yield m.FailItems(tuple(one.item.id for one in wanted), event.reason)
+            return
+        middle = (len(wanted) + 1) // 2
+        hosted.halves += [half for half in (wanted[:middle], wanted[middle:]) if half]

@@ -1,0 +1,95 @@
+"""Which batches start now: models by fair turns, items by the packer, as far as memory goes."""
+
+from collections.abc import Iterable
+
+from manyhands.models.model import Batch, Decision, FailItems, RunBatch
+from manyhands.models.packing.limits import BatchLimits
+from manyhands.models.packing.queue import Waiting
+from manyhands.models.planning.book import Book
+from manyhands.models.planning.state import Device, Flight, Hosted, Phase
+
+#: How soon to look again when a neighbour has the memory.
+LOOK_AGAIN_S = 0.25
+
+
+def start_batches(book: Book, at: float) -> Iterable[Decision]:
+    passed_over: set[str] = set()
+    while len(book.flights) < book.in_flight_max:
+        hosted = whose_turn(book, passed_over)
+        if hosted is None:
+            return
+        device = book.devices[hosted.device]
+        room = device.room(book.reserve_bytes) - device.kept_for_loading_bytes
+        limits = hosted.limits(room)
+        waiting = next_batch(hosted, limits)
+        if waiting:
+            yield fly(book, hosted, device, waiting, limits)
+            continue
+        passed_over.add(hosted.name)
+        if device.in_flight:
+            # What does not fit now will when these have ended; starting others would put that off for ever.
+            passed_over.update(one.name for one in book.models.values() if one.device == hosted.device)
+        elif hopeless := without_hope(book, hosted, device):
+            yield hopeless
+            passed_over.discard(hosted.name)
+        else:
+            book.wake_at(at + LOOK_AGAIN_S)
+
+
+def whose_turn(book: Book, passed_over: set[str]) -> Hosted | None:
+    """Of the models that could start a batch, the one whose next work is first on the fair clock."""
+    ready = [
+        one
+        for one in book.models.values()
+        if one.phase is Phase.RESIDENT
+        and one.has_work
+        and one.in_flight < one.spec.in_flight_max
+        and one.name not in passed_over
+        and one.device in book.devices
+    ]
+    for one in ready:
+        if one.start_on_clock is None:
+            one.start_on_clock = book.clock.place(one.name, 0.0, one.spec.weight)
+    return min(ready, key=lambda one: (one.start_on_clock or 0.0, one.used_at), default=None)
+
+
+def next_batch(hosted: Hosted, limits: BatchLimits) -> list[Waiting]:
+    while hosted.halves:
+        half = hosted.halves[0]
+        longest = max(one.length for one in half)
+        fitting = limits.count_max(longest)
+        if fitting == 0:
+            return []
+        hosted.halves.popleft()
+        if fitting < len(half):
+            hosted.halves.appendleft(half[fitting:])
+        return half[:fitting]
+    return hosted.queue.take(limits)
+
+
+def fly(book: Book, hosted: Hosted, device: Device, waiting: list[Waiting], limits: BatchLimits) -> RunBatch:
+    count, length = len(waiting), max(one.length for one in waiting)
+    seconds = limits.seconds.of(count, length)
+    # What is set aside never exceeds the room there is: rounding must not turn into a promise nobody can keep.
+    size = min(hosted.activation.bytes_of(count, length), max(0, limits.room_bytes))
+    batch = Batch(book.new_id(), hosted.name, tuple(one.item.id for one in waiting), length, size, seconds)
+    book.flights[batch.id] = Flight(batch, waiting, device.name, limits.room_bytes, device.in_flight == 0)
+    device.ledger.promised += size
+    device.in_flight += 1
+    hosted.in_flight += 1
+    book.clock.advance(book.clock.place(hosted.name, seconds, hosted.spec.weight))
+    hosted.start_on_clock = None
+    return RunBatch(batch, device.name)
+
+
+def without_hope(book: Book, hosted: Hosted, device: Device) -> FailItems | None:
+    """Items that would not fit if the device held nothing but their model; None: waiting may help."""
+    alone = hosted.limits(book.room_if_alone(device, hosted.bytes))
+    hopeless = [id for id, one in hosted.queue.waiting.items() if alone.count_max(one.length) == 0]
+    for half in hosted.halves:
+        hopeless += [one.item.id for one in half if alone.count_max(one.length) == 0]
+    if not hopeless:
+        return None
+    book.forget(hosted, hopeless)
+    reason = f"does not fit into the memory of {device.name}, even alone beside `{hosted.name}`"
+    return FailItems(tuple(hopeless), reason, out_of_memory=True)

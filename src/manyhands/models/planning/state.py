@@ -1,0 +1,134 @@
+"""What the planner remembers of models, devices and batches in flight. The planner alone changes it."""
+
+import enum
+from collections import deque
+
+from msgspec import Struct, field
+
+from manyhands.models.memory.activation import ActivationMemory
+from manyhands.models.memory.budget import Ledger, room_bytes
+from manyhands.models.memory.duration import BatchDuration
+from manyhands.models.memory.store import Learned
+from manyhands.models.model import Batch, DeviceMemory, ModelSpec
+from manyhands.models.packing.bounds import MemoryBounds
+from manyhands.models.packing.limits import BatchLimits
+from manyhands.models.packing.queue import ItemQueue, Waiting
+from manyhands.models.residency.evictions import Resident, faded
+
+#: What loading takes beyond the weights' size on disk, until it was seen.
+LOADING_MARGIN = 1.25
+#: The most that loading took may be exceeded by this the next time.
+RELOADING_MARGIN = 1.05
+
+
+class Phase(enum.StrEnum):
+    ABSENT = "absent"
+    LOADING = "loading"
+    RESIDENT = "resident"
+    DRAINING = "draining"  # resident, but starts nothing more: it makes room
+    EVICTING = "evicting"
+
+
+HOLDS_MEMORY = frozenset({Phase.LOADING, Phase.RESIDENT, Phase.DRAINING, Phase.EVICTING})
+
+
+class Flight(Struct):
+    """A batch that was given out."""
+
+    batch: Batch
+    waiting: list[Waiting]
+    device: str
+    room_bytes: int  # what there was for it
+    alone: bool  # nothing else was in flight on its device
+
+    @property
+    def wanted(self) -> list[Waiting]:
+        return [one for one in self.waiting if not one.cancelled]
+
+
+class Hosted:
+    """One model: what is known of it, what waits for it, and where it is."""
+
+    def __init__(self, spec: ModelSpec, learned: Learned) -> None:
+        self.spec = spec
+        self.activation = ActivationMemory(spec.activation, learned.activations)
+        self.duration = BatchDuration(spec.seconds, learned.durations)
+        self.bounds = MemoryBounds(learned.bounds)
+        self.loaded_bytes = learned.loaded_bytes
+        self.load_s = learned.load_s
+        self.queue = ItemQueue()
+        self.halves: deque[list[Waiting]] = deque()  # of batches that fell; they run as they are
+        self.phase = Phase.ABSENT
+        self.device = ""
+        self.bytes = 0  # set aside for it on its device
+        self.in_flight = 0
+        self.loaded_at = 0.0
+        self.used_at = 0.0
+        self.useful_s = 0.0
+        self.start_on_clock: float | None = None  # where its next batch was placed among those of other models
+        self.load_failures = 0
+        self.not_before = 0.0  # loading failed: not again until then
+        self.trouble = ""  # why
+        self.leaving = False  # no longer configured: gone for good once it is idle
+        self.room_asked_at: float | None = None  # others were told to make room for it
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def has_work(self) -> bool:
+        return bool(self.halves) or len(self.queue) > 0
+
+    @property
+    def load_bytes(self) -> int:
+        if self.loaded_bytes:
+            return int(self.loaded_bytes * RELOADING_MARGIN)
+        return int(self.spec.weights_bytes * LOADING_MARGIN)
+
+    @property
+    def waiting_s(self) -> float:
+        """How long what waits will take, overheads of batches left out."""
+        seconds = self.duration.growth
+        return seconds.k1 * self.queue.tokens + seconds.k2 * self.queue.tokens_squared
+
+    def limits(self, room: int) -> BatchLimits:
+        return BatchLimits(self.spec, self.activation, self.bounds, self.duration.growth, room)
+
+    def was_useful(self, at: float, seconds: float) -> None:
+        self.useful_s = faded(self.useful_s, at - self.used_at) + seconds
+        self.used_at = at
+
+    def as_resident(self) -> Resident:
+        return Resident(
+            self.name,
+            self.bytes,
+            self.loaded_at,
+            self.load_s,
+            self.used_at,
+            self.useful_s,
+            self.waiting_s,
+            self.spec.priority,
+            self.spec.pinned,
+        )
+
+    def learned(self) -> Learned:
+        return Learned(
+            self.loaded_bytes,
+            self.load_s,
+            tuple(self.activation.seen()),
+            tuple(self.duration.seen()),
+            self.bounds.all(),
+        )
+
+
+class Device(Struct):
+    name: str
+    memory: DeviceMemory
+    own_at_start_bytes: int  # held by this process before it held any model
+    ledger: Ledger = field(default_factory=Ledger)
+    in_flight: int = 0
+    kept_for_loading_bytes: int = 0  # batches leave it alone: a model is about to come
+
+    def room(self, reserve_bytes: int) -> int:
+        return room_bytes(self.memory, self.ledger, self.own_at_start_bytes, reserve_bytes)
