@@ -1,0 +1,288 @@
+// Holds the view and the model together, and decides what is drawn when.
+import { headline } from "./causes.js";
+import { showClaims } from "./claims.js";
+import { $, h, isCalm, setText } from "./dom.js";
+import { showFigures } from "./figures.js";
+import { predicate, toggled } from "./filter.js";
+import { Lanes } from "./lanes.js";
+import { showEndings, showKinds, showStates } from "./legends.js";
+import { Meter } from "./meter.js";
+import { emptyModel, keyOf, totals } from "./model.js";
+import { NowCards, usualOf } from "./now_cards.js";
+import { Paint } from "./paint.js";
+import { showRange } from "./range_box.js";
+import { fillReaders, sentence } from "./readers.js";
+import { Ribbon } from "./ribbon.js";
+import { keepNear, scaleOf } from "./scale.js";
+import { TaskPage } from "./task_page.js";
+import { TasksTable } from "./tasks_table.js";
+import { Tree, progressBar, STATES } from "./tree.js";
+import { fromHash, toHash } from "./view_url.js";
+import { count, shownOf } from "./words.js";
+
+const EVERY_MS = { cards: 250, panels: 1000, readers: 5000 };
+
+export class App {
+	constructor({ isServed, command }) {
+		this.model = emptyModel();
+		this.source = null;
+		this.view = fromHash(location.hash);
+		this.hover = null;
+		this.isDirty = true;
+		this.paint = new Paint();
+		this.ribbon = new Ribbon($("ribbon"), this.paint);
+		this.lanes = new Lanes($("lanes"), this.paint);
+		this.meter = new Meter($("meter"), command);
+		this.cards = new NowCards($("cards"), $("cards-note"), $("now-count"), $("fan"), (bar) => this.openTask(bar.run, bar.task));
+		this.tree = new Tree($("tree"), (node) => this.setFilter(node.key ? node.name : ""));
+		this.table = new TasksTable($("table"), $("tasks-shown"), (task) => this.openTask(task.run, task.task));
+		this.taskPage = new TaskPage($("task"), isServed, () => this.closeTask());
+		this.lastAt = { cards: 0, panels: 0, readers: 0 };
+		this.timings = { redraw: [], lag: [] }; // what the last frames took and how old their events were, in ms
+		this.arrived = [];
+		this.setFilter(this.view.filter);
+		addEventListener("hashchange", () => this.fromUrl());
+		addEventListener("resize", () => this.dirty());
+		requestAnimationFrame((at) => this.frame(at));
+	}
+
+	// The sink of a source
+
+	takeModel(model) {
+		this.model = model;
+		this.lastAt.cards = this.lastAt.panels = 0;
+		this.dirty();
+	}
+
+	changed(model, frame) {
+		if (frame) this.arrived.push(frame.at);
+		this.dirty();
+	}
+
+	get now() {
+		const ends = [...this.model.runs.values()].map((run) => run.ended_at);
+		// Once everything has ended time stands still: a finished run is not squeezed to the left.
+		if (ends.length && !this.model.inFlight.size && ends.every((at) => at != null)) return Math.max(...ends, this.model.widths.at(-1)?.at ?? 0);
+		return this.source ? this.source.now : 0;
+	}
+
+	get origin() {
+		const { startedAt } = this.model;
+		return Number.isFinite(startedAt) ? startedAt : this.now;
+	}
+
+	/** The time in sight. */
+	get span() {
+		const { view, now } = this;
+		const first = Math.min(this.firstShown, now - 1);
+		if (view.fit) return { from: first, to: now + (now - first) * 0.004 };
+		if (view.follow) return { from: now - (view.to - view.from), to: now };
+		return { from: view.from, to: view.to };
+	}
+
+	/** Of several runs those under way matter; what ended long ago is further left. */
+	get firstShown() {
+		const runs = [...this.model.runs.values()];
+		const open = runs.filter((run) => run.ended_at == null);
+		const last = runs.reduce((most, run) => Math.max(most, run.opened_at), -Infinity);
+		const first = open.length ? Math.min(...open.map((run) => run.opened_at)) : last;
+		return Number.isFinite(first) ? first : this.origin;
+	}
+
+	get gutter() {
+		return innerWidth < 600 ? 30 : 44;
+	}
+
+	get scale() {
+		const { from, to } = this.span;
+		return scaleOf(from, to, Math.max(50, this.boxWidth - this.gutter - 2));
+	}
+
+	// The view
+
+	dirty() {
+		this.isDirty = true;
+	}
+
+	setWindow(span) {
+		const kept = keepNear(span, this.origin, this.now);
+		const isAtNow = this.view.follow && kept.to >= this.now;
+		Object.assign(this.view, kept, { fit: false, follow: isAtNow });
+		this.changedView();
+	}
+
+	setFit() {
+		Object.assign(this.view, { fit: true, follow: true, from: null, to: null });
+		this.changedView();
+	}
+
+	setFollow() {
+		const { from, to } = this.span;
+		const isOn = this.view.follow;
+		Object.assign(this.view, isOn ? { from, to, fit: false, follow: false } : { from, to, follow: true });
+		this.changedView();
+	}
+
+	setRange(range) {
+		this.view.range = range;
+		this.changedView();
+	}
+
+	setRows(rows) {
+		this.view.rows = rows;
+		this.changedView();
+	}
+
+	setFilter(text) {
+		this.view.filter = text;
+		if ($("filter").value !== text) $("filter").value = text;
+		const matches = predicate(text);
+		this.isShownTask = matches;
+		this.isShown = matches && ((bar) => matches(this.model.tasks.get(keyOf(bar.run, bar.task)) ?? bar));
+		this.changedView();
+	}
+
+	toggleFilter(field, value) {
+		this.setFilter(toggled(this.view.filter, field, value));
+	}
+
+	openTask(run, task) {
+		this.view.task = { run, task };
+		this.table.here = keyOf(run, task);
+		this.taskPage.show(this.model, this.now, run, task);
+		this.changedView();
+	}
+
+	closeTask() {
+		this.view.task = null;
+		this.taskPage.hide();
+		this.changedView();
+	}
+
+	changedView() {
+		const hash = toHash(this.view);
+		if (hash !== location.hash) history.replaceState(null, "", hash);
+		this.lastAt.panels = 0;
+		this.dirty();
+	}
+
+	fromUrl() {
+		const view = fromHash(location.hash);
+		const { task } = view;
+		Object.assign(this.view, view);
+		this.setFilter(view.filter);
+		if (task) this.openTask(task.run, task.task);
+		else if (this.taskPage.shown) this.closeTask();
+	}
+
+	// Drawing
+
+	frame(at) {
+		const calm = isCalm();
+		if (this.source?.advance) {
+			this.source.advance(Math.min(0.25, (at - (this.frameAt ?? at)) / 1000));
+			this.onReplayed?.();
+		}
+		this.frameAt = at;
+		// Time itself moves the picture, but only a pixel is worth a redraw.
+		const moved = Math.abs(this.now - (this.drawnNow ?? 0)) * this.scale.perSecond;
+		if (this.isDirty || moved > 0.7) this.drawTime(calm);
+		if (at - this.lastAt.cards > EVERY_MS.cards || this.model.fresh.has("bars") || this.model.fresh.has("all")) this.drawNow(at);
+		if (at - this.lastAt.panels > EVERY_MS.panels) this.drawPanels(at);
+		this.model.fresh.clear();
+		requestAnimationFrame((next) => this.frame(next));
+	}
+
+	drawTime(calm) {
+		const began = performance.now();
+		this.isDirty = false;
+		this.boxWidth = $("ribbon-box").clientWidth;
+		const { model, now, scale, gutter, origin } = this;
+		this.drawnNow = now;
+		const isNarrow = innerWidth < 600;
+		const isMoving = this.ribbon.draw(model, scale, now, gutter, isNarrow ? 170 : 230, origin, calm);
+		this.lanes.draw(model, scale, now, gutter, {
+			rows: this.view.rows, heightWanted: Math.max(200, innerHeight - 480), isShown: this.isShown, hover: this.hover,
+			selected: this.view.task ? keyOf(this.view.task.run, this.view.task.task) : this.table.here,
+			range: this.view.range, perSecond: scale.perSecond, origin,
+		});
+		if (isMoving) this.dirty();
+		keep(this.timings.redraw, performance.now() - began);
+		for (const at of this.arrived) keep(this.timings.lag, Date.now() - at * 1000);
+		this.arrived = [];
+		$("ribbon").dataset.width = String(model.series.width.last);
+		$("ribbon").dataset.inFlight = String(model.inFlight.size);
+	}
+
+	drawNow(at) {
+		this.lastAt.cards = at;
+		const { model, now } = this;
+		const all = totals(model);
+		setText($("big-in-flight"), count(all.inFlight));
+		setText($("big-width"), count(all.width));
+		setText($("headline"), headline(model, all));
+		progressBar($("progress"), all.counts);
+		const told = STATES.filter((state) => all.counts[state]).map((state) => [h("b", {}, count(all.counts[state])), ` ${state} · `]);
+		const line = told.flat().map((part) => part.textContent ?? part).join("") + all.total;
+		if ($("counts").told !== line) $("counts").replaceChildren(...told.flat(), `of ${count(all.total)} tasks`);
+		$("counts").told = line;
+		this.meter.update(model);
+		this.cards.update(model, now, this.isShown);
+		this.cards.drawFan(model, this.ribbon, $("ribbon"));
+		this.taskPage.update(model, now);
+		document.title = all.inFlight ? `${all.inFlight} of ${all.width} · manyhands` : "manyhands";
+	}
+
+	drawPanels(at) {
+		this.lastAt.panels = at;
+		const { model, now, view } = this;
+		this.table.update(model, this.isShownTask, now);
+		this.tree.update(model);
+		showClaims($("claims"), model, (claim) => this.toggleFilter("file", claim));
+		showFigures($("figures"), model, this.firstShown, now);
+		showKinds($("legend-kinds"), model, view.filter, (kind) => this.toggleFilter("kind", kind));
+		showEndings($("legend-causes"), model, this.lanes.causes, this.paint);
+		showStates($("states"), totals(model).counts, view.filter, (state) => this.toggleFilter("state", state));
+		showRange($("range"), model, view.range, now, () => this.setRange(null));
+		this.showNotes();
+		for (const name of ["slots", "kinds"]) $(`rows-${name}`).setAttribute("aria-pressed", String(view.rows === name));
+		$("follow").setAttribute("aria-pressed", String(view.follow));
+		setText($("matches"), this.isShownTask ? $("tasks-shown").textContent.split(" · ")[0] : "");
+		setText($("version"), model.version ? `manyhands ${model.version} · event ${count(model.seq)}` : "");
+		this.onPanels?.();
+		if (at - this.lastAt.readers > EVERY_MS.readers) {
+			this.lastAt.readers = at;
+			const all = totals(model);
+			fillReaders($("readers"), model, now);
+			const text = sentence(all, headline(model, all));
+			setText($("said"), text);
+			$("ribbon").setAttribute("aria-label", `Width over time. ${text}`);
+			$("lanes").setAttribute("aria-label", "Lanes: attempts over time, host by host. The table of tasks has the same.");
+		}
+	}
+
+	/** Nothing is left out unsaid. */
+	showNotes() {
+		const { model } = this;
+		const notes = [];
+		if (model.bars.size < model.barsTotal) notes.push(`attempts: ${shownOf(model.bars.size, model.barsTotal)}`);
+		if (model.widths.length < model.widthsTotal) notes.push(`width moves: ${shownOf(model.widths.length, model.widthsTotal)}`);
+		if (this.lanes.hidden) notes.push(`${count(this.lanes.hidden)} more slots are not drawn`);
+		setText($("lanes-note"), notes.join(" · "));
+	}
+
+	tipFor(which, x, y) {
+		const { model, scale, now } = this;
+		if (which === "ribbon") return x < 0 || scale.t(x) > now ? null : this.ribbon.tip(model, x, y, scale.t(x));
+		const found = this.lanes.hit(scale, now, x, y);
+		const before = this.hover;
+		this.hover = found.bar?.attempt ?? null;
+		if (before !== this.hover) this.dirty();
+		return x < 0 ? null : this.lanes.tip(model, found, now, found.bar && usualOf(model, found.bar).usual);
+	}
+}
+
+function keep(list, value) {
+	list.push(value);
+	if (list.length > 2000) list.splice(0, 1000);
+}

@@ -1,0 +1,79 @@
+// The words for why a slot is free or a task waits, one sentence each.
+
+export const CAUSES = {
+	"no work": { label: "nothing ready", says: "nothing more is ready", texture: "plain" },
+	needs: { label: "waits for other tasks", says: "what is left waits for other tasks", texture: "dots" },
+	claims: { label: "files in use", says: "the files they want are in use", texture: "rising" },
+	lane: { label: "lane full", says: "the lane of their kind is full", texture: "upright" },
+	rate: { label: "rate budget", says: "the rate budget spaces the starts", texture: "falling" },
+	memory: { label: "memory", says: "memory is short", texture: "grid" },
+	paused: { label: "host paused", says: "the host is paused", texture: "level" },
+	barrier: { label: "one runs alone", says: "a task wants the host alone", texture: "upright" },
+	concurrency: { label: "run's own bound", says: "the run's own concurrency is reached", texture: "level" },
+	rule: { label: "ordering rule", says: "an ordering rule holds them back", texture: "dots" },
+	backoff: { label: "waits to retry", says: "what is left waits out a delay", texture: "falling" },
+	drained: { label: "run is stopping", says: "the run starts nothing more", texture: "grid" },
+	elsewhere: { label: "a better place soon", says: "a slot elsewhere is worth the wait", texture: "dots" },
+	"": { label: "cause not kept", says: "the cause was not kept", texture: "plain" },
+};
+
+export const causeOf = (cause) => CAUSES[cause] ?? { label: cause, says: cause, texture: "rising" };
+
+/** How attempts end: a sign for each, so that colour is never the only difference. */
+export const ENDINGS = {
+	done: { label: "done", sign: "" },
+	failed: { label: "failed", sign: "×" },
+	overloaded: { label: "overloaded", sign: "▲" },
+	timed_out: { label: "timed out", sign: "◷" },
+	cancelled: { label: "cancelled", sign: "⁄" },
+	preempted: { label: "preempted", sign: "‹" },
+	lost: { label: "lost", sign: "?" },
+};
+
+/** Why it is not wider, host by host: full hosts say why their width is what it is, others what keeps them free. */
+export function whyNotWider(model) {
+	const reasons = [];
+	for (const host of model.hosts.values()) {
+		const inFlight = inFlightOn(model, host.host);
+		const idle = model.idle.find((each) => each.host === host.host);
+		if (host.paused) reasons.push({ host: host.host, cause: "paused", text: `paused: ${host.paused}`, free: host.width });
+		else if (inFlight >= host.width) reasons.push({ host: host.host, cause: "width", text: fullText(host), free: 0 });
+		else if (idle) reasons.push({ host: host.host, cause: idle.cause, text: causeOf(idle.cause).says, detail: idle.detail, free: idle.free });
+	}
+	return reasons;
+}
+
+function fullText(host) {
+	const why = host.pinned != null ? "pinned" : host.why;
+	return `all ${host.width} in use${why ? ` (${why})` : ""}`;
+}
+
+export function inFlightOn(model, host) {
+	let n = 0;
+	for (const bar of model.inFlight.values()) if (bar.host === host) n++;
+	return n;
+}
+
+/** One sentence for the top of the page. */
+export function headline(model, totals) {
+	const { inFlight, width } = totals;
+	const ready = model.waiting.ready;
+	if (!model.hosts.size) return "No host is known yet.";
+	const runs = [...model.runs.values()];
+	if (runs.length && !inFlight && runs.every((run) => run.ended_at != null)) return "All runs have come to their end.";
+	if (ready === 0 && inFlight === 0) return "Nothing runs and nothing is ready.";
+	const reasons = whyNotWider(model);
+	const full = reasons.filter((reason) => reason.cause === "width");
+	const kept = reasons.filter((reason) => reason.cause !== "width" && reason.cause !== "no work");
+	const idle = reasons.filter((reason) => reason.cause === "no work");
+	const parts = [];
+	for (const { host, text } of kept.slice(0, 2)) parts.push(`${host}: ${text}`);
+	if (full.length > 3) parts.push(`${names(full)} are as wide as they may be now`);
+	else parts.push(...full.map(({ host, text }) => `${host} has ${text}`));
+	if (idle.length && ready === 0 && !kept.length) parts.push("nothing more is ready");
+	else if (idle.length) parts.push(`nothing ready for ${names(idle)}`);
+	if (!parts.length) parts.push(inFlight >= width ? "every slot is in use" : "starting what may start");
+	return `Why not wider: ${parts.join("; ")}.`;
+}
+
+const names = (reasons) => reasons.map((reason) => reason.host).slice(0, 3).join(", ") + (reasons.length > 3 ? ` and ${reasons.length - 3} more` : "");

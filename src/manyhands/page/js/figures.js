@@ -1,0 +1,45 @@
+// Throughput, queue age and cost: the number now, and its line over the time in sight.
+import { h, svg } from "./dom.js";
+import { count, duration, rate, short } from "./words.js";
+
+const POINTS = 90;
+
+export function throughput(done, from, to, points = POINTS) {
+	const out = [];
+	const each = (to - from) / points;
+	const window = Math.max(each, (to - from) / 12); // a few tasks a minute should not look like a comb
+	for (let i = 0; i <= points; i++) {
+		const t = from + each * i;
+		const start = Math.max(from, t - window);
+		out.push(t > start ? ((done.valueAt(t) - done.valueAt(start)) * 60) / (t - start) : 0);
+	}
+	return out;
+}
+
+const sampled = (steps, first, to, from = Math.max(first, steps.at[0] ?? first)) => Array.from({ length: POINTS + 1 }, (_, i) => steps.valueAt(from + ((to - from) * i) / POINTS));
+
+function line(values, colour) {
+	const most = Math.max(1e-9, ...values);
+	const points = values.map((value, i) => `${((i / (values.length - 1)) * 200).toFixed(1)} ${(42 - (value / most) * 38).toFixed(1)}`);
+	const picture = svg("svg", { viewBox: "0 0 200 44", preserveAspectRatio: "none", "aria-hidden": "true" });
+	picture.append(
+		svg("path", { d: `M0 42L${points.join("L")}L200 42Z`, fill: colour, "fill-opacity": ".14" }),
+		svg("path", { d: `M${points.join("L")}`, fill: "none", stroke: colour, "stroke-width": "1.6", "vector-effect": "non-scaling-stroke" }),
+	);
+	return picture;
+}
+
+export function showFigures(element, model, from, now) {
+	const { series } = model;
+	const perMinute = throughput(series.done, from, now);
+	const last = perMinute[perMinute.length - 1] ?? 0;
+	const oldest = model.waiting.ready ? model.waiting.oldest_s + (now - model.waiting.at) : 0;
+	const figure = (value, label, picture) => h("div", { class: "figure" }, h("div", {}, h("b", {}, value), h("span", {}, label)), picture);
+	const tokens = model.tokens.in + model.tokens.out;
+	const spent = model.cost !== null ? sampled(series.cost, from, now) : sampled(series.tokens, from, now);
+	element.replaceChildren(
+		figure(`${rate(last)}/min`, `done · ${count(series.done.last)} so far`, line(perMinute, "var(--good)")),
+		figure(oldest ? duration(oldest) : "–", `oldest waits · ${count(model.waiting.ready)} ready`, line(sampled(series.ready, from, now), "var(--warn)")),
+		figure(model.cost !== null ? model.cost.toFixed(2) : short(tokens), model.cost !== null ? `cost · ${short(tokens)} tokens` : "tokens in and out", line(spent, "var(--accent)")),
+	);
+}

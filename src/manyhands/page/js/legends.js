@@ -1,0 +1,40 @@
+// What colours, signs and textures mean; only what is in sight.
+import { causeOf, ENDINGS } from "./causes.js";
+import { h } from "./dom.js";
+import { causeSwatch, kindVars } from "./paint.js";
+import { STATES } from "./tree.js";
+import { count } from "./words.js";
+
+function redo(element, told, make) {
+	if (element.told === told) return;
+	element.told = told;
+	element.replaceChildren(...make());
+}
+
+const isOn = (filter, term) => String(filter.split(/\s+/).includes(term));
+
+export function showKinds(element, model, filter, pick) {
+	redo(element, model.kinds.join() + filter, () => [
+		...model.kinds.map((kind) =>
+			h("button", { type: "button", class: "chip plain", "aria-pressed": isOn(filter, `kind:${kind}`), vars: kindVars(model, kind), onclick: () => pick(kind) }, kind)),
+		h("span", {}, "▲▼ a move of the clutch"),
+	]);
+}
+
+export function showEndings(element, model, causes, paint) {
+	const found = new Set();
+	for (const bar of model.bars.values()) if (bar.ending && bar.ending !== "done") found.add(bar.ending);
+	const endings = Object.keys(ENDINGS).filter((ending) => found.has(ending));
+	const gaps = [...causes].sort();
+	redo(element, [...endings, ...gaps, paint.ink].join(), () => [
+		...endings.map((ending) => h("span", {}, h("span", { class: "sign" }, ENDINGS[ending].sign), ENDINGS[ending].label)),
+		...(gaps.length ? [h("span", {}, "free:")] : []),
+		...gaps.map((cause) => h("span", {}, causeSwatch(cause, paint), causeOf(cause).label)),
+	]);
+}
+
+export function showStates(element, counts, filter, pick) {
+	const found = STATES.filter((state) => counts[state]);
+	redo(element, found.map((state) => state + counts[state]).join() + filter, () =>
+		found.map((state) => h("button", { type: "button", class: "plain", "aria-pressed": isOn(filter, `state:${state}`), onclick: () => pick(state) }, h("span", { class: "state", "data-state": state }, `${state} ${count(counts[state])}`))));
+}

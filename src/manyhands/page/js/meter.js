@@ -1,0 +1,89 @@
+// The clutch meter: for every host how wide it is, how much of that is used, how its kinds go, and why.
+import { h, keyed, setText } from "./dom.js";
+import { causeOf } from "./causes.js";
+import { kindIndex, kindVars } from "./paint.js";
+import { percent } from "./words.js";
+
+const SLOTS_SHOWN = 24;
+
+export class Meter {
+	/** `command(method, path, body)` sends an order; null where none may be given. */
+	constructor(element, command) {
+		this.element = element;
+		this.command = command;
+	}
+
+	update(model) {
+		const byHost = new Map();
+		for (const bar of model.inFlight.values()) byHost.set(bar.host, [...(byHost.get(bar.host) ?? []), bar]);
+		keyed(this.element, model.hosts.values(), (host) => host.host, (host) => this.make(host), (row, host) => {
+			fill(row, model, host, byHost.get(host.host) ?? []);
+			row.parts.act.hidden = !model.command;
+		});
+	}
+
+	make(host) {
+		const path = `/api/v1/hosts/${encodeURIComponent(host.host)}`;
+		const parts = {
+			n: h("span", { class: "n" }),
+			kinds: h("span", { class: "kinds" }),
+			why: h("div", { class: "why" }),
+			slots: h("span", { class: "slots" }),
+			pause: h("button", { type: "button", onclick: () => this.command("POST", `${path}/${row.host.paused ? "resume" : "pause"}`) }, "pause"),
+		};
+		const set = (by) => this.command("PUT", `${path}/width`, { width: Math.max(0, row.host.width + by) });
+		parts.free = h("button", { type: "button", title: "Let the clutch decide again", onclick: () => this.command("PUT", `${path}/width`, { width: null }) }, "free");
+		parts.act = h("span", { class: "act" },
+			h("button", { type: "button", "aria-label": `Narrow ${host.host} by one`, onclick: () => set(-1) }, "−"),
+			h("button", { type: "button", "aria-label": `Widen ${host.host} by one`, onclick: () => set(1) }, "+"),
+			parts.free, parts.pause);
+		const row = h("div", { class: "host", "data-host": host.host },
+			parts.n, h("span", { class: "name" }, host.host, parts.kinds), parts.act, parts.slots, parts.why);
+		row.parts = parts;
+		return row;
+	}
+}
+
+function fill(row, model, host, bars) {
+	const { parts } = row;
+	row.host = host;
+	const n = `${bars.length}/${host.width}`;
+	if (row.shownN !== n) parts.n.replaceChildren(String(bars.length), h("small", {}, ` of ${host.width}`));
+	row.shownN = n;
+	const idle = model.idle.find((each) => each.host === host.host);
+	setText(parts.why, whyText(host, idle, bars.length));
+	parts.why.title = idle?.detail ?? host.why ?? "";
+	setText(parts.pause, host.paused ? "resume" : "pause");
+	parts.free.hidden = host.pinned == null;
+	const lanes = (host.lanes ?? []).filter((lane) => lane.in_flight || lane.success != null);
+	const told = lanes.map((lane) => `${lane.kind}|${lane.success == null ? "" : percent(lane.success)}|${lane.width ?? ""}|${lane.in_flight}`).join();
+	if (row.told !== told) parts.kinds.replaceChildren(...lanes.slice(0, 4).map((lane) => laneChip(model, lane)));
+	row.told = told;
+	const kinds = bars.map((bar) => kindIndex(model, bar.kind)).sort();
+	const drawn = kinds.join() + "/" + host.width;
+	if (row.drawn !== drawn) parts.slots.replaceChildren(...slotDots(kinds, host.width));
+	row.drawn = drawn;
+}
+
+function laneChip(model, lane) {
+	const bound = lane.width != null ? `, at most ${lane.width} at once: ${lane.why}` : "";
+	const title = `${lane.kind}: ${lane.in_flight} in flight${bound}`;
+	return h("span", { class: "chip", title, vars: kindVars(model, lane.kind) },
+		lane.success == null ? lane.kind : `${lane.kind} ${percent(lane.success)}`);
+}
+
+function slotDots(kinds, width) {
+	const size = Math.max(kinds.length, width);
+	const dots = Array.from({ length: Math.min(SLOTS_SHOWN, size) }, (_, i) =>
+		i < kinds.length ? h("i", { class: "on", vars: { "--c": `var(--kind-${kinds[i]})` } }) : h("i"));
+	return size > SLOTS_SHOWN ? [...dots, h("small", { class: "quiet" }, `+${size - SLOTS_SHOWN}`)] : dots;
+}
+
+function whyText(host, idle, inFlight) {
+	if (host.paused) return `paused: ${host.paused}`;
+	const free = host.width - inFlight;
+	const width = host.pinned != null ? "pinned" : host.why;
+	if (free > 0 && idle && idle.cause !== "no work") return `${free} free: ${causeOf(idle.cause).says}`;
+	if (free > 0 && idle) return `${free} free: ${causeOf(idle.cause).says}${width ? ` · ${width}` : ""}`;
+	return width ?? "";
+}

@@ -1,0 +1,402 @@
+// The picture of all runs, made of a snapshot and the changes after it. Nothing here looks at a clock or a screen:
+// live streams, recordings and exported files all come through `apply`.
+import { Steps, openCount } from "./steps.js";
+
+export const keyOf = (run, task) => run + "\n" + task;
+
+export function emptyModel() {
+	return {
+		seq: 0,
+		at: 0,
+		startedAt: Infinity, // the earliest anything is known of
+		version: "",
+		command: false,
+		runs: new Map(),
+		hosts: new Map(),
+		tasks: new Map(),
+		tasksTotal: 0,
+		bars: new Map(),
+		barsTotal: 0,
+		barsKnownFrom: -Infinity, // earlier attempts were left out of the snapshot
+		rows: new Map(), // host → one array of bars per slot, each in order of start
+		laneRows: new Map(), // host \n kind → the same, by lane
+		inFlight: new Map(), // attempt → bar
+		widths: [],
+		widthsTotal: 0,
+		idle: [],
+		idleSpans: new Map(), // host → [{from, to, free, cause, detail}], the last one open (to: null)
+		claims: [],
+		waiting: { oldest_s: 0, ready: 0, at: 0 },
+		tokens: { in: 0, out: 0 },
+		cost: null,
+		kinds: [], // in the order they were first seen: a kind keeps its colour
+		series: newSeries(),
+		fresh: new Set(), // topics changed since someone last looked
+	};
+}
+
+function newSeries() {
+	return {
+		width: new Steps(),
+		widthOf: new Map(), // host → Steps
+		ceiling: new Steps(),
+		inFlight: new Map(), // kind → Steps
+		blocked: new Map(), // cause → Steps: free slots and what keeps them free
+		done: new Steps(),
+		ended: new Steps(),
+		ready: new Steps(),
+		oldest: new Steps(),
+		tokens: new Steps(),
+		cost: new Steps(),
+	};
+}
+
+export function fromSnapshot(snapshot) {
+	const model = emptyModel();
+	model.seq = snapshot.seq;
+	model.at = snapshot.at;
+	model.version = snapshot.version ?? "";
+	model.command = Boolean(snapshot.command);
+	for (const run of snapshot.runs ?? []) setRun(model, run);
+	for (const host of snapshot.hosts ?? []) for (const kind of host.kinds ?? []) if (!/[*?[]/.test(kind)) seeKind(model, kind);
+	readTasks(model, snapshot.tasks ?? {});
+	readBars(model, snapshot.bars ?? {});
+	readWidths(model, snapshot);
+	for (const span of snapshot.idle_past ?? []) spansOf(model, span.host).push({ ...span });
+	setIdle(model, snapshot.idle ?? []);
+	model.claims = snapshot.claims ?? [];
+	setWaiting(model, snapshot.waiting ?? { oldest_s: 0, ready: 0 });
+	setCost(model, snapshot.tokens ?? { in: 0, out: 0 }, snapshot.cost ?? null);
+	model.fresh.add("all");
+	return model;
+}
+
+export function applyFrame(model, frame) {
+	const [seq, at, changes] = Array.isArray(frame) ? frame : [frame.seq, frame.at, frame.changes];
+	model.at = Math.max(model.at, at);
+	for (const change of changes) apply(model, change);
+	model.seq = seq;
+}
+
+const APPLY = {
+	run: setRun,
+	counts(model, change) {
+		const run = model.runs.get(change.run);
+		if (run) Object.assign(run, { counts: change.counts, total: change.total, peak: change.peak });
+		model.fresh.add("runs");
+	},
+	task: setTask,
+	host: setHost,
+	start: startBar,
+	end: endBar,
+	width: addMove,
+	idle: (model, change) => setIdle(model, change.idle),
+	claims(model, change) {
+		model.claims = change.claims;
+		model.fresh.add("claims");
+	},
+	output(model, change) {
+		const bar = model.bars.get(change.attempt);
+		if (bar) bar.line = change.line;
+		model.fresh.add("output");
+	},
+	waiting: setWaiting,
+	cost: (model, change) => setCost(model, change.tokens ?? model.tokens, change.cost ?? null),
+	gone: drop,
+};
+
+export function apply(model, change) {
+	const how = APPLY[change.t];
+	if (how) how(model, change); // a newer server may say more than this page knows
+}
+
+function seeKind(model, kind) {
+	if (kind != null && !model.kinds.includes(kind)) model.kinds.push(kind);
+}
+
+function setRun(model, run) {
+	const { t: _, ...fields } = run;
+	model.runs.set(run.run, { ...model.runs.get(run.run), ...fields });
+	model.startedAt = Math.min(model.startedAt, run.opened_at);
+	model.fresh.add("runs");
+}
+
+function drop(model, { run, host }) {
+	if (host) {
+		model.hosts.delete(host);
+		recordWidth(model, host, model.at, 0);
+		model.fresh.add("hosts");
+		return;
+	}
+	model.runs.delete(run);
+	for (const [key, task] of model.tasks) if (task.run === run) model.tasks.delete(key);
+	model.fresh.add("tasks").add("runs");
+}
+
+function setTask(model, change) {
+	const key = keyOf(change.run, change.task);
+	const known = model.tasks.get(key);
+	if (known) Object.assign(known, change);
+	else {
+		model.tasks.set(key, { host: "", tries: 0, ...change });
+		model.tasksTotal++;
+		seeKind(model, change.kind);
+	}
+	model.fresh.add("tasks");
+}
+
+function setHost(model, change) {
+	const { t: _, ...fields } = change;
+	const known = model.hosts.get(change.host);
+	model.hosts.set(change.host, { ...known, ...fields });
+	recordWidth(model, change.host, known ? model.at : Math.min(model.startedAt, model.at), change.width);
+	recordCeiling(model);
+	model.fresh.add("hosts");
+}
+
+function recordWidth(model, host, at, width) {
+	const { widthOf, width: total } = model.series;
+	let steps = widthOf.get(host);
+	if (!steps) widthOf.set(host, (steps = new Steps()));
+	const before = steps.last;
+	steps.push(at, width);
+	if (width !== before) total.add(at, width - before);
+}
+
+function recordCeiling(model, at = model.at) {
+	let sum = 0;
+	for (const host of model.hosts.values()) sum += host.ceiling ?? host.pinned ?? Infinity;
+	if (Number.isFinite(sum)) model.series.ceiling.push(at, sum); // else one of them has none
+}
+
+function addMove(model, { at, host, kind, was, width, reason }) {
+	model.widths.push({ at, host, kind, was, width, reason });
+	model.widthsTotal++;
+	if (!kind) {
+		recordWidth(model, host, at, width);
+		const known = model.hosts.get(host);
+		if (known) Object.assign(known, { width, why: reason });
+	}
+	model.fresh.add("widths");
+}
+
+function startBar(model, change) {
+	const bar = {
+		attempt: change.attempt,
+		run: change.run,
+		task: change.task,
+		kind: change.kind,
+		host: change.host,
+		slot: change.slot,
+		queued: change.queued_at ?? change.at,
+		start: change.at,
+		end: null,
+		ending: "",
+		number: change.number ?? 1,
+		of: change.of ?? 1,
+		claims: change.claims ?? [],
+		line: "",
+		detail: "",
+	};
+	place(model, bar);
+	model.barsTotal++;
+	seriesOf(model.series.inFlight, bar.kind).add(bar.start, 1);
+	model.fresh.add("bars");
+}
+
+function place(model, bar) {
+	seeKind(model, bar.kind);
+	model.bars.set(bar.attempt, bar);
+	if (bar.end === null) model.inFlight.set(bar.attempt, bar);
+	const rows = groupOf(model.rows, bar.host);
+	bar.slot = bar.slot ?? firstFree(rows, bar.start);
+	rowOf(rows, bar.slot).push(bar);
+	const lane = groupOf(model.laneRows, bar.host + "\n" + bar.kind);
+	bar.laneSlot = firstFree(lane, bar.start);
+	rowOf(lane, bar.laneSlot).push(bar);
+	const task = model.tasks.get(keyOf(bar.run, bar.task));
+	if (task) {
+		task.host = bar.host;
+		task.tries = bar.number;
+		task.attempt = bar.attempt;
+	}
+}
+
+function groupOf(map, key) {
+	let rows = map.get(key);
+	if (!rows) map.set(key, (rows = []));
+	return rows;
+}
+
+function rowOf(rows, slot) {
+	while (rows.length <= slot) rows.push([]);
+	return rows[slot];
+}
+
+function firstFree(rows, at) {
+	const free = rows.findIndex((row) => {
+		const last = row[row.length - 1];
+		return !last || (last.end !== null && last.end <= at);
+	});
+	return free < 0 ? rows.length : free;
+}
+
+function endBar(model, change) {
+	const bar = model.bars.get(change.attempt);
+	if (!bar || bar.end !== null) return;
+	bar.end = change.at;
+	bar.ending = change.ending;
+	bar.detail = change.detail ?? "";
+	model.inFlight.delete(bar.attempt);
+	seriesOf(model.series.inFlight, bar.kind).add(change.at, -1);
+	model.series.ended.add(change.at, 1);
+	if (change.ending === "done") model.series.done.add(change.at, 1);
+	const used = { in: model.tokens.in + (change.tokens_in ?? 0), out: model.tokens.out + (change.tokens_out ?? 0) };
+	setCost(model, used, model.cost, change.at);
+	model.fresh.add("bars");
+}
+
+function seriesOf(map, key) {
+	let steps = map.get(key);
+	if (!steps) map.set(key, (steps = new Steps()));
+	return steps;
+}
+
+function setIdle(model, idle) {
+	const at = model.at;
+	model.idle = idle;
+	const now = new Map(idle.map((each) => [each.host, each]));
+	const sums = new Map();
+	for (const each of idle) sums.set(each.cause, (sums.get(each.cause) ?? 0) + each.free);
+	for (const cause of model.series.blocked.keys()) if (!sums.has(cause)) sums.set(cause, 0);
+	for (const [cause, free] of sums) seriesOf(model.series.blocked, cause).push(at, free);
+	for (const host of new Set([...model.idleSpans.keys(), ...now.keys()])) {
+		const spans = spansOf(model, host);
+		const last = spans[spans.length - 1];
+		const next = now.get(host);
+		const isOpen = last && last.to === null;
+		if (isOpen && next && next.cause === last.cause && next.free === last.free) {
+			last.detail = next.detail;
+			continue;
+		}
+		if (isOpen) last.to = at;
+		if (next) spans.push({ from: at, to: null, free: next.free, cause: next.cause, detail: next.detail });
+	}
+	model.fresh.add("idle");
+}
+
+function spansOf(model, host) {
+	return groupOf(model.idleSpans, host);
+}
+
+function setWaiting(model, waiting) {
+	model.waiting = { oldest_s: waiting.oldest_s ?? 0, ready: waiting.ready, at: model.at };
+	model.series.ready.push(model.at, waiting.ready);
+	model.series.oldest.push(model.at, waiting.oldest_s ?? 0);
+	model.fresh.add("waiting");
+}
+
+function setCost(model, tokens, cost, at = model.at) {
+	model.tokens = tokens;
+	model.cost = cost;
+	model.series.tokens.push(at, tokens.in + tokens.out);
+	if (cost !== null) model.series.cost.push(at, cost);
+	model.fresh.add("cost");
+}
+
+/** A column is a plain array, or values with an index for each row. */
+function column(table, name, size) {
+	const raw = table[name];
+	if (raw === undefined) return new Array(size).fill(undefined);
+	if (Array.isArray(raw)) return raw;
+	return raw.index.map((i) => raw.values[i]);
+}
+
+function readTasks(model, table) {
+	const size = table.shown ?? 0;
+	model.tasksTotal = table.total ?? size;
+	if (!size) return;
+	const names = ["run", "task", "title", "kind", "state", "priority", "parent", "needs", "since", "cause", "claims"];
+	const columns = names.map((name) => column(table, name, size));
+	for (let i = 0; i < size; i++) {
+		const [run, task, title, kind, state, priority, parent, needs, since, cause, claims] = columns.map((each) => each[i]);
+		const fields = { run, task, title, kind, state, priority, parent, needs, since, cause, claims };
+		model.tasks.set(keyOf(run, task), { ...fields, host: "", tries: 0 });
+		seeKind(model, kind);
+	}
+}
+
+function readBars(model, table) {
+	const size = table.shown ?? 0;
+	model.barsTotal = table.total ?? size;
+	if (!size) return;
+	const get = (name) => column(table, name, size);
+	const [attempt, run, task, kind, host, slot] = ["attempt", "run", "task", "kind", "host", "slot"].map(get);
+	const [queued, start, end, ending] = ["queued_at", "started_at", "ended_at", "ending"].map(get);
+	const [number, of, claims] = ["number", "of", "claims"].map(get);
+	const order = Array.from({ length: size }, (_, i) => i).sort((a, b) => start[a] - start[b]);
+	for (const i of order) {
+		place(model, {
+			attempt: attempt[i], run: run[i], task: task[i], kind: kind[i], host: host[i], slot: slot[i],
+			queued: queued[i] ?? start[i], start: start[i], end: end[i] ?? null, ending: ending[i] ?? "",
+			number: number[i] ?? 1, of: of[i] ?? 1, claims: claims[i] ?? [], line: "", detail: "",
+		});
+	}
+	model.startedAt = Math.min(model.startedAt, start[order[0]]);
+	if (model.barsTotal > size) model.barsKnownFrom = start[order[0]];
+	countBars(model);
+}
+
+function countBars(model) {
+	const starts = new Map();
+	const ends = new Map();
+	const ended = [];
+	const done = [];
+	for (const bar of model.bars.values()) {
+		groupOf(starts, bar.kind).push(bar.start);
+		if (bar.end === null) continue;
+		groupOf(ends, bar.kind).push(bar.end);
+		ended.push(bar.end);
+		if (bar.ending === "done") done.push(bar.end);
+	}
+	for (const [kind, list] of starts) {
+		model.series.inFlight.set(kind, openCount(Float64Array.from(list).sort(), Float64Array.from(ends.get(kind) ?? []).sort()));
+	}
+	const total = (list) => {
+		const steps = new Steps();
+		Float64Array.from(list).sort().forEach((at, i) => steps.push(at, i + 1));
+		return steps;
+	};
+	model.series.ended = total(ended);
+	model.series.done = total(done);
+}
+
+/** The moves so far give every host's width over time; before its first move it was what the move came from. */
+function readWidths(model, snapshot) {
+	const moves = (snapshot.widths ?? []).slice().sort((a, b) => a.at - b.at);
+	const from = Math.min(model.startedAt, moves.length ? moves[0].at : Infinity, model.at);
+	const hosts = snapshot.hosts ?? [];
+	for (const host of hosts) {
+		const first = moves.find((move) => move.host === host.host && !move.kind);
+		model.hosts.set(host.host, { ...host });
+		recordWidth(model, host.host, from, first ? first.was || first.width : host.width);
+	}
+	for (const move of moves) if (!move.kind && model.hosts.has(move.host)) recordWidth(model, move.host, move.at, move.width);
+	for (const host of hosts) recordWidth(model, host.host, model.at, host.width);
+	model.widths = moves;
+	model.widthsTotal = snapshot.widths_total ?? moves.length;
+	recordCeiling(model, from);
+}
+
+/** What the runs come to together: tasks by state, and how many there are. */
+export function totals(model) {
+	const counts = {};
+	let total = 0;
+	for (const run of model.runs.values()) {
+		total += run.total ?? 0;
+		for (const [state, n] of Object.entries(run.counts ?? {})) counts[state] = (counts[state] ?? 0) + n;
+	}
+	let width = 0;
+	for (const host of model.hosts.values()) width += host.width;
+	return { counts, total, width, inFlight: model.inFlight.size };
+}

@@ -1,0 +1,102 @@
+// Colours and textures for canvases, read from the style sheet so that light and dark live in one place.
+import { causeOf } from "./causes.js";
+
+export const KIND_COLOURS = 8;
+
+export class Paint {
+	constructor() {
+		this.read();
+	}
+
+	read() {
+		const style = getComputedStyle(document.documentElement);
+		this.get = (name) => style.getPropertyValue(name).trim();
+		const names = ["ink", "muted", "line", "surface", "track", "bad", "accent", "faint", "bg"];
+		for (const name of names) this[name] = this.get(`--${name}`);
+		this.kindColours = Array.from({ length: KIND_COLOURS }, (_, i) => this.get(`--kind-${i}`));
+		this.textures = new Map();
+	}
+
+	kind(model, kind) {
+		return this.kindColours[kindIndex(model, kind)];
+	}
+
+	cause(cause) {
+		return this.get(`--cause-${slug(cause)}`) || this.muted;
+	}
+
+	/** A repeating texture in the cause's colour, for this canvas. */
+	texture(context, cause) {
+		const known = this.textures.get(cause);
+		if (known) return known;
+		const made = context.createPattern(tile(causeOf(cause).texture, this.cause(cause)), "repeat");
+		this.textures.set(cause, made);
+		return made;
+	}
+}
+
+export const slug = (cause) => cause.replaceAll(" ", "-") || "unknown";
+
+/** The kind's colour as the custom property that style rules use. */
+export const kindVars = (model, kind) => ({ "--c": `var(--kind-${kindIndex(model, kind)})` });
+
+export function kindIndex(model, kind) {
+	return Math.max(0, model.kinds.indexOf(kind)) % KIND_COLOURS;
+}
+
+function tile(texture, colour) {
+	const size = 8;
+	const canvas = document.createElement("canvas");
+	canvas.width = canvas.height = size;
+	const c = canvas.getContext("2d");
+	c.globalAlpha = texture === "plain" ? 0.35 : 0.22;
+	c.fillStyle = c.strokeStyle = colour;
+	c.fillRect(0, 0, size, size);
+	c.globalAlpha = 0.95;
+	c.lineWidth = 1.4;
+	c.beginPath();
+	const line = (x0, y0, x1, y1) => {
+		c.moveTo(x0, y0);
+		c.lineTo(x1, y1);
+	};
+	if (texture === "rising") for (const by of [-size, 0, size]) line(by - 1, size + 1, by + size + 1, -1);
+	if (texture === "falling") for (const by of [-size, 0, size]) line(by - 1, -1, by + size + 1, size + 1);
+	if (texture === "upright" || texture === "grid") line(size / 2, 0, size / 2, size);
+	if (texture === "level" || texture === "grid") line(0, size / 2, size, size / 2);
+	c.stroke();
+	if (texture === "dots") {
+		c.beginPath();
+		c.arc(2, 2, 1.1, 0, 7);
+		c.arc(6, 6, 1.1, 0, 7);
+		c.fill();
+	}
+	return canvas;
+}
+
+/** Makes the canvas as sharp as the screen and returns its context, in CSS pixels. */
+export function fitCanvas(canvas, width, height) {
+	const ratio = Math.min(2, devicePixelRatio || 1);
+	const w = Math.round(width * ratio);
+	const h = Math.round(height * ratio);
+	if (canvas.width !== w || canvas.height !== h) {
+		canvas.width = w;
+		canvas.height = h;
+		canvas.style.height = `${height}px`;
+	}
+	const context = canvas.getContext("2d", { alpha: true });
+	context.setTransform(ratio, 0, 0, ratio, 0, 0);
+	context.clearRect(0, 0, width, height);
+	return context;
+}
+
+/** A small example of a cause's texture for a legend. */
+export function causeSwatch(cause, paint) {
+	const canvas = document.createElement("canvas");
+	canvas.width = 16;
+	canvas.height = 16;
+	canvas.className = "swatch";
+	const context = canvas.getContext("2d");
+	context.fillStyle = context.createPattern(tile(causeOf(cause).texture, paint.cause(cause)), "repeat");
+	context.fillRect(0, 0, 16, 16);
+	return canvas;
+}

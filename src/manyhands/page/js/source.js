@@ -1,0 +1,122 @@
+// Where changes come from: the live stream, or a recording played at any speed. Both end in the same reducer.
+import { applyFrame, fromSnapshot } from "./model.js";
+
+const RETRY_MS = [500, 1000, 2000, 5000];
+
+export class LiveSource {
+	/** `sink` is told: model(model), changed(model, frame), state("live" | "lost" | "refused"). */
+	constructor(sink, run = "", address = "/api/v1/stream") {
+		this.sink = sink;
+		this.run = run;
+		this.address = address;
+		this.model = null;
+		this.failures = 0;
+		this.clockAhead = 0; // the server's clock against ours
+		this.open();
+	}
+
+	open() {
+		const query = new URLSearchParams();
+		if (this.run) query.set("run", this.run);
+		if (this.lastId) query.set("after", this.lastId);
+		const stream = (this.stream = new EventSource(query.size ? `${this.address}?${query}` : this.address));
+		stream.addEventListener("open", () => this.sink.state("live"));
+		stream.addEventListener("snapshot", (event) => {
+			this.failures = 0;
+			this.lastId = event.lastEventId;
+			const snapshot = JSON.parse(event.data);
+			this.clockAhead = snapshot.at - Date.now() / 1000;
+			this.model = fromSnapshot(snapshot);
+			this.sink.state("live");
+			this.sink.model(this.model);
+		});
+		stream.addEventListener("changes", (event) => {
+			if (!this.model) return;
+			this.failures = 0;
+			this.lastId = event.lastEventId;
+			const frame = JSON.parse(event.data);
+			// A frame can only be late: the least delay seen is the best guess of the difference between the clocks.
+			this.clockAhead = Math.max(this.clockAhead, frame.at - Date.now() / 1000);
+			applyFrame(this.model, frame);
+			this.sink.changed(this.model, frame);
+		});
+		stream.addEventListener("error", () => {
+			this.sink.state("lost");
+			if (stream.readyState !== EventSource.CLOSED) return; // it comes back by itself, with Last-Event-ID
+			const wait = RETRY_MS[Math.min(this.failures++, RETRY_MS.length - 1)];
+			this.timer = setTimeout(() => this.open(), wait);
+		});
+	}
+
+	get now() {
+		return this.model ? Math.max(this.model.at, Date.now() / 1000 + this.clockAhead) : Date.now() / 1000;
+	}
+
+	close() {
+		clearTimeout(this.timer);
+		this.stream.close();
+	}
+}
+
+export const SPEEDS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+
+export class RecordedSource {
+	constructor(sink, recording) {
+		this.sink = sink;
+		this.snapshot = recording.snapshot;
+		this.frames = recording.frames.map((frame) =>
+			Array.isArray(frame) ? { seq: frame[0], at: frame[1], changes: frame[2] } : frame,
+		);
+		this.first = this.frames.length ? this.frames[0].at : this.snapshot.at;
+		this.last = this.frames.length ? this.frames[this.frames.length - 1].at : this.snapshot.at;
+		this.speed = 10;
+		this.isPlaying = false;
+		this.restart();
+		this.seek(this.last);
+	}
+
+	restart() {
+		this.next = 0;
+		this.now = this.first;
+		this.model = fromSnapshot(structuredClone(this.snapshot));
+		this.sink.model(this.model);
+	}
+
+	/** To any moment; backwards means from the start again. */
+	seek(at) {
+		const to = Math.min(this.last, Math.max(this.first, at));
+		if (to < this.now) this.restart();
+		this.now = to;
+		this.catchUp();
+	}
+
+	catchUp() {
+		let frame = null;
+		while (this.next < this.frames.length && this.frames[this.next].at <= this.now) {
+			frame = this.frames[this.next++];
+			applyFrame(this.model, frame);
+		}
+		this.sink.changed(this.model, frame);
+	}
+
+	/** `seconds` have passed for whoever watches. */
+	advance(seconds) {
+		if (!this.isPlaying) return;
+		this.now = Math.min(this.last, this.now + seconds * this.speed);
+		this.catchUp();
+		if (this.now >= this.last) this.isPlaying = false;
+	}
+
+	play() {
+		if (this.now >= this.last) this.seek(this.first);
+		this.isPlaying = true;
+	}
+
+	pause() {
+		this.isPlaying = false;
+	}
+
+	close() {
+		this.isPlaying = false;
+	}
+}

@@ -1,0 +1,55 @@
+// The plan's tree on the page: open and close, and a click narrows everything to what hangs below.
+import { h } from "./dom.js";
+import { treeOf, visible } from "./tree_layout.js";
+import { count } from "./words.js";
+
+export const STATES = ["done", "running", "ready", "backoff", "blocked", "deferred", "failed", "cancelled", "skipped"];
+
+export function progressBar(element, counts) {
+	const parts = STATES.filter((state) => counts[state]);
+	const told = parts.map((state) => state + counts[state]).join();
+	if (element.told === told) return;
+	element.told = told;
+	const known = new Map([...element.children].map((span) => [span.dataset.state, span]));
+	element.replaceChildren(...parts.map((state) => {
+		const span = known.get(state) ?? h("span", { "data-state": state });
+		span.style.flexGrow = String(counts[state]);
+		span.title = `${state} ${count(counts[state])}`;
+		return span;
+	}));
+}
+
+export class Tree {
+	constructor(element, pick) {
+		this.element = element;
+		this.pick = pick;
+		this.toggledKeys = new Set();
+	}
+
+	update(model) {
+		const nodes = treeOf([...model.tasks.values()]);
+		const isOpen = (node) => this.toggledKeys.has(node.key) !== node.depth < 1;
+		const { rows, left } = visible(nodes, isOpen);
+		this.element.replaceChildren(
+			...rows.map((node) => this.row(node, isOpen(node), model)),
+			...(left ? [h("p", { class: "note" }, `${count(rows.length)} of ${count(rows.length + left)} shown; close some to see the rest`)] : []),
+			...(rows.length ? [] : [h("p", { class: "note" }, "No tasks yet.")]),
+		);
+	}
+
+	row(node, isOpen, model) {
+		const bar = h("span", { class: "progress" });
+		progressBar(bar, node.counts);
+		const sign = node.nodes.length ? (isOpen ? "▾" : "▸") : "";
+		const toggle = () => {
+			if (this.toggledKeys.has(node.key)) this.toggledKeys.delete(node.key);
+			else this.toggledKeys.add(node.key);
+			this.update(model);
+		};
+		const deferred = node.counts.deferred ? `, ${node.counts.deferred} deferred` : "";
+		return h("button", {
+			class: "node", type: "button", title: `${node.title || node.name}: ${node.ended} of ${node.total} ended${deferred}`,
+			vars: { "--depth": node.depth }, onclick: (event) => (event.detail === 0 || !node.nodes.length || event.offsetX > 30 ? this.pick(node) : toggle()),
+		}, h("span", {}, sign), h("span", { class: "name" }, node.title || node.name), bar, h("span", { class: "n" }, `${count(node.ended)}/${count(node.total)}`));
+	}
+}
