@@ -58,6 +58,17 @@ def _check_deferred(deferred: bool | str, path: FieldPath, sheet: Sheet) -> bool
     return False
 
 
+def _check_family(family: str, path: FieldPath, sheet: Sheet) -> bool:
+    return not family or check_name(family, path, sheet)
+
+
+def _check_barrier(barrier: bool | str, path: FieldPath, sheet: Sheet) -> bool:
+    if isinstance(barrier, bool):
+        return True
+    sheet.wrong(path, barrier, "must be true or false", "tasks that share a host alone have a `family`")
+    return False
+
+
 def _check_command(argv: list[str], path: FieldPath, sheet: Sheet) -> bool:
     if not argv or argv[0].strip():
         return True
@@ -92,6 +103,8 @@ RULES: dict[str, Callable[[Any, FieldPath, Sheet], bool]] = {
     "priority": _check_priority,
     "attempts": _check_attempts,
     "deferred": _check_deferred,
+    "barrier": _check_barrier,
+    "family": _check_family,
     "run": _check_command,
     "check": _check_command,
     "call": _check_call,

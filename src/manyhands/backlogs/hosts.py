@@ -1,17 +1,17 @@
-"""Is there a host for every task of a plan?"""
+"""Is there a host for every task of a plan, and the family it names?"""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from manyhands.backlogs.plan import Plan
-from manyhands.core.model import Host, form_of
+from manyhands.core.model import Family, Host, form_of
 from manyhands.inputs.problems import Problem, did_you_mean, shown
 
 _TYPE_OF_FORM = {"run": "shell", "call": "python", "prompt": "openai"}
 _Wants = tuple[str, str, str, tuple[tuple[str, float], ...]]
 
 
-def check_hosts(plan: Plan, hosts: Sequence[Host]) -> list[Problem]:
+def check_hosts(plan: Plan, hosts: Sequence[Host], families: Sequence[Family] = ()) -> list[Problem]:
     """One problem for all tasks that want the same and cannot have it, at the first of them."""
     first: dict[_Wants, int] = {}
     count: dict[_Wants, int] = {}
@@ -20,7 +20,7 @@ def check_hosts(plan: Plan, hosts: Sequence[Host]) -> list[Problem]:
         wants = (form_of(task), task.kind, task.host, resources)
         first.setdefault(wants, number)
         count[wants] = count.get(wants, 0) + 1
-    problems: list[Problem] = []
+    problems = _check_families(plan, families)
     for wants, number in first.items():
         if found := _unmet(wants, hosts):
             field, value, message, hint = found
@@ -29,6 +29,20 @@ def check_hosts(plan: Plan, hosts: Sequence[Host]) -> list[Problem]:
             message = f"no host can take task `{plan.tasks[number].id}`{others}: {message}"
             problem = Problem(file=file, line=line, field=field, value=shown(value), message=message, hint=hint)
             problems.append(problem)
+    return problems
+
+
+def _check_families(plan: Plan, families: Sequence[Family]) -> list[Problem]:
+    names = [family.name for family in families]
+    problems: list[Problem] = []
+    for number, task in enumerate(plan.tasks):
+        if task.family and task.family not in names:
+            file, line = plan.places.of(number)
+            hint = did_you_mean(task.family, names) or f"write [families.{task.family}] in manyhands.toml"
+            message = f"task `{task.id}` belongs to no family of the config"
+            problems.append(
+                Problem(file=file, line=line, field="family", value=task.family, message=message, hint=hint)
+            )
     return problems
 
 

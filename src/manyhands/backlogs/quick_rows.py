@@ -71,6 +71,8 @@ def _is_usual(task: Task) -> bool:
         and (len(task.needs) < 2 or len(set(task.needs)) == len(task.needs))
         and (task.claims is None or _is_plain(task.claims))
         and isinstance(task.deferred, bool)
+        and isinstance(task.barrier, bool)
+        and not task.family
         and (not task.workspace or (task.workspace == WORKTREE and task.run != ()))
         and (not task.cwd or _is_plain_directory(task.cwd))
         and not (task.check and not task.check[0].strip())

@@ -37,6 +37,8 @@ _NOTES = {
     "host": "run on this host only",
     "preemptible": "may be stopped for a task of priority 0",
     "barrier": "wants its host alone",
+    "family": "a family of the config: done together around one disruptive step, `check` made after it",
+    "once": "an attempt that was interrupted is not made again",
     "deferred": "waits until a person resumes it: true, or why",
     "resources": "what it takes of what hosts have",
     "labels": "words to find it by",
@@ -48,6 +50,7 @@ _RULES: dict[str, dict[str, Any]] = {
     "title": {"maxLength": TITLE_MAX},
     "priority": {"minimum": 0, "maximum": 4},
     "attempts": {"minimum": 1},
+    "barrier": {"type": "boolean"},
     "deferred": {"anyOf": [{"type": "boolean"}, {"type": "string", "pattern": "\\S .*\\S"}]},
     "timeout": {"anyOf": [*DURATION["anyOf"], {"type": "null"}]},
     "call": {"pattern": f"^({CALL_PATTERN})?$"},
@@ -67,6 +70,9 @@ def plan_schema() -> dict[str, Any]:
     _, definitions = msgspec.json.schema_components((Task, PlanSettings), ref_template="#/$defs/{name}")
     task = definitions["Task"]
     for name, field in task["properties"].items():
+        if name == "barrier":
+            field.clear()  # names are for families
+            field["default"] = False
         field.update(_RULES.get(name, {}), description=_NOTES[name])
     task["anyOf"] = _HAS_WORK
     task["not"] = {"allOf": _HAS_WORK[:2]}

@@ -16,7 +16,8 @@ from manyhands.cli.settings import load
 def check_plans(paths: Sequence[Path], output: Output, config_path: Path | None, hosts_path: Path | None) -> int:
     try:
         plan = read_plan(paths)
-        problems = check_hosts(plan, load(config_path, hosts_path, None).core_hosts())
+        config = load(config_path, hosts_path, None)
+        problems = check_hosts(plan, config.core_hosts(), config.core_families())
         if problems:
             raise PlanRefused(problems)
     except PlanRefused as refused:

@@ -1,7 +1,7 @@
 """What `manyhands run` says at the end of a run, and the exit code that goes with it."""
 
 from manyhands.cli.output import Output, counted, duration, print_json, print_table, put, put_lines, say
-from manyhands.core.model import TERMINAL, TaskState
+from manyhands.core.model import TERMINAL, TaskState, is_step
 from manyhands.core.state import Record, Run
 from manyhands.runtime.peaks import peaks
 
@@ -11,7 +11,7 @@ LISTED_MAX = 50
 
 def exit_code(run: Run) -> int:
     """0 if all is done, 75 if it was stopped on the way and can go on, 1 if anything did not end well."""
-    if run.counts[TaskState.DONE] == len(run.records):
+    if not _not_done(run):
         return 0
     return 75 if run.unfinished and run.draining else 1
 
@@ -51,14 +51,23 @@ def _done_in_order(run: Run) -> list[Record]:
     return done
 
 
-def _print_not_done(run: Run) -> None:
+def _not_done(run: Run) -> list[Record]:
+    """Steps of a family that did not end well are told by what became of its members."""
     if run.counts[TaskState.DONE] == len(run.records):
-        return
+        return []
+    return [
+        record for record in run.records.values() if record.state is not TaskState.DONE and not is_step(record.task)
+    ]
+
+
+def _print_not_done(run: Run) -> None:
     ended = [
         {"state": str(record.state), "task": record.task.id, "why": record.cause}
-        for record in run.records.values()
-        if record.state in TERMINAL and record.state is not TaskState.DONE
+        for record in _not_done(run)
+        if record.state in TERMINAL
     ]
+    if not ended:
+        return
     print_table(ended[:LISTED_MAX])
     if len(ended) > LISTED_MAX:
         say(f"{LISTED_MAX} of {len(ended)} shown; `manyhands task --run {run.name}` lists more")

@@ -44,7 +44,9 @@ def occupy(book: Book, running: Running) -> None:
     if task.resources:
         for name, amount in task.resources.items():
             host.used[name] = host.used.get(name, 0.0) + amount
-    if task.barrier:
+    if isinstance(task.barrier, str):
+        host.kept_by = task.barrier
+    elif task.barrier:
         host.barrier = record
     run.in_flight += 1
     run.peak = max(run.peak, run.in_flight)
@@ -160,7 +162,8 @@ def _settle(book: Book, running: Running, ending: Ending) -> None:
     elif ending.kind in retry.COUNTED:
         record.tries += 1
         record.setbacks = 0
-    if retry.is_final(ending, record.tries, record.setbacks, record.task.attempts):
+    cut_short = ending.kind in (EndingKind.LOST, EndingKind.PREEMPTED) and record.task.once
+    if cut_short or retry.is_final(ending, record.tries, record.setbacks, record.task.attempts):
         _fail(book, record, ending)
     else:
         book.become(record, TaskState.BACKOFF, ending.detail)

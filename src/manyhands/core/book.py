@@ -11,10 +11,10 @@ from manyhands.core.clutch.memory import HostMemory
 from manyhands.core.commands import AnyCommand
 from manyhands.core.events import Decision
 from manyhands.core.learning import Memory, is_adaptive
-from manyhands.core.model import TERMINAL, Host, Rule, Task, TaskState
+from manyhands.core.model import TERMINAL, Family, Host, Rule, Task, TaskState
 from manyhands.core.placement import takes
 from manyhands.core.ready import ReadySet
-from manyhands.core.state import HostState, Record, Run, Running
+from manyhands.core.state import FamilyState, HostState, Record, Run, Running
 from manyhands.core.transitions import TRANSITIONS
 from manyhands.core.widths import Limit
 from manyhands.errors import IllegalTransition
@@ -32,6 +32,8 @@ class Book:
         self.runs: dict[str, Run] = {}
         self.hosts: dict[str, HostState] = {}
         self.rules: tuple[Rule, ...] = ()
+        self.families: dict[str, Family] = {}  # safest first
+        self.families_to_review: dict[str, Run] = {}  # runs in which one may have a step to take
         self.running: dict[int, Running] = {}
         self.held = Holdings()
         self.ready = ReadySet(self._hosts_for)
@@ -80,6 +82,9 @@ class Book:
         run.records[record.task.id] = record
         run.counts[record.state] += 1
         self._of_kind(run, record.task.kind)[record.state] += 1
+        if family := record.task.family:
+            run.families.setdefault(family, FamilyState())
+            run.members.setdefault(family, []).append(record)
         for changed in self.changed_for:
             changed[record.number] = record
         if record.state not in TERMINAL:
@@ -141,6 +146,8 @@ class Book:
     def touch(self, run: Run) -> None:
         run.settled = False
         self.unsettled[run.name] = run
+        if run.families:
+            self.families_to_review[run.name] = run
 
     def set_timer(self, at: float, record: Record | None = None) -> None:
         self._timers_set += 1
@@ -186,7 +193,7 @@ class Book:
         timer = self._timers[0][0]
         return timer if self.look_at is None else min(timer, self.look_at)
 
-    def configure(self, hosts: tuple[Host, ...], rules: tuple[Rule, ...]) -> None:
+    def configure(self, hosts: tuple[Host, ...], rules: tuple[Rule, ...], families: tuple[Family, ...] = ()) -> None:
         """Hosts that stay keep what they have learned and been told; attempts in flight are never forgotten."""
         kept = self.hosts
         self.hosts = {}
@@ -203,6 +210,8 @@ class Book:
                 self.hosts[name] = old
         self.rules = rules
         self.rules_to_review = True
+        self.families = {family.name: family for family in sorted(families, key=lambda family: family.rank)}
+        self.families_to_review = {run.name: run for run in self.runs.values() if run.families}
         for pool in self.ready.pools.values():
             pool.hosts = self._hosts_for(pool.kind, pool.form, pool.host)
 
@@ -216,7 +225,7 @@ class Book:
         if old is None:
             return state
         state.running, state.used, state.barrier = old.running, old.used, old.barrier
-        state.peak, state.area = old.peak, old.area
+        state.peak, state.area, state.kept_by = old.peak, old.area, old.kept_by
         if old.paused != GONE:
             state.paused, state.paused_until = old.paused, old.paused_until
         if old.pinned is not None:

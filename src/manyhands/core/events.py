@@ -7,7 +7,7 @@ Fields may be added with a default; none is ever removed or renamed.
 
 from msgspec import Struct
 
-from manyhands.core.model import Ending, EndingKind, Host, ProcessHandle, Rule, Task
+from manyhands.core.model import Ending, EndingKind, Family, Host, ProcessHandle, Rule, Task
 from manyhands.core.widths import Reading
 
 
@@ -23,6 +23,7 @@ class HostsConfigured(Event, frozen=True, tag="hosts"):
 
     hosts: tuple[Host, ...]
     rules: tuple[Rule, ...] = ()
+    families: tuple[Family, ...] = ()
 
 
 class RunOpened(Event, frozen=True, tag="run"):
@@ -170,6 +171,22 @@ class WidthMoved(Event, frozen=True, tag="width"):
     kind: str = ""  # of this lane of the host; "": of the host as a whole
 
 
+class FamilyMoved(Event, frozen=True, tag="family"):
+    """A family of tasks takes its next step, for this reason. Says all that follows from it."""
+
+    run: str
+    family: str
+    round: int
+    phase: str  # trying, reverting, over or stuck
+    reason: str
+    trying: tuple[str, ...] = ()  # the members of this round
+    later: tuple[tuple[str, ...], ...] = ()  # those of rounds to come
+    tasks: tuple[Task, ...] = ()  # the steps that are submitted now
+    done: tuple[str, ...] = ()  # members that are verified
+    failed: dict[str, str] = {}  # member → why
+    interruptions: int = 0  # rounds in a row that were cut short by no fault of a member
+
+
 Input = (
     HostsConfigured
     | RunOpened
@@ -191,5 +208,5 @@ Input = (
     | MemoryForgotten
     | Woke
 )
-Decision = AttemptStarted | StopDecided | RetryDecided | WidthMoved
+Decision = AttemptStarted | StopDecided | RetryDecided | WidthMoved | FamilyMoved
 AnyEvent = Input | Decision

@@ -9,6 +9,10 @@ from manyhands.core.state import Record, Run
 #: A chain is told to its needs this many steps up at most; beyond, the order no longer gains from it.
 CHAIN_STEPS_MAX = 100_000
 
+#: Why a task is put off.
+BY_A_PERSON = "deferred by a person"
+WITH_ITS_FAMILY = "waits to be done with its family"
+
 
 def submit(book: Book, run: Run, tasks: tuple[Task, ...]) -> None:
     """Take tasks in. One that is there already stays as it is: submitting twice is submitting once."""
@@ -78,7 +82,9 @@ def _place(book: Book, run: Run, record: Record) -> None:
         if needed is not None and needed.state in TERMINAL and needed.state is not TaskState.DONE:
             _skip(book, record, needed)
             return
-    if record.task.deferred and record.history is None:  # else a person has let it go before
+    if record.task.family:
+        book.become(record, TaskState.DEFERRED, WITH_ITS_FAMILY)
+    elif record.task.deferred and record.history is None:  # else a person has let it go before
         book.become(record, TaskState.DEFERRED, _why_deferred(record.task))
     elif record.waits_for == 0:
         book.queue(record)
@@ -204,11 +210,14 @@ def defer(book: Book, record: Record) -> None:
         book.unqueue(record)
         if record.state is not TaskState.DEFERRED:
             book.become(record, TaskState.DEFERRED)
-        record.cause, record.held, record.since = "deferred by a person", False, book.at
+        record.cause, record.held, record.since = BY_A_PERSON, False, book.at
 
 
 def resume(book: Book, run: Run, record: Record) -> None:
-    if record.state is TaskState.DEFERRED and not record.held:
+    if record.state is TaskState.DEFERRED and record.task.family:
+        record.cause = WITH_ITS_FAMILY  # which alone takes it up
+        book.touch(run)
+    elif record.state is TaskState.DEFERRED and not record.held:
         record.wanted_at = book.at
         if record.waits_for:
             book.become(record, TaskState.BLOCKED)

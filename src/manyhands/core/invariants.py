@@ -28,7 +28,8 @@ def _bounds(book: Book) -> list[str]:
             if lane.width is not None and lane.in_flight > lane.width and newest > host.configured_at:
                 wrong.append(f"lane {kind} of {host.name} has {lane.in_flight} of {lane.width}")
         alone = [one for one in host.running.values() if one.record.task.barrier]
-        if alone and len(host.running) > 1:
+        together = {one.record.task.barrier for one in host.running.values()}
+        if alone and len(host.running) > 1 and (True in together or len(together) > 1):
             wrong.append(f"{alone[0]} wants {host.name} alone, {len(host.running)} run")
     for run in book.runs.values():
         newest = max((one.started_at for one in book.running.values() if one.record.run == run.name), default=-1.0)

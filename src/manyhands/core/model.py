@@ -103,7 +103,9 @@ class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
     parent: str = ""
     host: str = ""  # this host only
     preemptible: bool = False
-    barrier: bool = False  # wants its host alone
+    barrier: bool | str = False  # wants its host alone; by a name: alone with those of the same name
+    family: str = ""  # is done with these together, around one disruptive step
+    once: bool = False  # an attempt that was interrupted is not made again: nobody knows how far it came
     deferred: bool | str = False  # or why
     resources: dict[str, float] | None = None
     labels: tuple[str, ...] = ()
@@ -114,6 +116,11 @@ class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
 def form_of(task: Task) -> str:
     """What the task brings to its host: a command (`run`), a function (`call`) or a `prompt` alone."""
     return "run" if task.run else "call" if task.call else "prompt"
+
+
+def is_step(task: Task) -> bool:
+    """Made by the engine for a family: no backlog knows of it."""
+    return isinstance(task.barrier, str)
 
 
 def claims_of(task: Task) -> Claims:
@@ -158,6 +165,19 @@ class Rule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     kind: str
     after: str
     left: int = 0
+
+
+class Family(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How tasks of one family are done together. The steps are commands; {family} and {round} are filled in."""
+
+    name: str
+    host: str
+    snapshot: tuple[str, ...]
+    disrupt: tuple[str, ...]
+    healthy: tuple[str, ...]  # passes once the host is well again; waits for that itself, within bounds
+    revert: tuple[str, ...]  # back to the snapshot of this round
+    bisect: bool = False  # find out who did the harm; else all of a family that fails are failed
+    rank: int = 0  # of those on one host, smaller goes first
 
 
 class ProcessHandle(Struct, frozen=True, omit_defaults=True):

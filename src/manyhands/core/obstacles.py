@@ -39,6 +39,8 @@ def host_obstacle(host: HostState, group: Group) -> str | None:
         return f"{host.name} is paused: {host.paused}"
     if host.barrier is not None:
         return f"{host.barrier.task.id} runs alone on {host.name}"
+    if host.kept_by and host.kept_by != group.key.barrier:
+        return f"{host.name} is kept for {host.kept_by} until that is over"
     if (kept_for := host.kept_for) is not None and is_kept_from(host, group):
         return f"{host.name} empties for {kept_for.head.task.id} ({len(host.running)} still run there)"
     in_flight = len(host.running)
@@ -46,7 +48,7 @@ def host_obstacle(host: HostState, group: Group) -> str | None:
         return f"{host.name} takes one attempt at a time until it answers again"
     if in_flight >= host.width:
         return f"waiting for a slot on {host.name} ({in_flight} of {host.width}; {host.reason})"
-    if group.key.barrier and in_flight:
+    if group.key.barrier and in_flight and host.kept_by != group.key.barrier:
         return f"wants {host.name} alone and {in_flight} still run there"
     lane = host.lane(kind)
     if lane.width is not None and lane.in_flight >= lane.width:

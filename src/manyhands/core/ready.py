@@ -25,7 +25,7 @@ class GroupKey(NamedTuple):
     form: str
     host: str
     parent: str
-    barrier: bool
+    barrier: bool | str
     claims: Claims
     resources: tuple[tuple[str, float], ...]
 

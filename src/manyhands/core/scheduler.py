@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from manyhands.core import attempts, events, intake, learning, retry, rules
+from manyhands.core import attempts, events, families, intake, learning, retry, rules
 from manyhands.core.book import GONE, Book
 from manyhands.core.clutch.limits import limit_for
 from manyhands.core.clutch.memory import HostMemory
@@ -56,6 +56,7 @@ class Scheduler:
             events.StopDecided: self._on_stop,
             events.RetryDecided: self._on_backoff,
             events.WidthMoved: self._on_width_moved,
+            events.FamilyMoved: lambda event: families.move(self.book, event),
         }
 
     def handle(self, happened: Iterable[events.Input]) -> Step:
@@ -67,6 +68,7 @@ class Scheduler:
             self._apply[type(event)](event)
         self._decide_retries()
         self._move_widths()
+        families.review(book)
         rules.review(book)
         start_what_may(book)
         self._report_settled()
@@ -85,7 +87,7 @@ class Scheduler:
             self._pass_time(event.at)
             self._apply[type(event)](event)
         book.replaying = False
-        book.commands, book.unsettled = [], {}
+        book.commands, book.unsettled, book.families_to_review = [], {}, {}
         self.queue_ready()
 
     def _free_held(self) -> None:
@@ -172,7 +174,7 @@ class Scheduler:
         self._wake_at = None  # that alarm is spent, even if it went off a little early
 
     def _on_hosts(self, event: events.HostsConfigured) -> None:
-        self.book.configure(event.hosts, event.rules)
+        self.book.configure(event.hosts, event.rules, event.families)
 
     def _on_run_opened(self, event: events.RunOpened) -> None:
         if event.run in self.book.runs:

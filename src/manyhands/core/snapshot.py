@@ -9,9 +9,9 @@ from manyhands.core import attempts, intake
 from manyhands.core.clutch.difficulty import Difficulty
 from manyhands.core.clutch.limits import AnyLimit
 from manyhands.core.learning import Memory, is_adaptive
-from manyhands.core.model import EndingKind, Host, ProcessHandle, Rule, TaskState, claims_of
+from manyhands.core.model import EndingKind, Family, Host, ProcessHandle, Rule, TaskState, claims_of
 from manyhands.core.scheduler import Scheduler
-from manyhands.core.state import HostState, Record, Run, Running
+from manyhands.core.state import FamilyState, HostState, Record, Run, Running
 
 #: A snapshot of another version is not read: the journal itself is always enough.
 VERSION = 1
@@ -42,6 +42,7 @@ class RunPart(Struct, omit_defaults=True):
     draining: bool = False
     ended_at: float | None = None
     peak: int = 0
+    families: dict[str, FamilyState] = {}
 
 
 class HostPart(Struct, omit_defaults=True):
@@ -59,6 +60,7 @@ class HostPart(Struct, omit_defaults=True):
     on_trial: bool = False
     area: float = 0.0
     area_at: float = 0.0
+    kept_by: str = ""
 
 
 class Snapshot(Struct):
@@ -71,6 +73,7 @@ class Snapshot(Struct):
     memory: Memory
     runs: list[RunPart]
     running: list[RunningPart]
+    families: tuple[Family, ...] = ()
 
 
 def save(scheduler: Scheduler) -> bytes:
@@ -98,6 +101,7 @@ def save(scheduler: Scheduler) -> bytes:
             )
             for one in book.running.values()
         ],
+        tuple(book.families.values()),
     )
     return msgspec.msgpack.encode(whole)
 
@@ -115,6 +119,7 @@ def load(scheduler: Scheduler, data: bytes) -> bool:
         return False
     book = scheduler.book
     book.at, book.rules, book.memory = whole.at, whole.rules, whole.memory
+    book.families = {family.name: family for family in whole.families}
     book.last_attempt, book.last_number = whole.last_attempt, whole.last_number
     for host_part in whole.hosts:
         host = book.hosts[host_part.host.name] = _host_from(host_part)
@@ -154,6 +159,7 @@ def _host_part(host: HostState) -> HostPart:
         host.on_trial,
         host.area,
         host.area_at,
+        host.kept_by,
     )
 
 
@@ -162,7 +168,7 @@ def _host_from(part: HostPart) -> HostState:
     host.width, host.reason, host.pinned, host.peak = part.width, part.reason, part.pinned, part.peak
     host.paused, host.paused_until = part.paused, part.paused_until
     host.refused, host.trials, host.on_trial = part.refused, part.trials, part.on_trial
-    host.area, host.area_at = part.area, part.area_at
+    host.area, host.area_at, host.kept_by = part.area, part.area_at, part.kept_by
     for kind, (peak, usual_s, width, why) in part.lanes.items():
         lane = host.lane(kind)
         lane.peak, lane.usual_s, lane.width, lane.why = peak, usual_s, width, why
@@ -183,6 +189,7 @@ def _run_part(run: Run) -> RunPart:
         run.draining,
         run.ended_at,
         run.peak,
+        run.families,
     )
 
 
@@ -200,6 +207,7 @@ def _restore_run(scheduler: Scheduler, part: RunPart) -> None:
     run.ended_at, run.peak, run.bounded_at = part.ended_at, part.peak, book.at
     for record in part.records:
         book.enter(record)
+    run.families |= part.families
     for record in part.records:
         for need in record.task.needs:
             needed = run.records.get(need)

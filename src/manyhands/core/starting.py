@@ -143,6 +143,7 @@ def _host_for(book: Book, group: Group, round_: _Round) -> HostState | None:
         elif (
             host.paused is None
             and host.barrier is None
+            and host.kept_by in ("", group.key.barrier)
             and not is_kept_from(host, group)
             and could_ever_take(host, group)
         ):

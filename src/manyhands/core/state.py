@@ -57,6 +57,18 @@ class Record(Struct, omit_defaults=True, gc=False):
         return None
 
 
+class FamilyState(Struct, omit_defaults=True):
+    """Where a family of a run stands."""
+
+    round: int = 0
+    phase: str = "over"  # trying, reverting; over: the next batch may begin
+    trying: tuple[str, ...] = ()
+    later: tuple[tuple[str, ...], ...] = ()
+    steps: tuple[str, ...] = ()  # the tasks of this round, in order
+    reverts: tuple[str, ...] = ()  # those that put it back
+    interruptions: int = 0
+
+
 class Run:
     """One backlog being worked off: its tasks and its own bounds."""
 
@@ -81,6 +93,8 @@ class Run:
         self.peak = 0
         self.children_in_flight: dict[str, int] = {}  # only of parents with a bound
         self.left_of_kind: dict[str, int] = {}  # unfinished tasks, for ordering rules
+        self.families: dict[str, FamilyState] = {}
+        self.members: dict[str, list[Record]] = {}  # family → its tasks
         self.awaited: dict[str, list[Record]] = {}  # a need not submitted yet → who waits for it
 
 
@@ -152,6 +166,7 @@ class HostState:
         self.trials = 0  # pauses since then
         self.on_trial = False  # one attempt at a time, until it answers again
         self.barrier: Record | None = None  # runs alone here
+        self.kept_by = ""  # the barrier of that name is in force: no other task starts here
         self.kept_for: Group | None = None  # waits for the host to empty; only more urgent tasks may go before
         self.configured_at = 0.0
         self.area = 0.0  # integral of the number in flight over time

@@ -8,7 +8,8 @@ TRANSITIONS: dict[S, frozenset[S]] = {
     S.READY: frozenset({S.BLOCKED, S.RUNNING, S.DEFERRED, S.CANCELLED, S.SKIPPED}),
     S.RUNNING: frozenset({S.DONE, S.FAILED, S.CANCELLED, S.READY, S.BACKOFF, S.DEFERRED}),
     S.BACKOFF: frozenset({S.BLOCKED, S.READY, S.DEFERRED, S.CANCELLED, S.SKIPPED}),
-    S.DEFERRED: frozenset({S.BLOCKED, S.READY, S.CANCELLED, S.SKIPPED}),
+    # Done or failed without an attempt of its own: with its family.
+    S.DEFERRED: frozenset({S.BLOCKED, S.READY, S.CANCELLED, S.SKIPPED, S.DONE, S.FAILED}),
     # Ends, unless a person asks for another go.
     S.DONE: frozenset(),
     S.FAILED: frozenset({S.BLOCKED, S.READY}),

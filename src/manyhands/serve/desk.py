@@ -17,13 +17,14 @@ from manyhands.core.events import (
     RunOpened,
     RunResumed,
 )
-from manyhands.core.model import TERMINAL
+from manyhands.core.model import TERMINAL, is_step
 from manyhands.core.state import Run
 from manyhands.errors import ManyhandsError
 from manyhands.inputs.problems import LISTED_MAX, Problem
+from manyhands.runtime.adding import ADDED
 from manyhands.runtime.dispatcher import Dispatcher
 from manyhands.runtime.runs import new_name, opening
-from manyhands.serve.backlog import ADDED, LiveBacklog, Log, Steps, Wanted
+from manyhands.serve.backlog import LiveBacklog, Log, Steps, Wanted
 
 #: How long a file must stay as it is before what is missing from it is taken for removed, and how often that is tried.
 _DOUBT_S = 0.2
@@ -107,7 +108,10 @@ class Desk:
     def _lacks_any(self, wanted: Wanted) -> bool:
         run = self._dispatcher.book.runs.get(self.run)
         return run is not None and any(
-            id not in wanted.mentioned and record.state not in TERMINAL and ADDED not in record.task.labels
+            id not in wanted.mentioned
+            and record.state not in TERMINAL
+            and ADDED not in record.task.labels
+            and not is_step(record.task)
             for id, record in run.records.items()
         )
 

@@ -131,6 +131,9 @@ def _of_run_or_host(event: ev.AnyEvent) -> Fields | None:
         case ev.WidthMoved():
             what: Fields = {"action": "width", "host": event.host, "kind": event.kind or None}
             return what | {"was": event.was, "width": event.width, "why": event.reason}
+        case ev.FamilyMoved():
+            who: Fields = {"action": "family", "family": event.family, "run": event.run, "round": event.round}
+            return who | {"phase": event.phase, "why": event.reason}
         case ev.WidthSet():
             return {"action": "width_set", "host": event.host, "width": event.width or "free"}
         case ev.HostPaused():

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from manyhands.backlogs.hosts import check_hosts
 from manyhands.backlogs.plan import PlanRefused, read_plan
-from manyhands.core.model import Host, Task, TaskState
+from manyhands.core.model import Family, Host, Task, TaskState
 from manyhands.core.state import Record, Run
 from manyhands.serve.backlog import Steps, Verdict, Wanted
 from manyhands.serve.reconcile import reconcile
@@ -18,12 +18,15 @@ from manyhands.serve.reconcile import reconcile
 class PlanBacklog:
     claims = False
 
-    def __init__(self, file: Path, weight: float = 1.0, hosts: Sequence[Host] = ()) -> None:
+    def __init__(
+        self, file: Path, weight: float = 1.0, hosts: Sequence[Host] = (), families: Sequence[Family] = ()
+    ) -> None:
         self.file = file
         self.name = file.stem
         self.source = str(file.resolve())
         self.weight = weight
         self._hosts = hosts
+        self._families = families
         self._last = Wanted({}, is_known=False)
         self._signature: object = None
 
@@ -45,7 +48,7 @@ class PlanBacklog:
             return replace(self._last, problems=tuple(refused.problems))
         self._signature = signature
         tasks = {task.id: task for task in plan.tasks}
-        problems = tuple(check_hosts(plan, self._hosts))
+        problems = tuple(check_hosts(plan, self._hosts, self._families))
         self._last = Wanted(tasks, problems, settings=plan.settings, mentioned=tasks, version=signature)
         return self._last
 

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from msgspec.structs import replace
 
 from manyhands.core import events
-from manyhands.core.model import TERMINAL, Task, TaskState
+from manyhands.core.model import TERMINAL, Task, TaskState, is_step
 from manyhands.core.state import Record, Run
+from manyhands.runtime.adding import ADDED
 from manyhands.runtime.runs import TASKS_PER_EVENT
-from manyhands.serve.backlog import ADDED, IN_THE_BACKLOG, Remark, Steps, Wanted
+from manyhands.serve.backlog import IN_THE_BACKLOG, Remark, Steps, Wanted
 
 #: Says why a task that is no longer wanted is not.
 WhyGone = Callable[[str], str]
@@ -47,7 +48,7 @@ def reconcile(wanted: Wanted, run: Run, at: float, why_gone: WhyGone, comes_back
         elif is_changed:
             edits.append(events.TaskEdited(at, run.name, task))
     for id, record in run.records.items():
-        if id in wanted.tasks or record.state in TERMINAL or ADDED in record.task.labels:
+        if id in wanted.tasks or record.state in TERMINAL or ADDED in record.task.labels or is_step(record.task):
             continue
         if why := why_gone(id):
             cancels.append(events.CancelAsked(at, run.name, id, IN_THE_BACKLOG + why))

@@ -14,13 +14,13 @@ from manyhands.beads.ready import children_of, finished_epics
 from manyhands.beads.record import Issue
 from manyhands.beads.times import nanoseconds
 from manyhands.core import events
+from manyhands.core.intake import BY_A_PERSON
 from manyhands.core.model import TaskState
 from manyhands.core.state import Record, Run
-from manyhands.serve.backlog import ADDED, Remark
+from manyhands.runtime.adding import ADDED
+from manyhands.serve.backlog import Remark
 from manyhands.serve.reconcile import was_taken_away
 
-#: What the core says of a task that `task defer` put off.
-_BY_A_PERSON = "deferred by a person"
 _WAITING = (TaskState.READY, TaskState.BLOCKED, TaskState.BACKOFF)
 
 
@@ -52,7 +52,7 @@ def returned(beads: Beads, run: Run, at: float) -> list[events.Input]:
         events.ResumeAsked(at, run.name, id)
         for id, record in run.records.items()
         if record.state is TaskState.DEFERRED
-        and record.cause == _BY_A_PERSON
+        and record.cause == BY_A_PERSON
         and (issue := beads.issues.get(id)) is not None
         and _is_open(issue)
         and _spoke_last(issue, record)
@@ -87,7 +87,7 @@ def _changes_for(record: Record, issue: Issue, holder: str) -> list[Change]:
             return [*claim, Block(id, holder, _error(record))]
         case TaskState.CANCELLED if (is_ours or is_put_back) and not was_taken_away(record):
             return [Cancel(id, holder, record.cause)]
-        case TaskState.DEFERRED if (is_ours or is_put_back) and record.cause == _BY_A_PERSON:
+        case TaskState.DEFERRED if (is_ours or is_put_back) and record.cause == BY_A_PERSON:
             return [Defer(id, holder)]
         case TaskState.SKIPPED if is_ours:
             return [Release(id, holder)]

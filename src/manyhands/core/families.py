@@ -1,0 +1,274 @@
+"""Families: tasks that need one disruptive step together, such as a reboot; put back together if they do harm.
+
+A round is: snapshot → the tasks → the disruptive step → wait until healthy → verify each. Its steps are tasks of the
+run like any other, kept together on their host by a barrier. What they did decides the next move, and every move is an
+event that says all that follows from it: after a crash, steps that only look are made again, and what nobody knows the
+end of is put back to the snapshot.
+"""
+
+from msgspec.structs import replace
+
+from manyhands.core import intake
+from manyhands.core.book import Book
+from manyhands.core.events import FamilyMoved
+from manyhands.core.model import NO_CLAIMS, TERMINAL, EndingKind, Family, Task, TaskState, claims_of
+from manyhands.core.state import FamilyState, Record, Run
+
+#: A round that was cut short by no fault of its members is made again this often.
+INTERRUPTIONS_MAX = 3
+_CUT_SHORT = (EndingKind.LOST, EndingKind.PREEMPTED)
+
+
+def review(book: Book) -> None:
+    """Let every family that can take its next step do so, the safest first."""
+    runs, book.families_to_review = list(book.families_to_review.values()), {}
+    for run in runs:
+        for family in book.families.values():
+            while family.name in run.families and (moved := _next_move(book, run, family)) is not None:
+                book.decisions.append(moved)
+                move(book, moved)
+
+
+def move(book: Book, moved: FamilyMoved) -> None:
+    run = book.runs[moved.run]
+    state = run.families.setdefault(moved.family, FamilyState())
+    state.round, state.phase, state.trying, state.later = moved.round, moved.phase, moved.trying, moved.later
+    state.interruptions = moved.interruptions
+    if moved.phase == "reverting":
+        state.reverts = tuple(task.id for task in moved.tasks)
+    else:
+        state.steps, state.reverts = tuple(task.id for task in moved.tasks), ()
+    for id in moved.done:
+        _settle(book, run, run.records[id], TaskState.DONE, "")
+    for id, why in moved.failed.items():
+        _settle(book, run, run.records[id], TaskState.FAILED, why)
+    for id in moved.trying:
+        if run.records[id].state is TaskState.DEFERRED:
+            run.records[id].cause = f"in round {moved.round} of its family {moved.family}"
+    if moved.phase in ("over", "stuck"):
+        _let_host_go(book, run, moved)
+    intake.submit(book, run, moved.tasks)
+    book.touch(run)
+
+
+def _settle(book: Book, run: Run, record: Record, state: TaskState, why: str) -> None:
+    if record.state is not TaskState.DEFERRED:
+        return  # a person cancelled it meanwhile
+    book.become(record, state, why)
+    if state is TaskState.DONE:
+        intake.release_dependents(book, record)
+        return
+    intake.skip_dependents(book, record)
+    if run.fail_fast:
+        intake.cancel_waiting(book, run, f"fail_fast: {record.task.id} failed")
+
+
+def _let_host_go(book: Book, run: Run, moved: FamilyMoved) -> None:
+    state = run.families[moved.family]
+    state.phase = "over"
+    for host in book.hosts.values():
+        if host.kept_by == _barrier(run, moved.family):
+            host.kept_by = ""
+            if moved.phase == "stuck":  # nobody knows what state it is in: a person must look
+                host.paused, host.paused_until = moved.reason, None
+
+
+def _next_move(book: Book, run: Run, family: Family) -> FamilyMoved | None:
+    state = run.families[family.name]
+    if state.phase == "over":
+        waiting = _waiting(run, family.name)
+        if not waiting or any(record.waits_for for record in waiting) or not _is_its_turn(book, run, family):
+            return None
+        trying = tuple(record.task.id for record in waiting)
+        return _round(book, run, family, trying, (), f"{len(trying)} tasks that need {family.disrupt[0]} together")
+    if any(run.records[id].state not in TERMINAL for id in (*state.steps, *state.reverts)):
+        return None
+    return _after_revert(book, run, family) if state.phase == "reverting" else _after_trying(book, run, family)
+
+
+def _waiting(run: Run, family: str) -> list[Record]:
+    """Members for the next batch. Those that a person put off are left out of it."""
+    return [
+        record
+        for record in run.members.get(family, ())
+        if record.state is TaskState.DEFERRED and record.cause != intake.BY_A_PERSON
+    ]
+
+
+def _is_its_turn(book: Book, run: Run, family: Family) -> bool:
+    """Safer ones of its host go first, also those that still wait for tasks; unless nothing else could go on."""
+    can_go_on = run.in_flight or run.counts[TaskState.READY] or run.counts[TaskState.BACKOFF]
+    for other in book.families.values():
+        if other.name not in run.families or other.host != family.host or other is family:
+            continue
+        if run.families[other.name].phase != "over":
+            return False
+        if other.rank < family.rank and can_go_on and _waiting(run, other.name):
+            return False
+    return True
+
+
+def _wrong_step(run: Run, state: FamilyState) -> Record | None:
+    """The one that failed, or else the first that was not done."""
+    undone = [step for id in state.steps if (step := run.records[id]).state is not TaskState.DONE]
+    return next((step for step in undone if step.state is TaskState.FAILED), undone[0] if undone else None)
+
+
+def _after_trying(book: Book, run: Run, family: Family) -> FamilyMoved:
+    state = run.families[family.name]
+    wrong = _wrong_step(run, state)
+    if wrong is None:
+        reason = f"{len(state.trying)} tasks verified after {family.disrupt[0]}"
+        return _go_on(book, run, family, state.later, reason, done=state.trying)
+    reason = f"{wrong.task.title}: {wrong.cause or wrong.state}"
+    if wrong.task.id == state.steps[0]:  # the snapshot: nothing has been changed
+        failed = {id: reason for group in (state.trying, *state.later) for id in group}
+        return _go_on(book, run, family, (), f"nothing was changed, because {reason}", failed=failed)
+    return FamilyMoved(
+        book.at,
+        run.name,
+        family.name,
+        state.round,
+        "reverting",
+        f"back to the snapshot, because {reason}",
+        state.trying,
+        state.later,
+        _revert_steps(run, family, state),
+        interruptions=state.interruptions,
+    )
+
+
+def _after_revert(book: Book, run: Run, family: Family) -> FamilyMoved:
+    """Who is to blame, and who is tried again without them."""
+    state = run.families[family.name]
+    wrong = _wrong_step(run, state)
+    assert wrong is not None
+    why = f"{wrong.task.title}: {wrong.cause or wrong.state}"
+    everyone = {id for group in (state.trying, *state.later) for id in group}
+    for step in (run.records[id] for id in state.reverts):
+        if step.state is not TaskState.DONE:
+            reason = f"{step.task.title} failed ({step.cause}) after {why}; look at {family.host} before it goes on"
+            failed = dict.fromkeys(sorted(everyone), reason)
+            return FamilyMoved(book.at, run.name, family.name, state.round, "stuck", reason, failed=failed)
+    ending = wrong.last_ending
+    if ending is not None and ending.kind in _CUT_SHORT and state.interruptions < INTERRUPTIONS_MAX:
+        later = (state.trying, *state.later)
+        reason = f"the round was cut short ({why}) and is made again from the snapshot"
+        return _go_on(book, run, family, later, reason, interruptions=state.interruptions + 1)
+    if not family.bisect:
+        failed = dict.fromkeys(sorted(everyone), f"its family was put back: {why}")
+        return _go_on(book, run, family, (), f"all of the family are put back: {why}", failed=failed)
+    culprits = _culprits(run, family, state)
+    if culprits:
+        rest = tuple(id for id in state.trying if id not in culprits)
+        failed = dict.fromkeys(culprits, f"{why} (put back)")
+        return _go_on(book, run, family, (rest, *state.later), f"without {', '.join(culprits)}: {why}", failed=failed)
+    half = (len(state.trying) + 1) // 2
+    parts = (state.trying[:half], state.trying[half:])
+    return _go_on(book, run, family, (*parts, *state.later), f"in halves, to find out who it was: {why}")
+
+
+def _culprits(run: Run, family: Family, state: FamilyState) -> tuple[str, ...]:
+    """Those whose own command failed, or the only one there was. Who fails a check need not have done the harm."""
+    if len(state.trying) == 1:
+        return state.trying
+    names = {id: f"{family.name}~{state.round}.apply.{id}" for id in state.trying}
+    return tuple(id for id, step in names.items() if run.records[step].state is TaskState.FAILED)
+
+
+def _go_on(
+    book: Book,
+    run: Run,
+    family: Family,
+    later: tuple[tuple[str, ...], ...],
+    reason: str,
+    done: tuple[str, ...] = (),
+    failed: dict[str, str] | None = None,
+    interruptions: int = 0,
+) -> FamilyMoved:
+    """The next round, with the first of those that are left; or the end."""
+    alive = [tuple(id for id in group if run.records[id].state is TaskState.DEFERRED) for group in later]
+    alive = [group for group in alive if group]
+    if not alive:
+        number = run.families[family.name].round
+        return FamilyMoved(book.at, run.name, family.name, number, "over", reason, done=done, failed=failed or {})
+    moved = _round(book, run, family, alive[0], tuple(alive[1:]), reason)
+    return replace(moved, done=done, failed=failed or {}, interruptions=interruptions)
+
+
+def _round(
+    book: Book, run: Run, family: Family, trying: tuple[str, ...], later: tuple[tuple[str, ...], ...], reason: str
+) -> FamilyMoved:
+    number = run.families[family.name].round + 1
+    tasks = _steps(run, family, number, trying)
+    return FamilyMoved(book.at, run.name, family.name, number, "trying", reason, trying, later, tasks)
+
+
+def _steps(run: Run, family: Family, number: int, trying: tuple[str, ...]) -> tuple[Task, ...]:
+    members = [run.records[id].task for id in trying]
+    step = _StepMaker(run, family, number, members)
+    snapshot = step.make("snapshot", family.snapshot)
+    applies = tuple(
+        replace(
+            member,
+            id=step.id(f"apply.{member.id}"),
+            title=f"{member.id} of {family.name}",
+            needs=(snapshot.id,),
+            claims=claims_of(member),
+            check=(),
+            attempts=1,
+            once=True,
+            parent=family.name,
+            family="",
+            deferred=False,
+            host=family.host,
+            barrier=snapshot.barrier,
+        )
+        for member in members
+    )
+    disrupt = replace(step.make("disrupt", family.disrupt, *applies), once=True)
+    healthy = step.make("healthy", family.healthy, disrupt)
+    verifies = tuple(
+        replace(step.make(f"verify.{member.id}", member.check, healthy), cwd=member.cwd, env=member.env)
+        for member in members
+        if member.check
+    )
+    return (snapshot, *applies, disrupt, healthy, *verifies)
+
+
+def _revert_steps(run: Run, family: Family, state: FamilyState) -> tuple[Task, ...]:
+    step = _StepMaker(run, family, state.round, [run.records[id].task for id in state.trying])
+    revert = replace(step.make("revert", family.revert), attempts=3)
+    return (revert, step.make("recovered", family.healthy, revert))
+
+
+class _StepMaker:
+    """Commands of a round as tasks: alone on the host with the others of their family, and as urgent as its members."""
+
+    def __init__(self, run: Run, family: Family, number: int, members: list[Task]) -> None:
+        self._family = family
+        self._number = number
+        self._like = Task(
+            "",
+            kind=members[0].kind,  # one that the host takes
+            priority=min(member.priority for member in members),
+            claims=NO_CLAIMS,
+            attempts=1,
+            parent=family.name,
+            host=family.host,
+            barrier=_barrier(run, family.name),
+        )
+
+    def id(self, name: str) -> str:
+        return f"{self._family.name}~{self._number}.{name}"
+
+    def make(self, name: str, argv: tuple[str, ...], *needs: Task) -> Task:
+        filled = tuple(
+            word.replace("{family}", self._family.name).replace("{round}", str(self._number)) for word in argv
+        )
+        title = f"{name.replace('.', ' ')} of {self._family.name}"
+        return replace(self._like, id=self.id(name), title=title, run=filled, needs=tuple(need.id for need in needs))
+
+
+def _barrier(run: Run, family: str) -> str:
+    return f"family {family} of run {run.name}"

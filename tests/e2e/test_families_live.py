@@ -1,0 +1,94 @@
+"""A family of tasks on a machine made of files: really snapshot, disrupted, put back, and through kills in the middle."""
+
+import random
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from cli.console import Console, console
+from manyhands.core.model import TaskState
+
+__all__ = ["console"]
+
+CONFIG = """
+[store]
+durability = "crash"
+[hosts.local]
+type = "shell"
+width = 4
+grace = "200ms"
+[families.kernel]
+host = "local"
+snapshot = ["sh", "-c", "rm -rf saved.{round} && cp -r machine saved.{round}"]
+disrupt = ["sh", "-c", "cp machine/written machine/running; echo . >> machine/boots"]
+healthy = ["sh", "-c", "! grep -q poison machine/running"]
+healthy_within = "300ms"
+revert = ["sh", "-c", "rm -rf machine && cp -r saved.{round} machine"]
+on_failure = "bisect"
+"""
+
+
+def machine(console: Console, members: list[str], pause: str = "true") -> None:
+    console.config(CONFIG)
+    (console.directory / "machine").mkdir()
+    for name in ("written", "running", "boots"):
+        (console.directory / "machine" / name).touch()
+    console.plan(
+        {
+            "id": id,
+            "run": ["sh", "-c", f"{pause}; echo {id} >> machine/written"],
+            "check": ["grep", "-qx", id, "machine/running"],
+            "claims": {"append": ["machine/written"]},
+            "family": "kernel",
+        }
+        for id in members
+    )
+
+
+def running(directory: Path) -> list[str]:
+    return (directory / "machine" / "running").read_text().split()
+
+
+def test_the_one_that_does_harm_is_found_and_left_out(console: Console) -> None:
+    machine(console, ["a", "b", "poison", "d", "e"])
+    done = console.run("run", "plan.jsonl")
+    assert done.code == 1, done.err
+    assert sorted(running(console.directory)) == ["a", "b", "d", "e"]
+    records = console.book().runs["plan-1"].records
+    assert [records[id].state for id in ("a", "poison", "e")] == [TaskState.DONE, TaskState.FAILED, TaskState.DONE]
+    assert "did not pass within 0.3 s" in console.run("task", "log", "kernel~1.healthy").out
+    boots = len((console.directory / "machine" / "boots").read_text().split())
+    assert boots < 5, "what was put back leaves no trace, and those that are sound go together"
+
+
+def test_a_family_the_config_does_not_have_is_named_before_anything_runs(console: Console) -> None:
+    machine(console, ["a"])
+    console.config(CONFIG.replace("families.kernel", "families.kernels"))
+    refused = console.run("run", "plan.jsonl")
+    assert refused.code == 2
+    assert "`plan.jsonl` line 1: task `a` belongs to no family of the config" in refused.err
+    assert "did you mean `kernels`?" in refused.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_kills_in_the_middle_leave_the_machine_as_if_there_had_been_none(console: Console, seed: int) -> None:
+    machine(console, ["a", "b", "poison", "d"], pause="sleep 0.1")
+    draw = random.Random(seed)
+    for _ in range(6):
+        live = console.start("run", "plan.jsonl")
+        try:
+            live.process.wait(timeout=draw.uniform(0.5, 1.5))
+            break
+        except subprocess.TimeoutExpired:
+            live.process.kill()
+            live.process.wait()
+    while (code := console.run("run", "plan.jsonl").code) not in (1, 5):
+        assert code == 0, code
+        time.sleep(0.01)
+    assert sorted(running(console.directory)) == ["a", "b", "d"], "each once: nothing half done was kept"
+    records = console.book().runs["plan-1"].records
+    assert [records[id].state for id in ("a", "b", "d")] == [TaskState.DONE] * 3
+    assert records["poison"].state is TaskState.FAILED
