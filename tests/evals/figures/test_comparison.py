@@ -71,6 +71,8 @@ def test_a_lift_is_the_mean_over_cases_of_paired_differences() -> None:
     [
         ({"scores": {"passed": None}}, "not_applicable"),
         ({"scores": {"passed": None}, "score_errors": {"passed": "ZeroDivisionError"}}, "scorer_error"),
+        ({"scores": {"passed": nan}}, "scorer_error"),
+        ({"scores": {"passed": float("-inf")}}, "scorer_error"),
         ({"state": "infrastructure", "scores": {}}, "infrastructure"),
         ({"state": "missing", "scores": {}}, "missing"),
         ({"state": "aborted", "scores": {}}, "missing"),
@@ -99,7 +101,6 @@ def test_tainted_trials_are_in_no_figure_of_their_arm_either_and_are_counted() -
     assert careful.seconds is not None
     assert careful.seconds.total < 1e6
     (mark,) = marks(comparison, "taint")
-    assert "1 tainted" in mark.text
     assert "careful 1" in mark.text
     assert "told the answer" in mark.text
 

@@ -44,7 +44,9 @@ def arm_figures(arm: str, planned: int, outcomes: Sequence[Outcome], scorers: Se
         lost_to_infrastructure=sum(outcome.state == "infrastructure" for outcome in finished),
         timed_out=sum(outcome.timed_out for outcome in outcomes),
         failed=sum(any(session.ending == "failed" for session in outcome.sessions) for outcome in clean),
-        scorer_errors=sum(len(outcome.score_errors) for outcome in outcomes),
+        scorer_errors=sum(
+            why_left_out(outcome, scorer) == "scorer_error" for outcome in outcomes for scorer in scorers
+        ),
         attempts=sum(session.attempts for outcome in outcomes for session in outcome.sessions),
         trouble=trouble,
         scored=[_scored(scorer, outcomes) for scorer in scorers],

@@ -9,10 +9,10 @@ from manyhands.evals.model import EvalRecord, Outcome
 
 REPLICATIONS_MIN = 5
 CASES_MIN = 5
-#: Measured over simulated evals of 60 cases × 3 at a nominal 5 %, on a host that degrades for 35 % of the run.
+#: Measured over simulated evals of 60 cases × 3 at a nominal 5 %: tests/evals/figures/test_known_world.py.
 COST_OF_BLOCKS = (
-    "the arms did not alternate: whatever changed on the host meanwhile looks like a lift. On a host that degrades for "
-    "a third of the run, arms run one after the other give 50 % false positives where interleaved ones give 6 %"
+    "the arms did not alternate: whatever changed on the host meanwhile looks like a lift. On a host that loses a "
+    "third of its successes for a third of the run, blocks give 50 % false positives where interleaved arms give 5 %"
 )
 WORDS = {"rate_limited": "429", "overloaded": "overloaded", "out_of_memory": "out of memory"}
 
@@ -79,7 +79,7 @@ def _about_taint(outcomes: Mapping[Key, Outcome], arms: Sequence[ArmFigures]) ->
         return
     each = ", ".join(f"{arm.arm} {arm.tainted}" for arm in arms)
     why = "; ".join(sorted({outcome.why_tainted for outcome in tainted if outcome.why_tainted}))
-    told = f"{len(tainted)} tainted trials are quarantined ({each}): they and their partners are in no figure"
+    told = f"tainted trials are quarantined ({each}): they and their partners in other arms are in no figure"
     yield Mark("taint", f"{told}; {why}" if why else told)
 
 

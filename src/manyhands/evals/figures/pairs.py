@@ -9,6 +9,8 @@ from manyhands.evals.figures.values import LeftOut
 from manyhands.evals.model import EvalRecord, Outcome
 
 Key = tuple[str, str, int]
+#: Beyond this squares overflow, and no scorer means it.
+SCORE_MAX = 1e100
 
 
 class CasePairs(Struct, frozen=True):
@@ -64,7 +66,10 @@ def why_left_out(outcome: Outcome | None, scorer: str) -> str | None:
         return "missing"
     if scorer in outcome.score_errors:
         return "scorer_error"
-    return "not_applicable" if outcome.scores.get(scorer) is None else None
+    score = outcome.scores.get(scorer)
+    if score is None:
+        return "not_applicable"
+    return None if abs(score) <= SCORE_MAX else "scorer_error"  # so is nan
 
 
 def paired(record: EvalRecord, outcomes: Mapping[Key, Outcome], arm: str, baseline: str, scorer: str) -> Pairing:
