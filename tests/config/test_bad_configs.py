@@ -73,7 +73,7 @@ TEXTS = [
     ('[rules]\nkind = "a"\n', 1, "rules", "must be a list of tables", "[[rules]]"),
     ('[store]\ndurability = "forever"\n', 2, "store.durability", 'must be "power" or "crash"', ""),
     ('[store]\ndir = ""\n', 2, "store.dir", "must name a directory", ".manyhands"),
-    ("store = 1\n", 1, "store", "must be a table of dir, durability, got 1", ""),
+    ("store = 1\n", 1, "store", "must be a table of dir, url, durability, got 1", ""),
 ]
 
 

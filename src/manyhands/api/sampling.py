@@ -5,7 +5,6 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 
 from manyhands.api.in_flight import InFlight
 from manyhands.api.queue_age import QueueAge
@@ -13,15 +12,15 @@ from manyhands.core.events import AnyEvent
 from manyhands.core.state import Running
 from manyhands.errors import Unavailable
 from manyhands.runtime.dispatcher import Dispatcher
+from manyhands.store.opening import Series, Where, open_series
 from manyhands.store.series import HostSample, RunSample, Sample
-from manyhands.store.sqlite import SqliteSeries, open_series
 
 EVERY_S = 10.0
 
 
 @asynccontextmanager
-async def sampling(dispatcher: Dispatcher, directory: Path, every_s: float = EVERY_S) -> AsyncIterator[None]:
-    series = open_series(directory)
+async def sampling(dispatcher: Dispatcher, store: Where, every_s: float = EVERY_S) -> AsyncIterator[None]:
+    series = open_series(store)
     sampler = Sampler(dispatcher)
     stopping = asyncio.Event()
     task = asyncio.create_task(_keep(sampler, series, every_s, stopping))
@@ -34,7 +33,7 @@ async def sampling(dispatcher: Dispatcher, directory: Path, every_s: float = EVE
         series.close()
 
 
-async def _keep(sampler: "Sampler", series: SqliteSeries, every_s: float, stopping: asyncio.Event) -> None:
+async def _keep(sampler: "Sampler", series: Series, every_s: float, stopping: asyncio.Event) -> None:
     """Ends with one last sample: what came after the one before would be lost."""
     while not stopping.is_set():
         with suppress(TimeoutError):

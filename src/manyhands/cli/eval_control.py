@@ -16,7 +16,7 @@ from manyhands.evals.manifest import Manifest, Scores
 from manyhands.evals.outcomes import outcome_of, trials_of
 from manyhands.evals.trials import run_name
 from manyhands.inputs.problems import did_you_mean
-from manyhands.store.sqlite import open_requests
+from manyhands.store.opening import open_requests
 
 WATCH_EVERY_S = 1.0
 
@@ -74,12 +74,12 @@ def inject_context(
 
 def _running(eval_id: str | None, config: Config) -> Manifest:
     """What it was begun with; refused unless someone is at work on it."""
-    book = open_book(config.store_directory)
+    book = open_book(config.store_at)
     manifest = _find(eval_id, config, book)
     if not control.is_unfinished(book.runs[manifest.id]):
         how = "aborted" if control.is_aborted(book.runs[manifest.id]) else "finished"
         raise Conflict(f"eval {manifest.id} is {how}", "`manyhands eval SPEC` begins another")
-    if not is_dispatching(config.store_directory):
+    if not is_dispatching(config.store_at):
         raise Conflict(f"eval {manifest.id} is not running", f"`manyhands eval {manifest.source}` goes on with it")
     return manifest
 
@@ -99,7 +99,7 @@ def _find(eval_id: str | None, config: Config, book: Book) -> Manifest:
 
 
 def _ask(config: Config, event: Input) -> None:
-    asking = open_requests(config.store_directory, config.store.durability)
+    asking = open_requests(config.store_at, config.store.durability)
     try:
         asking.ask(event)
     finally:
@@ -109,7 +109,7 @@ def _ask(config: Config, event: Input) -> None:
 def show_status(eval_id: str | None, watch: bool, config_path: Path | None, store: str | None) -> None:
     config = load(config_path, None, store)
     while True:
-        book = open_book(config.store_directory)
+        book = open_book(config.store_at)
         manifest = _find(eval_id, config, book)
         is_over = not control.is_unfinished(book.runs[manifest.id])
         _print_status(manifest, book, config, is_over)
@@ -136,7 +136,7 @@ def _print_status(manifest: Manifest, book: Book, config: Config, is_over: bool)
         row["tainted"] = int(str(row["tainted"])) + outcome.tainted
     n = manifest.concurrency.n if manifest.concurrency is not None else "still to be found"
     state = "aborted" if control.is_aborted(run) else "finished" if is_over else "paused" if run.draining else "running"
-    if state in ("running", "paused") and not is_dispatching(config.store_directory):
+    if state in ("running", "paused") and not is_dispatching(config.store_at):
         state = "left unfinished"
     print_table(list(rows.values()))
     put_lines([f"eval {manifest.id}: {state} · concurrency {n}"])

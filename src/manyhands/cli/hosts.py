@@ -8,6 +8,7 @@ from manyhands.cli.views import open_book
 from manyhands.config.model import Config
 from manyhands.core.model import Width
 from manyhands.core.state import HostState
+from manyhands.store.opening import exists
 
 
 def list_hosts(output: Output, config_path: Path | None, hosts_path: Path | None, store: str | None) -> None:
@@ -60,6 +61,4 @@ def list_lanes(output: Output, config_path: Path | None, hosts_path: Path | None
 
 def _seen(config: Config) -> dict[str, HostState]:
     """The hosts as the journal knows them; none if there is no journal yet."""
-    if not (config.store_directory / "journal.db").exists():
-        return {}
-    return open_book(config.store_directory).hosts
+    return open_book(config.store_at).hosts if exists(config.store_at) else {}

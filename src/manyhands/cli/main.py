@@ -7,8 +7,8 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from manyhands.cli import eval_commands, split_commands, task_commands
-from manyhands.cli.options import ConfigOption, HostsOption, OutputOption, StoreOption
+from manyhands.cli import eval_commands, split_commands, store_commands, task_commands
+from manyhands.cli.options import ConfigOption, HostsOption, OutputOption, StoreOption, UrlOption
 from manyhands.cli.output import Output, say
 from manyhands.errors import ManyhandsError
 
@@ -36,6 +36,7 @@ backlog_app = typer.Typer(help="Backlogs of Beads.", rich_markup_mode=None, no_a
 memory_app = typer.Typer(help="What earlier runs taught about hosts and kinds.", rich_markup_mode=None)
 app.command(short_help="Split a code base into subplans, and make a plan of them.")(split_commands.split)
 app.add_typer(task_commands.app, name="task")
+app.add_typer(store_commands.app, name="store")
 app.add_typer(runs_app, name="runs")
 app.add_typer(plan_app, name="plan")
 app.add_typer(memory_app, name="memory")
@@ -122,6 +123,7 @@ def add(
     hosts: HostsOption = None,
     config: ConfigOption = None,
     store: StoreOption = None,
+    url: UrlOption = None,
 ) -> None:
     """Add tasks: to the dispatcher that runs now, or else to the one that runs next."""
     from manyhands.cli.add import add_tasks
@@ -136,7 +138,7 @@ def add(
         "priority": priority,
     }
     fields |= {"needs": needs, "timeout": timeout, "attempts": attempts, "host": host}
-    add_tasks(files or [], fields, to, output, config, hosts, store)
+    add_tasks(files or [], fields, to, output, config, hosts, store, url)
 
 
 @plan_app.command("check", short_help="What is wrong with a plan, or how large, deep and wide it is.")

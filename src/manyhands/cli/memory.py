@@ -9,11 +9,11 @@ from manyhands.cli.views import open_book
 from manyhands.core.book import Book
 from manyhands.core.events import MemoryForgotten
 from manyhands.errors import UsageError
-from manyhands.store.sqlite import open_requests
+from manyhands.store.opening import open_requests
 
 
 def list_memory(output: Output, config_path: Path | None, store: str | None) -> None:
-    book = open_book(load(config_path, None, store).store_directory)
+    book = open_book(load(config_path, None, store).store_at)
     rows = [row for name in _names(book) for row in _rows(book, name)]
     print_rows(rows, output, "lane")
     if output is Output.TABLE and not rows:
@@ -54,11 +54,11 @@ def forget(host: str | None, kind: str | None, everything: bool, config_path: Pa
     if not (host or kind or everything):
         raise UsageError("say what to forget", "`--host NAME`, `--kind KIND`, both, or `--all`")
     config = load(config_path, None, store)
-    book = open_book(config.store_directory)
+    book = open_book(config.store_at)
     if host and host not in _names(book):
         known = ", ".join(_names(book)) or "no host at all"
         raise UsageError(f"nothing is remembered of a host `{host}`", f"there is memory of {known}")
-    asking = open_requests(config.store_directory, config.store.durability)
+    asking = open_requests(config.store_at, config.store.durability)
     try:
         asking.ask(MemoryForgotten(time.time(), host or "", kind or ""))
     finally:

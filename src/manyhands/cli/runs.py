@@ -13,7 +13,7 @@ from manyhands.runtime.peaks import peaks
 
 
 def list_runs(output: Output, config_path: Path | None, store: str | None) -> None:
-    book = open_book(load(config_path, None, store).store_directory)
+    book = open_book(load(config_path, None, store).store_at)
     rows = [_row(run, output) for run in reversed(book.runs.values())]
     print_rows(rows, output, "run", none="no runs yet")
 
@@ -38,7 +38,7 @@ def _when(at: float) -> str:
 
 
 def show_run(name: str | None, output: Output, config_path: Path | None, store: str | None) -> None:
-    book = open_book(load(config_path, None, store).store_directory)
+    book = open_book(load(config_path, None, store).store_at)
     run = find_run(book, name)
     if output is Output.IDS:
         put_lines(run.records)

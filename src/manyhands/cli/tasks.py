@@ -46,8 +46,8 @@ def list_tasks(
     config_path: Path | None,
     store: str | None,
 ) -> None:
-    directory = load(config_path, None, store).store_directory
-    book = open_book(directory)
+    place = load(config_path, None, store).store_at
+    book = open_book(place)
     found = find_run(book, run)
     if state is not None and state not in list(TaskState):
         raise UsageError(f"there is no state `{state}`", f"the states are {', '.join(TaskState)}")
@@ -67,7 +67,7 @@ def list_tasks(
     elif len(shown) < len(wanted):
         say(f"{len(shown)} of {len(wanted)} shown; --limit shows more")
     going = sum(found.counts[each] for each in (TaskState.READY, TaskState.RUNNING, TaskState.BACKOFF))
-    if going and not is_dispatching(directory):
+    if going and not is_dispatching(place):
         say(f"nothing is at work here; `{command_for(found)}` goes on with {found.unfinished:,} unfinished")
 
 
@@ -115,7 +115,7 @@ def _how_long_s(record: Record, now: float) -> float | None:
 
 
 def show_task(id: str, run: str | None, output: Output, config_path: Path | None, store: str | None) -> None:
-    book = open_book(load(config_path, None, store).store_directory)
+    book = open_book(load(config_path, None, store).store_at)
     record = find_task(book, id, run)
     whole = {
         "task": record.task.id,
@@ -160,11 +160,11 @@ def _attempt_lines(record: Record) -> Iterable[str]:
 
 
 def explain_task(id: str, run: str | None, config_path: Path | None, store: str | None) -> None:
-    directory = load(config_path, None, store).store_directory
-    book = open_book(directory)
+    place = load(config_path, None, store).store_at
+    book = open_book(place)
     record = find_task(book, id, run)
     reasons = explain(book, record, time.time())
-    if record.state not in TERMINAL and not is_dispatching(directory):
+    if record.state not in TERMINAL and not is_dispatching(place):
         # Whatever else keeps it, nothing starts by itself.
         reasons = [f"nothing is at work here; `{command_for(book.runs[record.run])}` goes on", *reasons]
     put_lines([f"{record.state}{': ' if reasons else ''}{reasons[0] if reasons else ''}"])
@@ -172,15 +172,15 @@ def explain_task(id: str, run: str | None, config_path: Path | None, store: str 
 
 
 def print_log(id: str, attempt: int | None, run: str | None, config_path: Path | None, store: str | None) -> None:
-    directory = load(config_path, None, store).store_directory
-    record = find_task(open_book(directory), id, run)
+    config = load(config_path, None, store)
+    record = find_task(open_book(config.store_at), id, run)
     tried = record.history or []
     if not tried:
         raise Conflict(f"task `{id}` has not been tried yet", f"`manyhands task explain {id}` says why")
     number = attempt if attempt is not None else len(tried)
     if number > len(tried):
         raise UsageError(f"task `{id}` has no attempt {number}", f"it has had {len(tried)}")
-    place = Path(attempt_directory(directory, record.run, id, number))
+    place = Path(attempt_directory(config.store_directory, record.run, id, number))
     ending = tried[number - 1].ending
     results = [file for name in RESULTS if (file := place / name).is_file()]
     for file in results:

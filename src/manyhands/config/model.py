@@ -5,7 +5,8 @@ from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
-from manyhands.core.model import Claims, Host, Rate, Rule, Width
+from manyhands.config.families import FamilyConfig
+from manyhands.core.model import Claims, Family, Host, Rate, Rule, Width
 
 
 class _HostFields(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="type"):
@@ -75,7 +76,8 @@ HOST_TYPES: dict[str, type[ShellHost] | type[PythonHost] | type[OpenaiHost]] = {
 
 
 class StoreConfig(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    dir: str = ".manyhands"  # relative to the workspace
+    dir: str = ".manyhands"  # relative to the workspace: the journal, and what attempts put out
+    url: str = ""  # of a PostgreSQL database that has the journal instead
     durability: Literal["power", "crash"] = "power"  # what an acknowledged event survives
 
 
@@ -131,10 +133,19 @@ class Config(Struct, frozen=True):
     settings: tuple[Setting, ...]  # all of the above and below, one by one
     backlogs: tuple[BacklogConfig, ...] = ()
     landing: LandingConfig = LandingConfig()
+    families: dict[str, FamilyConfig] = {}
 
     def core_hosts(self) -> tuple[Host, ...]:
         return tuple(host.core_host() for host in self.hosts)
 
+    def core_families(self) -> tuple[Family, ...]:
+        return tuple(family.core_family(name, place) for place, (name, family) in enumerate(self.families.items()))
+
     @property
     def store_directory(self) -> Path:
         return self.workspace / self.store.dir
+
+    @property
+    def store_at(self) -> Path | str:
+        """Where the journal is: a directory, or the URL of a database."""
+        return self.store.url or self.store_directory

@@ -2,13 +2,15 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from manyhands.config.backlogs import backlog_from
+from manyhands.config.database_url import is_database, without_secrets
+from manyhands.config.families import FamilyConfig, family_from
 from manyhands.config.hosts import host_from
 from manyhands.config.layers import Layers, put_environment, put_flags
 from manyhands.config.model import BacklogConfig, Config, HostConfig, LandingConfig, Setting, StoreConfig
@@ -22,7 +24,7 @@ from manyhands.inputs.toml_lines import Lines
 
 FILE_NAME = "manyhands.toml"
 _SECRET = re.compile("key|token|secret|pass|credential", re.IGNORECASE)
-SECTIONS = ["hosts", "rules", "store", "landing", "backlogs"]
+SECTIONS = ["hosts", "rules", "families", "store", "landing", "backlogs"]
 
 
 class ConfigRefused(ConfigError):
@@ -78,6 +80,7 @@ def load_config(
     parts = _Parts(layers, sources, problems)
     hosts, rules, store, backlogs = parts.hosts(), parts.rules(), parts.store(), parts.backlogs()
     landing = parts.landing()
+    families = parts.families([host.name for host in hosts])
     if problems.total:
         raise ConfigRefused(problems.by_line(), problems.total)
     if default_width is not None:
@@ -86,8 +89,8 @@ def load_config(
             for host in hosts
         )
     workspace = file.parent if file else start
-    settings = tuple(parts.settings(hosts, rules, (store, landing), backlogs))
-    return Config(workspace, file, hosts, rules, store, settings, backlogs, landing)
+    settings = tuple(parts.settings(hosts, rules, families, (store, landing), backlogs))
+    return Config(workspace, file, hosts, rules, store, settings, backlogs, landing, families)
 
 
 def _read(file: Path, start: Path, sections: list[str], problems: Problems) -> tuple[dict[str, Any], Lines]:
@@ -169,6 +172,9 @@ class _Parts:
         store = msgspec.convert(table, StoreConfig)
         if not store.dir.strip():
             sheet.wrong(("store", "dir"), store.dir, "must name a directory", "leave it out for `.manyhands`")
+        if store.url and not is_database(store.url):
+            hint = "it reads postgresql://user@host/database; a directory is `dir`"
+            sheet.wrong(("store", "url"), without_secrets(store.url), "must be the URL of a PostgreSQL database", hint)
         return store
 
     def landing(self) -> LandingConfig:
@@ -187,10 +193,20 @@ class _Parts:
         found = [backlog_from(row, ("backlogs", place), sheet) for place, row in enumerate(table)]
         return tuple(backlog for backlog in found if backlog is not None)
 
+    def families(self, hosts: Collection[str]) -> dict[str, FamilyConfig]:
+        sheet = self._sheet("families")
+        table = self._layers.table.get("families", {})
+        if not isinstance(table, dict):
+            sheet.wrong(("families",), table, "must be a table of families", "write [families.kernel]")
+            return {}
+        found = {name: family_from(name, row, hosts, sheet) for name, row in table.items()}
+        return {name: family for name, family in found.items() if family is not None}
+
     def settings(
         self,
         hosts: tuple[HostConfig, ...],
         rules: tuple[Rule, ...],
+        families: dict[str, FamilyConfig],
         sections: tuple[StoreConfig, LandingConfig],
         backlogs: tuple[BacklogConfig, ...],
     ) -> list[Setting]:
@@ -203,6 +219,8 @@ class _Parts:
                     found.append(self._setting(("hosts", host.name, name), getattr(host, name)))
         for place, rule in enumerate(rules):
             found.append(self._setting(("rules", place), rule))
+        for name, family in families.items():
+            found.append(self._setting(("families", name), family))
         for title, section in zip(("store", "landing"), sections, strict=True):
             for name in section.__struct_fields__:
                 found.append(self._setting((title, name), getattr(section, name)))
@@ -213,6 +231,8 @@ class _Parts:
     def _setting(self, path: FieldPath, value: object) -> Setting:
         name = ".".join(str(step) for step in path)
         shown_value = _masked(value) if path[-1] == "env" and isinstance(value, dict) else _plain(value)
+        if path[-1] == "url" and isinstance(value, str):
+            shown_value = without_secrets(value)
         return Setting(name, shown_value, self._origin(path))
 
     def _origin(self, path: FieldPath) -> str:

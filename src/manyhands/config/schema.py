@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from manyhands.config.families import FamilyConfig
 from manyhands.config.model import HOST_TYPES, BacklogConfig, LandingConfig, StoreConfig
 from manyhands.core.model import Rule
 from manyhands.inputs.durations import DURATION_PATTERN
@@ -32,7 +33,7 @@ _RULES: dict[str, Any] = {
 
 
 def config_schema() -> dict[str, Any]:
-    types = (*HOST_TYPES.values(), Rule, StoreConfig, BacklogConfig, LandingConfig)
+    types = (*HOST_TYPES.values(), Rule, StoreConfig, BacklogConfig, LandingConfig, FamilyConfig)
     _, definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
     for kind in HOST_TYPES.values():
         host = definitions[kind.__name__]
@@ -50,6 +51,10 @@ def config_schema() -> dict[str, Any]:
     backlog["weight"] |= {"exclusiveMinimum": 0}
     backlog["attempts"] |= {"minimum": 1}
     backlog["timeout"] = {"anyOf": [_AMOUNT, {"type": "string", "pattern": DURATION_PATTERN}]}
+    family = definitions["FamilyConfig"]["properties"]
+    family["healthy_within"] = {"anyOf": [_AMOUNT, {"type": "string", "pattern": DURATION_PATTERN}]}
+    for step in ("snapshot", "disrupt", "healthy", "revert"):
+        family[step] |= {"minItems": 1}
     hosts = [{"$ref": f"#/$defs/{kind.__name__}"} for kind in HOST_TYPES.values()]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -57,6 +62,7 @@ def config_schema() -> dict[str, Any]:
         "type": "object",
         "properties": {
             "hosts": {"type": "object", "additionalProperties": {"anyOf": hosts}},
+            "families": {"type": "object", "additionalProperties": {"$ref": "#/$defs/FamilyConfig"}},
             "rules": {"type": "array", "items": {"$ref": "#/$defs/Rule"}},
             "store": {"$ref": "#/$defs/StoreConfig"},
             "landing": {"$ref": "#/$defs/LandingConfig"},

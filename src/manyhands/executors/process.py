@@ -215,6 +215,11 @@ def keep_exit_statuses() -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
+def is_here(process: ProcessHandle | None) -> bool:
+    """Whether it was started where its id means something to us: on this machine, since it was booted."""
+    return process is not None and process.boot in ("", process_table.boot())
+
+
 async def reclaim(process: ProcessHandle, marker: str) -> None:
     """End what an attempt left running under a dispatcher that died; returns when nothing of it is alive."""
     await reclaim_all([(process, marker)])
@@ -222,7 +227,7 @@ async def reclaim(process: ProcessHandle, marker: str) -> None:
 
 async def reclaim_all(lost: Iterable[tuple[ProcessHandle, str]]) -> None:
     """`reclaim` for many at once, with one look at the process table for all of them."""
-    here = [(process, marker) for process, marker in lost if process.boot in ("", process_table.boot())]
+    here = [(process, marker) for process, marker in lost if is_here(process)]
 
     async def survivors() -> list[Process]:
         everyone = await process_table.processes_aside()

@@ -20,6 +20,7 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _reader = ThreadPoolExecutor(1, "process-table")
 _ENVIRON_KEY = f"\0{MARKER}=".encode()
 _READ_BYTES = 32_768
+_FIRST_PROCESS_IDS = "pid:[4026531836]"  # of the machine itself; a container has a space of ids of its own
 
 
 class Process(NamedTuple):
@@ -39,11 +40,13 @@ def born_at(pid: int) -> float | None:
 
 @functools.cache
 def boot() -> str:
-    """Which boot of the machine this is: after another one, process ids and start times mean nothing."""
+    """Which boot of the machine this is, and in which container: elsewhere process ids and start times mean nothing."""
     try:
-        return _read("/proc/sys/kernel/random/boot_id").decode().strip()[:8]
+        this_boot = _read("/proc/sys/kernel/random/boot_id").decode().strip()[:8]
+        ids = os.readlink("/proc/self/ns/pid")
     except OSError:  # a sandbox that does not tell
         return ""
+    return this_boot if ids == _FIRST_PROCESS_IDS else f"{this_boot} {ids}"
 
 
 def newest_pid() -> int:

@@ -7,16 +7,20 @@ written the next one gathers, so the slower the disk, the larger the batches.
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from manyhands.core import snapshot
 from manyhands.core.commands import AnyCommand, ReleaseAttempt, RunEnded, StartAttempt, StopAttempt, WakeAt
 from manyhands.core.events import AnyEvent, AttemptEnded, AttemptSpawned, Input, Woke
-from manyhands.core.model import Ending, ProcessHandle
+from manyhands.core.model import Ending, EndingKind, ProcessHandle
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import Running
+from manyhands.errors import LeaseLost, Unavailable
 from manyhands.executors.interface import Executor
 from manyhands.runtime.clock import Clock
 from manyhands.runtime.runs import attempt_directory
@@ -26,6 +30,10 @@ from manyhands.store.interface import Journal
 SNAPSHOT_EVENTS_MIN = 200_000
 #: What a clean stop leaves unsaved at the most.
 SNAPSHOT_EVENTS_AT_CLOSE = 5_000
+#: How attempts end that were killed because another dispatcher may lead by now.
+CUT_OFF = Ending(EndingKind.LOST, "the dispatcher was cut off from its store while it ran")
+
+T = TypeVar("T")
 
 
 class Dispatcher:
@@ -49,6 +57,8 @@ class Dispatcher:
         self._snapshot_at = journal.last
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._task: asyncio.Task[None] | None = None
+        self._asked = False  # requests wait in the store
+        self._cut_off: set[int] = set()  # attempts that may not go on: another may lead by now
 
     # What executors and other outsiders call
 
@@ -57,7 +67,18 @@ class Dispatcher:
 
     def ended(self, attempt: int, ending: Ending) -> None:
         self._executor_of.pop(attempt, None)
+        if attempt in self._cut_off:
+            self._cut_off.discard(attempt)
+            ending = CUT_OFF
         self.tell(AttemptEnded(self.clock.now(), attempt, ending))
+
+    def cut_off(self) -> None:
+        """Kill all that is in flight: whoever leads by now may start the same."""
+        for attempt, executor in list(self._executor_of.items()):
+            self._cut_off.add(attempt)
+            executor.stop(attempt)
+            if attempt in self._executor_of:  # asked again it waits for no grace
+                executor.stop(attempt)
 
     def tell(self, event: Input) -> None:
         """This happened. It is on disk soon, and acted on then."""
@@ -103,11 +124,12 @@ class Dispatcher:
         self._executors = executors
         self._task = asyncio.create_task(self._loop())
         self._task.add_done_callback(self._release_waiting)
-        asyncio.get_running_loop().add_reader(self._journal.wake_fileno(), self._take_requests)
-        self._take_requests()
+        asyncio.get_running_loop().add_reader(self._journal.wake_fileno(), self._note_requests)
+        self._take(self._journal.requests())
 
     async def close(self) -> None:
         """Stop what is in flight without recording it as ended: it is lost, and the next start knows it."""
+        self._journal.give_up()
         asyncio.get_running_loop().remove_reader(self._journal.wake_fileno())
         if self._wake is not None:
             self._wake.cancel()
@@ -117,13 +139,17 @@ class Dispatcher:
         await asyncio.gather(*(executor.close() for executor in set(self._executors.values())))
         failed = self._task is not None and not self._task.cancelled() and self._task.exception() is not None
         if not failed and self._journal.last - self._snapshot_at >= SNAPSHOT_EVENTS_AT_CLOSE:
-            self._save_snapshot()
+            with suppress(Unavailable):  # the next start takes longer without it, that is all
+                await self._save_snapshot()
         self._writer.shutdown()
 
     async def _loop(self) -> None:
         while True:
             await self._arrived.wait()
             self._arrived.clear()
+            if self._asked:
+                self._asked = False
+                self._take(await self._in_writer(self._journal.requests))
             acknowledge = len(self._awaiting)
             await self._take_turn()
             for on_disk in self._awaiting[:acknowledge]:
@@ -131,7 +157,7 @@ class Dispatcher:
                     on_disk.set_result(None)
             del self._awaiting[:acknowledge]
             if self._journal.last - self._snapshot_at > max(SNAPSHOT_EVENTS_MIN, self.book.last_number):
-                self._save_snapshot()
+                await self._save_snapshot()
 
     async def _take_turn(self) -> None:
         """All that has arrived, from decision to disk to deed."""
@@ -155,6 +181,8 @@ class Dispatcher:
     def _release_waiting(self, task: asyncio.Task[None]) -> None:
         """The loop has ended: whoever waits for an acknowledgement gets its error, not silence."""
         error = None if task.cancelled() else task.exception()
+        if isinstance(error, LeaseLost):
+            self.cut_off()
         for on_disk in self._awaiting:
             if not on_disk.done():
                 if error is not None:
@@ -162,20 +190,27 @@ class Dispatcher:
                 else:
                     on_disk.cancel()
 
-    def _save_snapshot(self) -> None:
-        self._journal.save_snapshot(self._journal.last, snapshot.save(self.scheduler))
-        self._snapshot_at = self._journal.last
+    async def _save_snapshot(self) -> None:
+        last = self._journal.last
+        await self._in_writer(partial(self._journal.save_snapshot, last, snapshot.save(self.scheduler)))
+        self._snapshot_at = last
 
-    def _take_requests(self) -> None:
-        """What other processes asked for: their durable requests become events of ours."""
+    async def _in_writer(self, work: Callable[[], T]) -> T:
+        """Beside the loop, and never while a batch is being written."""
+        return await asyncio.get_running_loop().run_in_executor(self._writer, work)
+
+    def _note_requests(self) -> None:
         self._journal.clear_wake()
-        for request, event in self._journal.requests():
-            if request > self._last_request:
-                self._last_request = request
+        self._asked = True
+        self._arrived.set()
+
+    def _take(self, waiting: Sequence[tuple[int, AnyEvent]]) -> None:
+        """What other processes asked for: their durable requests become events of ours."""
+        known = set(self._answered)  # taken, and not yet struck off with a batch
+        for request, event in waiting:
+            if request not in known:
                 self._answered.append(request)
                 self.tell(msgspec.structs.replace(event, at=self.clock.now()))  # type: ignore[arg-type]
-
-    _last_request = 0
 
     # Carrying out
 

@@ -10,6 +10,7 @@ from manyhands.landing.executor import WorktreeExecutor
 from manyhands.landing.facts import RunFacts
 from manyhands.landing.ground import Ground
 from manyhands.runtime.dispatcher import Dispatcher
+from manyhands.runtime.leading import WaitTurn
 from manyhands.runtime.probing import Probing
 from manyhands.runtime.session import dispatching
 
@@ -22,7 +23,9 @@ Around = Callable[[Executor, Ended], Executor]
 
 
 @asynccontextmanager
-async def open_session(config: Config, around: Around | None = None) -> AsyncIterator[Dispatcher]:
+async def open_session(
+    config: Config, around: Around | None = None, wait_turn: WaitTurn | None = None
+) -> AsyncIterator[Dispatcher]:
     """A dispatcher on the configured store and hosts."""
     ground: Ground | None = None
 
@@ -34,7 +37,14 @@ async def open_session(config: Config, around: Around | None = None) -> AsyncIte
 
     try:
         async with dispatching(
-            config.store_directory, config.store.durability, config.core_hosts(), config.rules, executors
+            config.store_directory,
+            config.store.durability,
+            config.core_hosts(),
+            config.rules,
+            executors,
+            families=config.core_families(),
+            store=config.store_at,
+            wait_turn=wait_turn,
         ) as dispatcher:
             assert ground is not None
             ground.facts.set_result(RunFacts(dispatcher.book, dispatcher.tell, dispatcher.clock.now))

@@ -1,22 +1,23 @@
 """A dispatcher at work on a store, from recovery to a clean close."""
 
+import asyncio
 import gc
-import hashlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from manyhands.core.book import Book
 from manyhands.core.events import HostsConfigured, RunDrained
-from manyhands.core.model import Host, Rule
+from manyhands.core.model import Family, Host, Rule
 from manyhands.core.scheduler import Scheduler
 from manyhands.executors.interface import Ended, Executor, Spawned
-from manyhands.executors.process import marker_of, reclaim_all
+from manyhands.executors.process import is_here, marker_of, reclaim_all
 from manyhands.runtime.clock import Clock
 from manyhands.runtime.dispatcher import Dispatcher
+from manyhands.runtime.leading import WaitTurn, guarding, lead
 from manyhands.runtime.recover import LOST, rebuild
 from manyhands.store.interface import Durability, Reader
-from manyhands.store.sqlite import open_journal
+from manyhands.store.opening import Where
 
 #: Makes the executor of each host, given the journal's identity and whom to tell.
 ExecutorsFor = Callable[[str, Spawned, Ended], Mapping[str, Executor]]
@@ -30,31 +31,45 @@ async def dispatching(
     rules: Sequence[Rule],
     executors_for: ExecutorsFor,
     *,
+    families: Sequence[Family] = (),
     all_runs_go_on: bool = False,
+    store: Where | None = None,
+    wait_turn: WaitTurn | None = None,
 ) -> AsyncIterator[Dispatcher]:
-    """Runs left unfinished wait for their RunResumed unless `all_runs_go_on`: who came for one gets that one."""
-    journal = open_journal(directory, durability)
+    """Runs left unfinished wait for their RunResumed unless `all_runs_go_on`: who came for one gets that one.
+
+    The journal is in `directory` unless `store` is elsewhere; what attempts put out is in `directory` always.
+    """
+    journal = await lead(store if store is not None else directory, durability, wait_turn)
     try:
         _calm_collector()
         scheduler = Scheduler()
         rebuild(journal, scheduler)
-        identity = _identity(directory)
-        await _kill_survivors(scheduler, identity)
+        await _kill_survivors(scheduler, journal.identity)
         clock = Clock(not_before=scheduler.book.at)
         dispatcher = Dispatcher(scheduler, journal, directory, clock)
-        dispatcher.start(executors_for(identity, dispatcher.spawned, dispatcher.ended))
-        try:
-            dispatcher.found = tuple(scheduler.book.running.values())
-            for running in dispatcher.found:
-                dispatcher.ended(running.attempt, LOST)
-            for run in () if all_runs_go_on else _left_over(scheduler.book, journal):
-                dispatcher.tell(RunDrained(clock.now(), run))
-            await dispatcher.submit(HostsConfigured(clock.now(), tuple(hosts), tuple(rules)))
-            yield dispatcher
-        finally:
-            await dispatcher.close()
+        with guarding(journal, dispatcher):
+            dispatcher.start(executors_for(journal.identity, dispatcher.spawned, dispatcher.ended))
+            try:
+                dispatcher.found = tuple(scheduler.book.running.values())
+                _end_lost(dispatcher, journal.strangers_s)
+                for run in () if all_runs_go_on else _left_over(scheduler.book, journal):
+                    dispatcher.tell(RunDrained(clock.now(), run))
+                await dispatcher.submit(HostsConfigured(clock.now(), tuple(hosts), tuple(rules), tuple(families)))
+                yield dispatcher
+            finally:
+                await dispatcher.close()
     finally:
-        journal.close()
+        await asyncio.to_thread(journal.close)
+
+
+def _end_lost(dispatcher: Dispatcher, strangers_s: float) -> None:
+    """What was in flight under a dispatcher that died; of what nobody here can kill, only when it is surely dead."""
+    for running in dispatcher.found:
+        if strangers_s and not is_here(running.process):
+            asyncio.get_running_loop().call_later(strangers_s, dispatcher.ended, running.attempt, LOST)
+        else:
+            dispatcher.ended(running.attempt, LOST)
 
 
 def _left_over(book: Book, journal: Reader) -> list[str]:
@@ -76,9 +91,3 @@ async def _kill_survivors(scheduler: Scheduler, identity: str) -> None:
         for running in scheduler.book.running.values()
         if running.process is not None
     )
-
-
-def _identity(directory: Path) -> str:
-    """Names this journal in the environment of its processes: the same after a restart, another for a copy."""
-    file = directory.absolute() / "journal.db"
-    return hashlib.sha256(f"{file}:{file.stat().st_ino}".encode()).hexdigest()[:16]

@@ -45,7 +45,8 @@ class Journal(Reader, Protocol):
 
     last: int  # the number of the last event; 0 for none
     identity: str  # carried by the processes of its attempts: the same after a restart, another for a copy
-    takeover_s: float  # how long what a former dispatcher on another machine started may still live; 0: there is none
+    is_shared: bool  # may a dispatcher on another machine take it over?
+    strangers_s: float  # for how long what such a one has started may still live
 
     def append(self, events: Iterable[AnyEvent], answered: Sequence[int] = ()) -> int:
         """Write the events and strike off the answered requests, in one transaction; the last event's number."""

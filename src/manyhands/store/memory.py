@@ -61,7 +61,8 @@ class MemoryReader:
 
 class MemoryJournal(MemoryReader):
     identity = "memory"
-    takeover_s = 0.0
+    is_shared = False
+    strangers_s = 0.0
 
     def __init__(self, store: MemoryStore) -> None:
         super().__init__(store)

@@ -24,6 +24,13 @@ class Series(Protocol):
     def close(self) -> None: ...
 
 
+class StandBy(Protocol):
+    def wait(self) -> bool:
+        """Returns within a few seconds: whether the lead may be had now."""
+
+    def close(self) -> None: ...
+
+
 def open_journal(where: Where, durability: Durability = "power") -> Journal:
     """The journal there, made if there is none, held until it is closed or the process ends."""
     if isinstance(where, Path):
@@ -62,6 +69,14 @@ def open_series(where: Where) -> Series:
     from manyhands.store.postgres.series import open_series
 
     return open_series(where)
+
+
+def open_stand_by(where: str) -> StandBy:
+    """For who waits to lead the journal there."""
+    _check_driver()
+    from manyhands.store.postgres.lease import open_stand_by
+
+    return open_stand_by(where)
 
 
 def make(where: Where, durability: Durability = "power") -> None:

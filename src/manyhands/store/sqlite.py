@@ -78,7 +78,8 @@ class SqliteReader:
 
 
 class SqliteJournal(SqliteReader):
-    takeover_s = 0.0  # the lock goes with its holder, on this machine
+    is_shared = False  # its lock goes with its holder, on this machine
+    strangers_s = 0.0
 
     def __init__(
         self, connection: sqlite3.Connection, path: Path, lock: DirectoryLock, wake_socket: WakeSocket

@@ -31,11 +31,11 @@ _SETTINGS = f"SET synchronous_commit = on; SET idle_in_transaction_session_timeo
 
 
 class PostgresJournal(PostgresReader):
-    takeover_s = lease.LEASE_S + lease.KILL_S
+    is_shared = True
 
     def __init__(self, place: Place, undo: ExitStack) -> None:
         asked_at = lease.boot_time_s()
-        token = lease.take(place)
+        token, self.strangers_s = lease.take(place)
         undo.callback(_release, place, token)
         # However long the server is away, the leader waits for it: nothing is acknowledged meanwhile.
         link = open_link(place, _SETTINGS, patience_s=float("inf"))

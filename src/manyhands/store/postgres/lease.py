@@ -7,14 +7,15 @@ polling, that the leader's connection has gone.
 
 import os
 import time
+from pathlib import Path
 from typing import NamedTuple
 
 from psycopg import errors
 
-from manyhands.errors import LeaseLost, StoreBusy
+from manyhands.errors import LeaseLost, StoreBroken, StoreBusy
 from manyhands.store.postgres import faults
 from manyhands.store.postgres.link import Connection, Link, connect
-from manyhands.store.postgres.place import Place
+from manyhands.store.postgres.place import Place, place_of
 
 #: A leader that has died is followed after this long at the most, and one that is cut off stops its attempts then.
 LEASE_S = 3.0
@@ -24,6 +25,12 @@ KILL_S = 2.0
 #: How long a stand-by sits in the server before it looks whether it should stop.
 _SLICE_S = 1.0
 _RENEW = "UPDATE lease SET expires_at = clock_timestamp() + make_interval(secs => %s) WHERE token = %s"
+
+
+class Lead(NamedTuple):
+    token: int
+    #: What a former leader on another machine ran may still live for this long.
+    strangers_s: float
 
 
 class Standing(NamedTuple):
@@ -41,6 +48,11 @@ def holder() -> str:
     return f"process {os.getpid()} on {os.uname().nodename}"
 
 
+def machine() -> str:
+    """The space of process ids this is in: from within it, and from nowhere else, an attempt can be killed."""
+    return f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()} {os.readlink('/proc/self/ns/pid')}"
+
+
 def standing(connection: Connection) -> Standing:
     row = connection.execute(
         "SELECT token, holder,"
@@ -50,19 +62,14 @@ def standing(connection: Connection) -> Standing:
     return Standing(*row)
 
 
-def take(place: Place) -> int:
-    """The token of the new leader; waits for a lease whose leader has gone, and refuses while one is there."""
+def take(place: Place) -> Lead:
+    """Waits for a lease whose leader has gone, and refuses while one is there."""
     with faults.named(place), connect(place) as connection:
         before: Standing | None = None
         while True:
-            taken = connection.execute(
-                "UPDATE lease SET token = token + 1, holder = %s,"
-                " expires_at = clock_timestamp() + make_interval(secs => %s)"
-                " WHERE expires_at <= clock_timestamp() RETURNING token",
-                (holder(), LEASE_S),
-            ).fetchone()
-            if taken is not None:
-                return int(taken[0])
+            lead = _take(connection)
+            if lead is not None:
+                return lead
             now = standing(connection)
             renewed = before is not None and (now.token != before.token or now.left_s > before.left_s)
             if renewed or _is_connected(connection, place):
@@ -72,6 +79,30 @@ def take(place: Place) -> int:
                 )
             before = now
             time.sleep(min(max(now.left_s, 0.0) + 0.01, 0.5))
+
+
+def _take(connection: Connection) -> Lead | None:
+    with connection.transaction():
+        former = connection.execute(
+            "SELECT machine, extract(epoch FROM clock_timestamp() - nullif(taken_at, '-infinity'))::float8 FROM lease"
+            " WHERE expires_at <= clock_timestamp() FOR UPDATE"
+        ).fetchone()
+        if former is None:
+            return None
+        row = connection.execute(
+            "UPDATE lease SET token = token + 1, holder = %s, machine = %s, taken_at = clock_timestamp(),"
+            " expires_at = clock_timestamp() + make_interval(secs => %s) RETURNING token",
+            (holder(), machine(), LEASE_S),
+        ).fetchone()
+    assert row is not None
+    was_on, led_s = former
+    if led_s is None:
+        strangers_s = 0.0  # nobody has led before
+    elif was_on == machine():
+        strangers_s = LEASE_S + KILL_S - led_s  # those of its own predecessor had all the time it led
+    else:
+        strangers_s = LEASE_S + KILL_S
+    return Lead(int(row[0]), max(0.0, strangers_s))
 
 
 def renew(connection: Connection, place: Place, token: int) -> float:
@@ -120,11 +151,14 @@ class StandBy:
     """Waits for the lead without asking for it again and again: it is told when the leader's connection goes."""
 
     def __init__(self, place: Place) -> None:
-        self._link = Link(place, f"SET lock_timeout = '{_SLICE_S}s'", patience_s=float("inf"))
+        self._link = Link(place, f"SET lock_timeout = '{_SLICE_S}s'", patience_s=_SLICE_S)
 
     def wait(self) -> bool:
-        """Returns within a second or two: whether the lead may be had now."""
-        return self._link.run(self._wait)
+        """Returns within a few seconds: whether the lead may be had now."""
+        try:
+            return self._link.run(self._wait)
+        except StoreBroken:
+            return False  # nobody leads while the server is away
 
     def _wait(self, connection: Connection, _again: bool) -> bool:
         place = self._link.place
@@ -141,3 +175,7 @@ class StandBy:
 
     def close(self) -> None:
         self._link.close()
+
+
+def open_stand_by(url: str) -> StandBy:
+    return StandBy(place_of(url))

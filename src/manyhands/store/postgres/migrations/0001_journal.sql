@@ -41,9 +41,11 @@ CREATE TABLE sample (
 CREATE TABLE lease (
     token bigint PRIMARY KEY, -- grows with every change of the leader
     holder text NOT NULL,
+    machine text NOT NULL,
+    taken_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL
 );
-INSERT INTO lease VALUES (0, '', '-infinity');
+INSERT INTO lease VALUES (0, '', '', '-infinity', '-infinity');
 
 -- MessagePack of events is small already; compressing it again costs more than it saves.
 ALTER TABLE batch ALTER COLUMN body SET STORAGE EXTERNAL;
