@@ -4,7 +4,6 @@ It keeps nothing of its own that a crash could lose: where each trial stands is 
 """
 
 import asyncio
-import os
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,8 @@ from manyhands.core.state import Record, Run
 from manyhands.errors import Unavailable
 from manyhands.evals import control
 from manyhands.evals.engine import Engine
-from manyhands.evals.layout import Layout, read_whole, write_whole
+from manyhands.evals.heartbeats import Heartbeats
+from manyhands.evals.layout import Layout, read_whole
 from manyhands.evals.manifest import Manifest, Scores
 from manyhands.evals.model import EvalState, Injection
 from manyhands.evals.ordering import Trial, units_of
@@ -34,8 +34,8 @@ from manyhands.evals.trials import Sessions, run_name, session_id, source_of_tri
 from manyhands.evals.workspaces import copy_fresh
 from manyhands.runtime.dispatcher import Dispatcher
 
-#: How old the heartbeat of a trial that runs can be.
-BEAT_S = 2.0
+#: How often it looks whether the dispatcher is alive.
+LOOK_S = 1.0
 
 
 class Onlooker(Protocol):
@@ -74,7 +74,7 @@ class Conductor:
         self._wants_place: list[asyncio.Future[None]] = []
         self._copying: dict[Trial, asyncio.Task[None]] = {}
         self._work: set[asyncio.Task[None]] = set()
-        self._beat_at: dict[Trial, float] = {}
+        self._beats = Heartbeats(layout, dispatcher.clock.now)
         self._paused = self._stopped = self._aborted = self._failed = False
         self._marked: set[Trial] = set()  # scored, or about to be
         self.scores: dict[Trial, Scores] = {}
@@ -97,6 +97,7 @@ class Conductor:
             for task in (*self._work, *self._copying.values()):
                 task.cancel()
             await asyncio.gather(*self._work, *self._copying.values(), return_exceptions=True)
+            await self._beats.close()
         if self._aborted:
             return "aborted"
         if self._failed:
@@ -105,7 +106,7 @@ class Conductor:
 
     async def _wait(self) -> None:
         try:
-            await asyncio.wait_for(self._changed.wait(), BEAT_S)
+            await asyncio.wait_for(self._changed.wait(), LOOK_S)
         except TimeoutError:
             if not self._dispatcher.is_alive:
                 await self._dispatcher.submit()  # raises what it died of
@@ -116,7 +117,6 @@ class Conductor:
                 task.result()
             except OSError as error:
                 raise Unavailable(f"the eval cannot go on: {error}", "make room for it, and run it again") from error
-        self._beat()
 
     def _is_at_rest(self) -> bool:
         if self._leaves or self._stopped:
@@ -179,7 +179,7 @@ class Conductor:
         handed_in = [(run_name(self._manifest.id, turn.trial), self._task(turn)) for turn in turns]
         for turn, future in zip(turns, self._engine.hand_in(*handed_in), strict=True):
             future.add_done_callback(partial(self._on_ended, turn))
-            self._write_beat(turn.trial, f"session {turn.session}")
+            self._beats.begins(*turn)
 
     def _task(self, turn: Turn) -> Task:
         """As it was handed in before, if it was: what came since is not for it."""
@@ -201,7 +201,7 @@ class Conductor:
         self._pacer.ended(turn, well)
         if not well and self._manifest.fail_fast and not self._aborted:
             self._failed = True
-        self._write_beat(turn.trial, f"session {turn.session} {record.state}")
+        self._beats.ends(turn.trial, str(record.state))
         self._onlooker.ended(turn, record)
         self._mark_if_over(turn.trial.case, turn.trial.replication)
         self._changed.set()
@@ -303,19 +303,6 @@ class Conductor:
             self._dispatcher.tell(CancelAsked(self._now, name, session_id(turn.session), "the eval was aborted"))
         self._onlooker.says("aborted: what runs is being stopped")
         self._changed.set()
-
-    # Heartbeats
-
-    def _beat(self) -> None:
-        now = self._now
-        for turn in self._pacer.in_flight:
-            if now - self._beat_at.get(turn.trial, now) >= BEAT_S:
-                self._write_beat(turn.trial, f"session {turn.session}")
-
-    def _write_beat(self, trial: Trial, doing: str) -> None:
-        self._beat_at[trial] = now = self._now
-        beat = {"run": run_name(self._manifest.id, trial), "doing": doing, "at": now, "pid": os.getpid()}
-        write_whole(self._layout.heartbeat(trial), beat, durable=False)
 
     def _run_of(self, trial: Trial) -> Run | None:
         return self._dispatcher.book.runs.get(run_name(self._manifest.id, trial))

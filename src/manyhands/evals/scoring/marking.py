@@ -34,7 +34,7 @@ class Marking:
         self._carry = carry
 
     async def mark(self, trials: Sequence[Trial]) -> dict[Trial, Scores]:
-        """The scores of these trials of one (case, replication), on disk when this returns."""
+        """The scores of these trials of one (case, replication), in files when this returns."""
         left = {trial: await asyncio.to_thread(self._artefacts, trial) for trial in trials}
         found: dict[Trial, dict[str, Score]] = {trial: {} for trial in trials}
         for scorer in self._spec.scorers:
@@ -48,7 +48,8 @@ class Marking:
                     found[trial][scorer.name] = score
         marked = {trial: _kept(scores) for trial, scores in found.items()}
         for trial, scores in marked.items():
-            await asyncio.to_thread(write_whole, self._layout.scores(trial), scores)
+            # Lost in a power cut they are found again: syncing each would hold up the journal's own syncs.
+            await asyncio.to_thread(write_whole, self._layout.scores(trial), scores, durable=False)
         return marked
 
     async def _score(self, scorer: Scorer, trial: Trial, left: Artefacts) -> Score:
