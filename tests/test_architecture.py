@@ -25,12 +25,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "models": {"core", "config", "probes"},
     "runtime": {"core", "config", "store", "executors", "landing", "probes", "backlogs", "beads", "routes", "models"},
     "page": set(),
-    "api": {"page", "core", "config", "store", "runtime", "backlogs", "beads"},
+    "api": {"page", "core", "config", "store", "runtime", "backlogs", "beads", "inputs"},
     "client": {"core", "config"},
     "evals": {"core", "config", "client", "runtime", "backlogs", "inputs", "executors"},
     "tune": {"core", "config", "runtime"},
     "serve": {"core", "config", "store", "executors", "runtime", "backlogs", "beads", "inputs", "api"},
     "split": {"core", "config", "backlogs", "inputs"},
+    "review": {"core", "runtime", "page"},
 }
 MAY_IMPORT["cli"] = set(MAY_IMPORT) | {"cli"}
 

@@ -2,7 +2,10 @@
 
 from typing import Any
 
+import msgspec
 from msgspec import Struct
+
+from manyhands.store.series import Sample
 
 
 class RunRow(Struct):
@@ -166,6 +169,31 @@ class Point(Struct):
 class Series(Struct):
     series: list[Point]
     total: int
+
+
+def point_of(sample: Sample) -> Point:
+    return Point(
+        sample.at,
+        {name: HostPoint(*msgspec.structs.astuple(host)) for name, host in sample.hosts.items()},
+        {name: RunPoint(*msgspec.structs.astuple(run)) for name, run in sample.runs.items()},
+        sample.commits,
+        sample.commit_mean_s,
+        sample.commit_max_s,
+    )
+
+
+class Recording(Struct):
+    """In the format of the stream."""
+
+    run: str
+    snapshot: dict[str, Any]
+    frames: list[dict[str, Any]]
+    truncated: bool
+
+
+class Trace(Struct):
+    traceEvents: list[dict[str, Any]]  # the format's own name
+    displayTimeUnit: str
 
 
 class Added(Struct):

@@ -1,8 +1,10 @@
 """The HTTP application: the page, the API and the metrics of one dispatcher, behind one gate."""
 
+import asyncio
 import mimetypes
 from pathlib import Path
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -12,11 +14,12 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 import manyhands
-from manyhands.api.endpoints import routes
+from manyhands.api.endpoints import PREFIX, routes
 from manyhands.api.metrics import Metrics
 from manyhands.api.office import Office
-from manyhands.api.picture.rows import Redact
-from manyhands.api.refusals import on_error, on_http_error, refusal
+from manyhands.api.openapi import description
+from manyhands.api.outputs import tell_outputs
+from manyhands.api.refusals import JSON, on_error, on_http_error, refusal
 from manyhands.api.security import Gate
 from manyhands.errors import ManyhandsError
 from manyhands.runtime.dispatcher import Dispatcher
@@ -34,18 +37,18 @@ class Served:
         self.app = app
         self.office = office
         self._metrics = metrics
+        self._lines = asyncio.create_task(tell_outputs(office.feed, office.directory, office.redact))
 
     def close(self) -> None:
         if not self.office.feed.is_closed:
-            self.office.feed.close()
+            self._lines.cancel()
+            self.office.close()
             self._metrics.close()
 
 
-def make_app(
-    dispatcher: Dispatcher, directory: Path, token: str, *, beyond_loopback: bool = False, redact: Redact = str
-) -> Served:
+def make_app(office: Office, token: str, beyond_loopback: bool) -> Served:
     """Made and called in the dispatcher's loop: nothing here waits, and no other thread looks at the book."""
-    office = Office(dispatcher, directory, redact)
+    dispatcher = office.dispatcher
     metrics = Metrics(dispatcher)
     app = Starlette(
         routes=[*_pages(), *routes(office), *_figures(dispatcher, metrics)],
@@ -66,7 +69,16 @@ def _figures(dispatcher: Dispatcher, metrics: Metrics) -> list[BaseRoute]:
         told = {"status": "ok" if alive else "stopped", "in_flight": in_flight, "hosts": len(hosts)}
         return JSONResponse(told, 200 if alive else 503)
 
-    return [Route("/metrics", show_metrics), Route("/healthz", show_health)]
+    described = msgspec.json.encode(description())
+
+    async def show_description(request: Request) -> Response:
+        return Response(described, media_type=JSON)
+
+    return [
+        Route("/metrics", show_metrics),
+        Route("/healthz", show_health),
+        Route(f"{PREFIX}/openapi.json", show_description),
+    ]
 
 
 def _pages() -> list[BaseRoute]:

@@ -18,6 +18,8 @@ Text = Annotated[str, Meta(max_length=300)]
 Moment = Annotated[float, Meta(ge=0, le=253_402_300_800)]
 Number = Annotated[int, Meta(ge=0, le=2**53)]
 LIMIT_MAX = 1_000
+#: Of what is kept over time, the newest so many: two weeks of it would be a hundred thousand.
+SAMPLES_MAX = 20_000
 
 
 class Nothing(Struct, forbid_unknown_fields=True):
@@ -87,7 +89,8 @@ class Asked:
         self.query = query
         self.body = body
         self.may_command: bool = request.scope["state"]["may_command"]
-        self.after = request.headers.get("last-event-id", "")
+        self.after = request.headers.get("last-event-id", "")[:60]
+        self.takes_gzip = "gzip" in request.headers.get("accept-encoding", "")
 
 
 async def read_asked(request: Request, query: type[Struct], body: Any) -> Asked:

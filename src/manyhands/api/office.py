@@ -1,14 +1,17 @@
 """What the handlers work with: the dispatcher, its store and its picture, and the ways to find things in them."""
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from manyhands.api.feed import Feed
-from manyhands.api.picture.rows import Redact
 from manyhands.core.book import GONE, Book
-from manyhands.core.model import Host
+from manyhands.core.events import AnyEvent, TaskEdited, TasksSubmitted
+from manyhands.core.model import Host, Task
 from manyhands.core.state import HostState, Record, Run
 from manyhands.errors import UnknownRun, UnknownTask
 from manyhands.runtime.dispatcher import Dispatcher
+from manyhands.runtime.secrets import Secrets
+from manyhands.store.opening import Where
 
 
 class UnknownHost(UnknownRun):
@@ -16,12 +19,34 @@ class UnknownHost(UnknownRun):
 
 
 class Office:
-    def __init__(self, dispatcher: Dispatcher, directory: Path, redact: Redact) -> None:
+    def __init__(self, dispatcher: Dispatcher, directory: Path, where: Where, secrets: Secrets) -> None:
         self.dispatcher = dispatcher
-        self.directory = directory
-        self.redact = redact
-        self.feed = Feed(dispatcher, redact)
-        self.recordings = 0  # being made now
+        self.directory = directory  # of what attempts printed
+        self.where = where  # the journal is
+        self.secrets = secrets
+        self.redact = secrets.redact
+        self.feed = Feed(dispatcher, secrets.redact)
+        self.at_work = 0  # recordings and stories that are being made now
+        for run in dispatcher.book.runs.values():
+            self._learn(record.task for record in run.records.values())
+        dispatcher.recorded.append(self._recorded)
+
+    def close(self) -> None:
+        self.dispatcher.recorded.remove(self._recorded)
+        self.feed.close()
+
+    def _recorded(self, batch: Sequence[AnyEvent]) -> None:
+        for event in batch:
+            if isinstance(event, TasksSubmitted):
+                self._learn(event.tasks)
+            elif isinstance(event, TaskEdited):
+                self._learn((event.task,))
+
+    def _learn(self, tasks: Iterable[Task]) -> None:
+        """What a task is given as a secret must not come back on a page."""
+        for task in tasks:
+            if task.env:
+                self.secrets.learn(task.env)
 
     @property
     def book(self) -> Book:

@@ -7,6 +7,7 @@ import msgspec
 
 from manyhands.api import answers
 from manyhands.api.asking import Asked, RunsQuery, TasksQuery, WidthsQuery
+from manyhands.api.files import last_lines, output_path
 from manyhands.api.office import Office
 from manyhands.api.picture.rows import cause_of, claims_row, host_row, run_row, short
 from manyhands.core.claims import each_claim, is_resource, overlap
@@ -101,9 +102,16 @@ def task(office: Office, asked: Asked) -> answers.TaskDetail:
         attempts=[_attempt(office, record, number) for number in range(1, len(record.history or ()) + 1)],
         explain=[redact(reason) for reason in explain(office.book, record, now) if reason],
         claims=claims_row(claims_of(record.task)),
-        output=redact(last.tail) if last is not None else "",
+        output=redact(_tail(office, record)),
         result=redact(last.result[:FIELD_CHARACTERS_MAX]) if last is not None else "",
     )
+
+
+def _tail(office: Office, record: Record) -> str:
+    history = record.history or []
+    if history and history[-1].ending is None:
+        return last_lines(output_path(office.directory, record.run, record.task.id, len(history)))
+    return record.last_ending.tail if record.last_ending is not None else ""
 
 
 def fields_of(office: Office, record: Record) -> dict[str, Any]:

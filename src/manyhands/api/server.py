@@ -2,6 +2,7 @@
 
 import asyncio
 import ipaddress
+import os
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -12,10 +13,12 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from manyhands.api.app import make_app
-from manyhands.api.picture.rows import Redact
+from manyhands.api.office import Office
 from manyhands.api.token import token_of
 from manyhands.errors import Unavailable, UsageError
 from manyhands.runtime.dispatcher import Dispatcher
+from manyhands.runtime.secrets import Secrets
+from manyhands.store.opening import Where
 
 LOOPBACK = "127.0.0.1"
 DEFAULT_PORT = 8642
@@ -35,11 +38,20 @@ class Offered(NamedTuple):
 
 @asynccontextmanager
 async def offering(
-    dispatcher: Dispatcher, directory: Path, port: int = DEFAULT_PORT, address: str = LOOPBACK, redact: Redact = str
+    dispatcher: Dispatcher,
+    directory: Path,
+    port: int = DEFAULT_PORT,
+    address: str = LOOPBACK,
+    *,
+    where: Where | None = None,
+    secrets: Secrets | None = None,
 ) -> AsyncIterator[Offered]:
-    """The page and the API of a dispatcher on the store in `directory`, for as long as it is wanted."""
+    """The page and the API of a dispatcher, for as long as it is wanted. Its journal is in `directory`, or `where`."""
+    beyond_loopback = not is_loopback(address)
     token = token_of(directory)
-    served = make_app(dispatcher, directory, token, beyond_loopback=not is_loopback(address), redact=redact)
+    secrets = secrets or Secrets(os.environ)
+    secrets.know([token])
+    served = make_app(Office(dispatcher, directory, where or directory, secrets), token, beyond_loopback)
     try:
         async with serving(served.app, port, address, before_end=served.close) as url:
             yield Offered(url, token)
@@ -64,7 +76,13 @@ async def serving(
     listening = _listen(address, port)
     server = _Server(
         uvicorn.Config(
-            app, log_config=None, access_log=False, lifespan="off", ws="none", timeout_graceful_shutdown=GRACE_S
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            server_header=False,
+            timeout_graceful_shutdown=GRACE_S,
         )
     )
     task = asyncio.create_task(server.serve([listening]))

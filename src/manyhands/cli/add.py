@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
+import msgspec
 
 from manyhands.backlogs.gathering import Gathering
 from manyhands.backlogs.hosts import check_hosts
@@ -18,16 +18,12 @@ from manyhands.cli.settings import load
 from manyhands.cli.views import command_for, find_run, open_book
 from manyhands.config.model import Config
 from manyhands.core.book import Book
-from manyhands.core.events import RunOpened, TasksSubmitted
-from manyhands.core.model import Task
+from manyhands.core.events import Input
 from manyhands.core.state import Run
-from manyhands.errors import Conflict, UnknownTask, UsageError
+from manyhands.errors import UsageError
 from manyhands.inputs.problems import sheet_of_row
-from manyhands.serve.backlog import ADDED, ADDED_SOURCE
-from manyhands.store.sqlite import FILE, open_journal, open_requests
-
-#: The run of all that is added to no other.
-ADDED_RUN = "added"
+from manyhands.runtime.adding import ADDED_RUN, adding, check_ids, check_needs, labelled
+from manyhands.store.opening import exists, make, open_requests
 
 
 def add_tasks(
@@ -38,21 +34,41 @@ def add_tasks(
     config_path: Path | None,
     hosts_path: Path | None,
     store: str | None,
+    url: str | None = None,
 ) -> None:
     config = load(config_path, hosts_path, store)
-    book = open_book(config.store_directory) if (config.store_directory / FILE).exists() else None
+    if url is not None:
+        _add_over_http(url, files, fields, to, output, config)
+        return
+    book = open_book(config.store_at) if exists(config.store_at) else None
     run = _target(book, to)
     plan = _plan(files, fields, run)
-    if problems := check_hosts(plan, config.core_hosts()):
+    if problems := check_hosts(plan, config.core_hosts(), config.core_families()):
         raise PlanRefused(problems)
-    _check_ids(plan.tasks, run)
-    tasks = tuple(replace(task, labels=(*task.labels, ADDED)) for task in plan.tasks)
+    check_ids(plan.tasks, run)
+    tasks = labelled(plan.tasks)
     name = run.name if run is not None else ADDED_RUN
-    heard = _ask(config, name, tasks)
-    print_rows([{"task": task.id, "run": name} for task in tasks], output, "task")
+    heard = _ask(config, adding(name, time.time(), tasks))
     goes_on = command_for(run) if run is not None else "manyhands serve"
-    when = "" if heard else f"; it will be taken up by `{goes_on}`"
-    say(f"{len(tasks)} {'task' if len(tasks) == 1 else 'tasks'} added to run {name}{when}")
+    _tell([task.id for task in tasks], name, "" if heard else f"; it will be taken up by `{goes_on}`", output)
+
+
+def _tell(ids: Sequence[str], run: str, when: str, output: Output) -> None:
+    print_rows([{"task": id, "run": run} for id in ids], output, "task")
+    say(f"{len(ids)} {'task' if len(ids) == 1 else 'tasks'} added to run {run}{when}")
+
+
+def _add_over_http(
+    url: str, files: Sequence[Path], fields: dict[str, Any], to: str | None, output: Output, config: Config
+) -> None:
+    """Whether its hosts can take them and its runs know them, the dispatcher itself finds out."""
+    from manyhands.cli.over_http import Dispatcher
+
+    given = _given(files, fields)
+    rows = [msgspec.to_builtins(task) for task in read_plan(files).tasks] if files else [given]
+    body = {"tasks": rows} if to is None else {"tasks": rows, "run": to}
+    added = Dispatcher(url, config.store_directory).ask("POST", "/tasks", body)
+    _tell(added["tasks"], added["run"], "", output)
 
 
 def _target(book: Book | None, to: str | None) -> Run | None:
@@ -64,26 +80,25 @@ def _target(book: Book | None, to: str | None) -> Run | None:
     return find_run(book, to)
 
 
-def _plan(files: Sequence[Path], fields: dict[str, Any], run: Run | None) -> Plan:
+def _given(files: Sequence[Path], fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of one task, as a plan has them."""
     given = {name: value for name, value in fields.items() if value not in (None, [], "")}
     if bool(files) == bool(given):
         hint = "`manyhands add tasks.toml` or `manyhands add --id lint --run 'ruff check'`"
         raise UsageError("give either plan files or the fields of one task", hint)
+    return {name: _argv(name, value) if name in ("run", "check") else value for name, value in given.items()}
+
+
+def _plan(files: Sequence[Path], fields: dict[str, Any], run: Run | None) -> Plan:
+    given = _given(files, fields)
     if files:
         return read_plan(files)
-    for name in ("run", "check"):
-        if name in given:
-            given[name] = _argv(name, given[name])
     gathering = Gathering()
     gathering.begin("command line")
     task = task_from(given, sheet_of_row("command line", 0, gathering.problems))
     if task is None:
         raise PlanRefused(gathering.problems.kept)
-    known = run.records if run is not None else {}
-    for need in task.needs:
-        if need not in known:
-            where = f"run {run.name}" if run is not None else "the run"
-            raise UnknownTask(f"`--needs {need}`: {where} has no such task", "`manyhands task` lists those there are")
+    check_needs([task], run)
     gathering.places.add(0)
     return Plan([task], PlanSettings(), "command line", gathering.places)
 
@@ -95,24 +110,13 @@ def _argv(name: str, command: str) -> list[str]:
         raise UsageError(f"`--{name}` cannot be taken apart: {error}", "quote it as a shell would want it") from None
 
 
-def _check_ids(tasks: Sequence[Task], run: Run | None) -> None:
-    for task in tasks:
-        if run is not None and task.id in run.records:
-            state = run.records[task.id].state
-            raise Conflict(f"run {run.name} has a task `{task.id}` already; it is {state}", "give it another id")
-
-
-def _ask(config: Config, run: str, tasks: tuple[Task, ...]) -> bool:
+def _ask(config: Config, wanted: Sequence[Input]) -> bool:
     """Whether a dispatcher has heard of it."""
-    directory = config.store_directory
-    if not (directory / FILE).exists():
-        open_journal(directory, config.store.durability).close()
-    asking = open_requests(directory, config.store.durability)
+    make(config.store_at, config.store.durability)
+    asking = open_requests(config.store_at, config.store.durability)
     try:
-        now = time.time()
-        if run == ADDED_RUN:  # opening twice is opening once
-            asking.ask(RunOpened(now, run, source=ADDED_SOURCE))
-        asking.ask(TasksSubmitted(now, run, tasks))
+        for event in wanted:
+            asking.ask(event)
         return asking.heard
     finally:
         asking.close()

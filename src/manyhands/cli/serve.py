@@ -14,15 +14,17 @@ from manyhands.cli.output import say
 from manyhands.cli.settings import load
 from manyhands.config.model import BacklogConfig, Config, OpenaiHost
 from manyhands.core.model import Task
-from manyhands.errors import UsageError
+from manyhands.errors import StoreBusy, UsageError
 from manyhands.runtime.dispatcher import Dispatcher
 from manyhands.runtime.hosts import open_session
+from manyhands.runtime.leading import StoppedStandingBy
 from manyhands.runtime.secrets import Secrets
 from manyhands.serve.backlog import LiveBacklog
 from manyhands.serve.beads_backlog import BeadsBacklog
 from manyhands.serve.log import Log
 from manyhands.serve.plan_backlog import PlanBacklog
 from manyhands.serve.service import Service
+from manyhands.store.opening import shown
 
 
 def serve(
@@ -38,7 +40,10 @@ def serve(
     backlogs = backlogs_of(config, beads, plans)
     if not backlogs:
         raise UsageError("there is no backlog to watch", "`--plan FILE`, `--beads DIR`, or [[backlogs]] in the config")
-    asyncio.run(_serve(config, backlogs, address, port))
+    try:
+        asyncio.run(_serve(config, backlogs, address, port))
+    except StoppedStandingBy:
+        say("stopped standing by")
     return 0
 
 
@@ -88,18 +93,23 @@ async def _serve(config: Config, backlogs: Sequence[LiveBacklog], address: str, 
         secrets.learn(getattr(host, "env", {}))
     talk = _Talk()
     service = Service(backlogs, talk)
+
+    async def stand_by(busy: StoreBusy) -> None:
+        say(f"standing by: {busy.message}")
+        await stop.wait()
+
     async with AsyncExitStack() as stack:
-        dispatcher = await stack.enter_async_context(open_session(config, service.around))
+        dispatcher = await stack.enter_async_context(open_session(config, service.around, stand_by))
         talk.begin(dispatcher, secrets)
         # Imported here: what only reads the config has no need of a web server.
         from manyhands.api.sampling import sampling
         from manyhands.api.server import offering
 
-        await stack.enter_async_context(sampling(dispatcher, config.store_directory))
+        await stack.enter_async_context(sampling(dispatcher, config.store_at))
         offered = await stack.enter_async_context(
-            offering(dispatcher, config.store_directory, port, address, secrets.redact)
+            offering(dispatcher, config.store_directory, port, address, secrets=secrets)
         )
-        talk("serving", offered.url, backlogs=len(backlogs), store=config.store_directory)
+        talk("serving", offered.url, backlogs=len(backlogs), store=shown(config.store_at))
         if sys.stderr.isatty():
             say(f"open {offered.entry}")
         await service.serve(dispatcher, stop)

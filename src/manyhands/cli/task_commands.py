@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from manyhands.cli.options import ConfigOption, OutputOption, RunOption, StoreOption, TaskArgument
+from manyhands.cli.options import ConfigOption, OutputOption, RunOption, StoreOption, TaskArgument, UrlOption
 from manyhands.cli.output import Output
 
 app = typer.Typer(help="The tasks of a run: list them, or look at and act on one.", rich_markup_mode=None)
@@ -42,6 +42,16 @@ def task_show(
     show_task(task, run, output, config, store)
 
 
+@app.command("tree")
+def task_tree(
+    run: RunOption = None, output: OutputOption = Output.TABLE, config: ConfigOption = None, store: StoreOption = None
+) -> None:
+    """Epics and other parents with their children, needs and progress."""
+    from manyhands.cli.tasks import print_tree
+
+    print_tree(run, output, config, store)
+
+
 @app.command("explain")
 def task_explain(
     task: TaskArgument, run: RunOption = None, config: ConfigOption = None, store: StoreOption = None
@@ -68,39 +78,55 @@ def task_log(
 
 @app.command("cancel")
 def task_cancel(
-    task: TaskArgument, run: RunOption = None, config: ConfigOption = None, store: StoreOption = None
+    task: TaskArgument,
+    run: RunOption = None,
+    config: ConfigOption = None,
+    store: StoreOption = None,
+    url: UrlOption = None,
 ) -> None:
     """Take the task off; if it runs it is stopped."""
-    from manyhands.cli.requests import cancel_task
+    from manyhands.cli.requests import ask_of_task
 
-    cancel_task(task, run, config, store)
+    ask_of_task("cancel", task, run, config, store, url)
 
 
 @app.command("retry")
 def task_retry(
-    task: TaskArgument, run: RunOption = None, config: ConfigOption = None, store: StoreOption = None
+    task: TaskArgument,
+    run: RunOption = None,
+    config: ConfigOption = None,
+    store: StoreOption = None,
+    url: UrlOption = None,
 ) -> None:
     """Give a task that did not end well a fresh set of attempts, and those skipped because of it."""
-    from manyhands.cli.requests import retry_task
+    from manyhands.cli.requests import ask_of_task
 
-    retry_task(task, run, config, store)
+    ask_of_task("retry", task, run, config, store, url)
 
 
 @app.command("defer")
 def task_defer(
-    task: TaskArgument, run: RunOption = None, config: ConfigOption = None, store: StoreOption = None
+    task: TaskArgument,
+    run: RunOption = None,
+    config: ConfigOption = None,
+    store: StoreOption = None,
+    url: UrlOption = None,
 ) -> None:
     """Put the task off until `task resume`."""
-    from manyhands.cli.requests import defer_task
+    from manyhands.cli.requests import ask_of_task
 
-    defer_task(task, run, config, store)
+    ask_of_task("defer", task, run, config, store, url)
 
 
 @app.command("resume")
 def task_resume(
-    task: TaskArgument, run: RunOption = None, config: ConfigOption = None, store: StoreOption = None
+    task: TaskArgument,
+    run: RunOption = None,
+    config: ConfigOption = None,
+    store: StoreOption = None,
+    url: UrlOption = None,
 ) -> None:
     """Let a deferred task go on."""
-    from manyhands.cli.requests import resume_task
+    from manyhands.cli.requests import ask_of_task
 
-    resume_task(task, run, config, store)
+    ask_of_task("resume", task, run, config, store, url)

@@ -2,21 +2,20 @@
 
 import os
 import shlex
-from pathlib import Path
 
 from manyhands.core.book import Book
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import Record, Run
 from manyhands.errors import UnknownRun, UnknownTask
+from manyhands.runtime.adding import ADDED_SOURCE
 from manyhands.runtime.recover import rebuild
-from manyhands.serve.backlog import ADDED_SOURCE
-from manyhands.store.sqlite import open_reader
-from manyhands.store.wake import wake
+from manyhands.store import opening
+from manyhands.store.opening import Where, open_reader
 
 
-def open_book(directory: Path) -> Book:
+def open_book(store: Where) -> Book:
     """What has happened, and what has been asked for and waits for the next dispatcher."""
-    reader = open_reader(directory)
+    reader = open_reader(store)
     try:
         scheduler = Scheduler()
         rebuild(reader, scheduler)
@@ -26,9 +25,9 @@ def open_book(directory: Path) -> Book:
     return scheduler.book
 
 
-def is_dispatching(directory: Path) -> bool:
+def is_dispatching(store: Where) -> bool:
     """Is anyone at work on this store?"""
-    return wake(directory)
+    return opening.is_dispatching(store)
 
 
 def command_for(run: Run) -> str:

@@ -43,7 +43,7 @@ def opening(
     """The events that open a run; on disk together or not at all."""
     seed = crc32(f"{name}@{at}".encode())
     yield RunOpened(at, name, seed, concurrency, fail_fast, source, parents or {})
-    yield from _submitting(name, at, tasks)
+    yield from submitting(name, at, tasks)
 
 
 def resuming(run: Run, at: float, tasks: Iterable[Task], concurrency: int | None, fail_fast: bool) -> Iterator[Input]:
@@ -59,10 +59,10 @@ def resuming(run: Run, at: float, tasks: Iterable[Task], concurrency: int | None
                 "`--fresh` starts a new run of the plan as it is now",
             )
     yield RunResumed(at, run.name, concurrency, fail_fast)
-    yield from _submitting(run.name, at, new)
+    yield from submitting(run.name, at, new)
 
 
-def _submitting(run: str, at: float, tasks: Iterable[Task]) -> Iterator[Input]:
+def submitting(run: str, at: float, tasks: Iterable[Task]) -> Iterator[Input]:
     remaining = iter(tasks)
     while batch := tuple(islice(remaining, TASKS_PER_EVENT)):
         yield TasksSubmitted(at, run, batch)

@@ -41,6 +41,15 @@ class Secrets:
             if _NAMED_LIKE_A_SECRET.search(name):
                 self._keep(value)
 
+    @property
+    def known(self) -> tuple[str, ...]:
+        """For another process that is to leave them out too."""
+        return tuple(self._values)
+
+    def know(self, values: Iterable[str]) -> None:
+        self._values.update(values)
+        self._found = None
+
     def redact(self, text: str) -> str:
         if self._values:
             if self._found is None:

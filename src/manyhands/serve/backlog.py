@@ -15,10 +15,6 @@ from manyhands.inputs.problems import Problem
 #: Told what happens, for people and machines: `log("edited", "is taken over", task="a-1", run="plan-1")`.
 Log = Callable[..., None]
 
-#: A task that someone added to a run by hand has this label: that no backlog knows it does not take it away.
-ADDED = "added-by-hand"
-#: Where the tasks of a run come from that were all added by hand.
-ADDED_SOURCE = "manyhands add"
 #: How the cause of a cancellation begins that the backlog asked for. What the backlog wants again comes back.
 IN_THE_BACKLOG = "in the backlog: "
 

@@ -7,7 +7,8 @@ from manyhands.core.commands import StartAttempt
 from manyhands.core.model import Ending, EndingKind
 from manyhands.errors import ManyhandsError
 from manyhands.executors.interface import Ended, Executor
-from manyhands.serve.backlog import ADDED, LiveBacklog, Log, Verdict
+from manyhands.runtime.adding import ADDED
+from manyhands.serve.backlog import LiveBacklog, Log, Verdict
 
 _STOPPED = Ending(EndingKind.CANCELLED, "stopped before it began")
 #: After a claim that could not be written or refused: the file is locked, or the disk is full.

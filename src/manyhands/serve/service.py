@@ -8,8 +8,9 @@ from pathlib import Path
 from manyhands.core.events import AnyEvent, CancelAsked, Input, RunResumed, RunStopped
 from manyhands.errors import UsageError
 from manyhands.executors.interface import Ended, Executor
+from manyhands.runtime.adding import ADDED_SOURCE
 from manyhands.runtime.dispatcher import Dispatcher
-from manyhands.serve.backlog import ADDED_SOURCE, IN_THE_BACKLOG, LiveBacklog, Log
+from manyhands.serve.backlog import IN_THE_BACKLOG, LiveBacklog, Log
 from manyhands.serve.claiming import Claimer, ClaimingExecutor
 from manyhands.serve.desk import Desk
 from manyhands.serve.watching import POLL_S, Changed, watch

@@ -63,6 +63,8 @@ def why_idle(book: Book, host: HostState, runs: list[Run]) -> Why:
         return "paused", host.paused
     if host.barrier is not None:
         return "barrier", f"{host.barrier.task.id} runs alone here"
+    if host.kept_by:
+        return "barrier", f"is kept for {host.kept_by} until that is over"
     if host.kept_for is not None and host.kept_for.queue:
         return "barrier", f"empties for {host.kept_for.head.task.id}"
     found = [*_of_pools(book, host), *_of_parked(book, host)]

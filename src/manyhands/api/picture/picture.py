@@ -45,16 +45,17 @@ class Picture:
         self.seq = seq  # of the last event it has been told of
         self._redact = redact
         self._age = QueueAge(book)
-        self._bars = Bars(book)
+        self.bars = Bars(book)
         self._widths: deque[Row] = deque(maxlen=WIDTHS_MAX)
         self._widths_total = 0
         self._durations: dict[tuple[str, str], deque[float]] = {}
         self._tokens = {"in": 0, "out": 0}
-        for bar in self._bars.ended:
+        for bar in self.bars.ended:
             self._learn(bar)
         self._changed: dict[int, Record] = {}
         book.changed_for.append(self._changed)
-        self._new: set[int] = set()  # tasks of which all is to be told, by number
+        self._last_number = book.last_number  # tasks with higher ones are new: all is to be told of them
+        self._edited: set[int] = set()  # and of these
         self._runs: dict[str, None] = {}  # to be told whole
         self._hosts: dict[str, None] = {}
         self._ended: list[Bar] = []
@@ -98,7 +99,8 @@ class Picture:
         tasks = [self._task(record, touched) for record in self._changed.values()]  # before what happened to them
         runs = self._tell_runs(touched)
         self._changed.clear()
-        self._new.clear()
+        self._edited.clear()
+        self._last_number = self.book.last_number
         return [*runs, *tasks, *happened, *self._tell_hosts()]
 
     def standing(self) -> list[Row]:
@@ -134,7 +136,7 @@ class Picture:
             "runs_total": len(runs),
             "hosts": list(self._told_hosts.values()),
             "tasks": task_columns(runs, self._redact),
-            "bars": bar_columns(self._bars, run),
+            "bars": bar_columns(self.bars, run),
             "widths": list(self._widths),
             "widths_total": self._widths_total,
             "idle": self._idle.rows,
@@ -156,7 +158,7 @@ class Picture:
     def _on_started(self, event: ev.AttemptStarted, rows: list[Row]) -> None:
         record = self.book.runs[event.run].records[event.task]
         tried, number = tried_of(record, event.attempt)
-        bar = self._bars.start(record, tried, number)
+        bar = self.bars.start(record, tried, number)
         self._hosts[event.host] = None
         rows.append(
             {
@@ -176,7 +178,7 @@ class Picture:
         )
 
     def _on_ended(self, event: ev.AttemptEnded, rows: list[Row]) -> None:
-        bar = self._bars.end(event.attempt)
+        bar = self.bars.end(event.attempt)
         if bar is None:
             return
         self._ended.append(bar)
@@ -204,15 +206,13 @@ class Picture:
         rows.append({"t": "width", **row})
 
     def _on_submitted(self, event: ev.TasksSubmitted, rows: list[Row]) -> None:
-        records = self.book.runs[event.run].records
-        self._new.update(records[task.id].number for task in event.tasks)
         self._runs[event.run] = None
 
     def _on_edited(self, event: ev.TaskEdited, rows: list[Row]) -> None:
         run = self.book.runs.get(event.run)
         record = run.records.get(event.task.id) if run is not None else None
         if record is not None:
-            self._new.add(record.number)
+            self._edited.add(record.number)
             self._changed[record.number] = record
 
     def _on_hosts(self, event: ev.HostsConfigured, rows: list[Row]) -> None:
@@ -243,7 +243,8 @@ class Picture:
     def _task(self, record: Record, touched: dict[str, None]) -> Row:
         touched[record.run] = None
         # Of more tasks than a snapshot shows, the page may not know this one.
-        whole = record.number in self._new or self.book.last_number > TASKS_MAX
+        is_new = record.number > self._last_number or record.number in self._edited
+        whole = is_new or self.book.last_number > TASKS_MAX
         row = task_row(record, self._redact) if whole else state_row(record, self._redact)
         row["t"] = "task"
         return row
