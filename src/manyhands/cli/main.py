@@ -9,7 +9,7 @@ import typer
 
 from manyhands.cli import eval_commands, split_commands, store_commands, task_commands
 from manyhands.cli.options import ConfigOption, HostsOption, OutputOption, StoreOption, UrlOption
-from manyhands.cli.output import Output, say
+from manyhands.cli.output import Output, ReviewOutput, say
 from manyhands.errors import ManyhandsError
 
 #: What Typer raises for wrong options and arguments. It has no public name there; one of its kinds has.
@@ -200,6 +200,21 @@ def host(
     from manyhands.cli.hosts import list_hosts
 
     list_hosts(output, config, hosts, store)
+
+
+@app.command(short_help="What happened in a run: goal, outcome, next steps, decisions, open questions.")
+def review(
+    run: Annotated[str | None, typer.Argument(metavar="RUN", help="the newest if left out")] = None,
+    output: Annotated[ReviewOutput, typer.Option("--output", "-o", help="to read, for programs, or one page")] = (
+        ReviewOutput.MARKDOWN
+    ),
+    config: ConfigOption = None,
+    store: StoreOption = None,
+) -> None:
+    """Tell a run's story from its journal: goal, outcome, next steps, key decisions, open questions."""
+    from manyhands.cli.review import review_run
+
+    review_run(run, output, config, store)
 
 
 @app.command()

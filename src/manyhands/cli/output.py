@@ -16,6 +16,12 @@ class Output(enum.StrEnum):
     IDS = "ids"
 
 
+class ReviewOutput(enum.StrEnum):
+    MARKDOWN = "markdown"
+    JSON = "json"
+    HTML = "html"
+
+
 def say(text: str) -> None:
     """Talk: to stderr, so that it never gets into data."""
     _write(sys.stderr, text + "\n")

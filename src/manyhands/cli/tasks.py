@@ -17,6 +17,7 @@ from manyhands.core.explain import explain
 from manyhands.core.model import TERMINAL, TaskState
 from manyhands.core.state import Record
 from manyhands.errors import Conflict, UsageError
+from manyhands.review.tree import tree_lines, tree_of
 from manyhands.runtime.runs import attempt_directory
 
 #: What a list shows first: what is going on, then what waits, then what is over.
@@ -157,6 +158,17 @@ def _attempt_lines(record: Record) -> Iterable[str]:
         yield f"attempt {number} on {tried.host}: {ending.kind} after {took}{detail}"
         for text in (ending.result, ending.tail):
             yield from (f"    {line}" for line in text.splitlines()[-10:])
+
+
+def print_tree(run: str | None, output: Output, config_path: Path | None, store: str | None) -> None:
+    book = open_book(load(config_path, None, store).store_at)
+    roots = tree_of(find_run(book, run).records)
+    if output is Output.JSON:
+        print_json(msgspec.to_builtins(roots))
+    elif output is Output.IDS:
+        put_lines(line.split(maxsplit=1)[0] for line in tree_lines(roots))
+    else:
+        put_lines(tree_lines(roots))
 
 
 def explain_task(id: str, run: str | None, config_path: Path | None, store: str | None) -> None:

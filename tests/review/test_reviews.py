@@ -1,0 +1,108 @@
+"""The story of a run from its journal: complete, in order, with reasons, and fit to be shown to anyone."""
+
+import time
+
+import msgspec
+
+from cli.console import Console, sh, shell_host
+from helpers import Player, a_host, a_task
+from manyhands.core import events as ev
+from manyhands.core.model import Ending, EndingKind, Width
+from manyhands.review.markdown import as_markdown
+from manyhands.review.page import as_page
+from manyhands.review.telling import DECISIONS_MAX, review_of
+from manyhands.review.tree import tree_lines
+
+FAILED = Ending(EndingKind.FAILED, "exit code 3", tail="<script>alert(1)</script>\nno such file", exit_code=3)
+
+
+def a_story() -> Player:
+    player = Player(a_host("gpu", 2))
+    player.open(
+        a_task("good", parent="epic", title="The good one"),
+        a_task("bad", parent="epic", attempts=2),
+        a_task("after", needs=("bad",)),
+        a_task("off", deferred="after the release"),
+    )
+    player.end("bad", ending=FAILED)
+    player.wait(60.0)
+    player.end("bad", ending=FAILED)
+    player.end("good")
+    player.play(ev.HostPaused(player.at, "gpu", "too hot"))
+    return player
+
+
+def test_a_review_tells_goal_outcome_decisions_questions_and_what_to_do_next() -> None:
+    player = a_story()
+    review = review_of(player.journal, "r", player.at)
+    assert review is not None
+    assert (review.goal.tasks, review.goal.by_kind) == (4, {"code": 4})
+    assert review.outcome.counts == {"deferred": 1, "done": 1, "failed": 1, "skipped": 1}
+    assert review.outcome.endings == {"failed": 2, "done": 1}
+    assert review.outcome.headline == "unfinished: 1 of 4 tasks are done, 2 did not end well, 1 left"
+    assert (review.outcome.peak, review.outcome.hosts[0].attempts, review.outcome.hosts[0].peak) == (2, 3, 2)
+    assert [(one.what, one.who, one.why) for one in review.decisions] == [
+        ("retry", "bad", "exit code 3"),
+        ("paused", "gpu", "too hot"),
+    ]
+    assert [(one.what, one.task) for one in review.questions] == [
+        ("failed", "bad"),
+        ("deferred", "off"),
+        ("skipped", "after"),
+    ]
+    assert [step.split("`")[1] for step in review.next_steps] == [
+        "manyhands host resume gpu",
+        "manyhands task retry bad",
+        "manyhands task resume off",
+    ]
+    assert tree_lines(review.tree)[:2] == ["epic  failed 1/2", "  good  done  The good one"]
+
+
+def test_undeclared_writes_and_lost_attempts_are_open_questions() -> None:
+    player = Player(a_host("local", 1))
+    player.open(a_task("a"))
+    player.end("a", ending=Ending(EndingKind.LOST, "the dispatcher died under it"))
+    player.end("a")
+    review = review_of(player.journal, "r", player.at, lambda task, n: ["secret.py"] if n == 2 else [])
+    assert review is not None
+    assert [(one.what, one.why) for one in review.questions] == [
+        ("undeclared writes", "secret.py"),
+        ("lost", "attempt 1: the dispatcher died under it"),
+    ]
+    assert review.outcome.headline == "all 1 tasks are done"
+
+
+def test_what_tasks_say_stays_text_in_the_page() -> None:
+    player = a_story()
+    review = review_of(player.journal, "r", player.at)
+    assert review is not None
+    page = as_page(review)
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert "no such file" in as_markdown(review)
+    assert msgspec.json.decode(msgspec.json.encode(review), type=type(review)) == review
+
+
+def test_many_decisions_are_cut_with_a_word_about_it() -> None:
+    player = Player(a_host("local", 4).__class__("local", width=Width(1, 1, 64)))
+    player.open(a_task("a"))
+    moves = [ev.WidthMoved(float(n), "local", n + 1, n, "a clean window") for n in range(1, 2 * DECISIONS_MAX)]
+    review = review_of([*player.journal, *moves], "r", player.at)
+    assert review is not None
+    assert len(review.decisions) == DECISIONS_MAX
+    assert f"{DECISIONS_MAX:,} of {review.decisions_total:,} shown" in as_markdown(review)
+
+
+def test_the_command_tells_the_newest_run_or_the_one_that_is_named(console: Console) -> None:
+    console.config(shell_host(2))
+    console.plan([sh("a", "echo key=hunter2hunter2; exit 3", attempts=1), sh("b", "exit 0")])
+    console.run("run", "plan.jsonl")
+    told = console.run("review")
+    assert told.code == 0
+    assert told.out.startswith("# Run plan-1: 1 of 2 tasks are done, 1 did not end well")
+    assert "hunter2" not in told.out, "secrets are left out"
+    assert console.run("review", "plan-1", "-o", "json").json["questions"][0]["task"] == "a"
+    assert "<h1>plan-1</h1>" in console.run("review", "-o", "html").out
+    assert "there is no run `plan-9`" in console.run("review", "plan-9").err
+    assert console.run("task", "tree").out.splitlines() == ["a  failed", "b  done"]
+    assert time.strftime("%Y-%m-%d") in told.out
