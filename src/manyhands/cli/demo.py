@@ -2,11 +2,15 @@
 
 import asyncio
 import math
-from collections.abc import Mapping, Sequence
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from manyhands.cli.interrupts import Interrupts
+from manyhands.cli.offered import page_beside, say_address
 from manyhands.cli.output import Output, duration, print_json, print_table, put, put_lines, say
 from manyhands.cli.progress import watch
 from manyhands.cli.settings import load
@@ -19,6 +23,9 @@ from manyhands.executors.python import PythonExecutor, PythonSettings
 from manyhands.runtime.peaks import peaks
 from manyhands.runtime.runs import new_name, opening
 from manyhands.runtime.session import dispatching
+
+if TYPE_CHECKING:
+    from manyhands.api.server import Offered
 
 TASKS_PER_KIND = 10
 #: kind → (seconds a task takes, host, its width)
@@ -43,11 +50,25 @@ def run_demo(scale: float, output: Output, store: str | None) -> int:
     if not 0 < scale < math.inf:
         raise UsageError(f"`--scale` must be a number above 0, got {scale:g}", "1.0 is 30/20/40 seconds a task")
     directory = load(None, None, store).store_directory
-    ideal = ideal_s(scale)
-    say(f"30 tasks on three hosts of widths 2, 3 and 2; the ideal is {duration(ideal)}")
-    wide = asyncio.run(_measure("demo", scale, directory, wide=True))
+    stays = output is Output.TABLE and sys.stdout.isatty() and sys.stderr.isatty()
+    asyncio.run(_demo(scale, directory, output, stays))
+    return 0
+
+
+async def _demo(scale: float, directory: Path, output: Output, stays: bool) -> None:
+    say(f"30 tasks on three hosts of widths 2, 3 and 2; the ideal is {duration(ideal_s(scale))}")
+    async with _measuring("demo", scale, directory, wide=True) as (wide, offered):
+        port = int(offered.url.rpartition(":")[2])
     say("the same 30 tasks, now one at a time per kind")
-    narrow = asyncio.run(_measure("demo-one-at-a-time", scale, directory, wide=False))
+    async with _measuring("demo-one-at-a-time", scale, directory, wide=False, port=port) as (narrow, offered):
+        _report(wide, narrow, scale, output)
+        if stays:
+            say(f"the page stays up until Ctrl-C: {offered.entry}")
+            await _interrupted()
+
+
+def _report(wide: "Measured", narrow: "Measured", scale: float, output: Output) -> None:
+    ideal = ideal_s(scale)
     if output is Output.JSON:
         print_json(
             {
@@ -67,7 +88,13 @@ def run_demo(scale: float, output: Output, store: str | None) -> int:
         faster = narrow.makespan_s / wide.makespan_s
         put(f"one at a time per kind:     {narrow.makespan_s:.2f} s, so {faster:.2f} × as fast\n")
         say(f"next: `manyhands runs`, `manyhands task --run {wide.run}`, `manyhands lane`")
-    return 0
+
+
+async def _interrupted() -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    await stop.wait()
 
 
 def _tasks(scale: float) -> list[Task]:
@@ -84,7 +111,11 @@ class Measured(NamedTuple):
     peaks: dict[str, int]  # host → the most it had in flight
 
 
-async def _measure(stem: str, scale: float, directory: Path, wide: bool) -> Measured:
+@asynccontextmanager
+async def _measuring(
+    stem: str, scale: float, directory: Path, wide: bool, port: int = 0
+) -> AsyncIterator[tuple[Measured, "Offered"]]:
+    """Yields when the run is over, with its page still there."""
     interrupts = Interrupts()
     hosts = [
         Host(name, kinds=(kind,), takes=("call",), width=Width(width, width, width) if wide else Width(1, 1, 1))
@@ -96,7 +127,12 @@ async def _measure(stem: str, scale: float, directory: Path, wide: bool) -> Meas
         return {host.name: executor for host in hosts}
 
     # Sleeping is nothing to lose to a power cut; at a small scale a slow disk would be all one measures.
-    async with dispatching(directory, "crash", hosts, (), executors) as dispatcher:
+    async with (
+        dispatching(directory, "crash", hosts, (), executors) as dispatcher,
+        page_beside(dispatcher, directory, port=port) as offered,
+    ):
+        if not port:
+            say_address(offered)
         name = new_name(dispatcher.book, stem)
         opened = opening(name, dispatcher.clock.now(), _tasks(scale), source="the demo")
         watcher = watch(dispatcher, name)
@@ -109,7 +145,7 @@ async def _measure(stem: str, scale: float, directory: Path, wide: bool) -> Meas
         if interrupts.wanted or run.ended_at is None:
             await dispatcher.submit(CancelAsked(dispatcher.clock.now(), name, why="the demo was stopped"))
             raise Unavailable("the demo was stopped", "`manyhands demo` starts it over")
-        return Measured(name, run.ended_at - run.opened_at, _peaks(run, hosts))
+        yield Measured(name, run.ended_at - run.opened_at, _peaks(run, hosts)), offered
 
 
 def _peaks(run: Run, hosts: Sequence[Host]) -> dict[str, int]:

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from manyhands.backlogs.hosts import check_hosts
 from manyhands.backlogs.plan import Plan, PlanRefused, read_plan
 from manyhands.cli.interrupts import Interrupts
+from manyhands.cli.offered import page_beside, say_address, secrets_of
 from manyhands.cli.output import Output, say
 from manyhands.cli.progress import watch
 from manyhands.cli.report import exit_code, report
@@ -33,6 +35,7 @@ def run_plans(
     config_path: Path | None,
     hosts_path: Path | None,
     store: str | None,
+    follow: bool = False,
 ) -> int:
     if concurrency is not None and concurrency < 1:
         raise UsageError(f"`--concurrency` must be at least 1, got {concurrency}", "leave it out for no bound")
@@ -57,7 +60,11 @@ def run_plans(
                 name = new_name(dispatcher.book, plan.settings.name or paths[0].stem)
                 parents = plan.settings.parents
                 events = list(opening(name, now, plan.tasks, source, concurrency, fail_fast, parents))
-            return await _follow(dispatcher, name, events, interrupts, output)
+            async with AsyncExitStack() as stack:
+                if follow:
+                    page = page_beside(dispatcher, config.store_directory, config.store_at, secrets_of(config))
+                    say_address(await stack.enter_async_context(page))
+                return await _follow(dispatcher, name, events, interrupts, output)
 
     return asyncio.run(go())
 
@@ -68,7 +75,7 @@ def _read(paths: Sequence[Path], config: Config) -> Plan:
         say(f"reading {size / 1e6:,.0f} MB of plan …")
     try:
         plan = read_plan(paths)
-        problems = check_hosts(plan, config.core_hosts())
+        problems = check_hosts(plan, config.core_hosts(), config.core_families())
     except KeyboardInterrupt:
         raise Unavailable("stopped while reading the plan: nothing was started", "run the same command again") from None
     if problems:

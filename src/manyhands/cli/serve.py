@@ -1,7 +1,6 @@
 """`manyhands serve`: watches backlogs and works them off until it is told to stop."""
 
 import asyncio
-import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -10,9 +9,10 @@ from pathlib import Path
 
 from manyhands.beads.kinds import table_of
 from manyhands.beads.ready import Conditional
+from manyhands.cli.offered import say_address, secrets_of
 from manyhands.cli.output import say
 from manyhands.cli.settings import load
-from manyhands.config.model import BacklogConfig, Config, OpenaiHost
+from manyhands.config.model import BacklogConfig, Config
 from manyhands.core.model import Task
 from manyhands.errors import StoreBusy, UsageError
 from manyhands.runtime.dispatcher import Dispatcher
@@ -87,10 +87,7 @@ async def _serve(config: Config, backlogs: Sequence[LiveBacklog], address: str, 
         loop.add_signal_handler(number, stop.set)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # `nohup` means: live on
         loop.add_signal_handler(signal.SIGHUP, stop.set)
-    keys = [host.api_key_env for host in config.hosts if isinstance(host, OpenaiHost) and host.api_key_env]
-    secrets = Secrets(os.environ, keys)
-    for host in config.hosts:
-        secrets.learn(getattr(host, "env", {}))
+    secrets = secrets_of(config)
     talk = _Talk()
     service = Service(backlogs, talk)
 
@@ -107,11 +104,11 @@ async def _serve(config: Config, backlogs: Sequence[LiveBacklog], address: str, 
 
         await stack.enter_async_context(sampling(dispatcher, config.store_at))
         offered = await stack.enter_async_context(
-            offering(dispatcher, config.store_directory, port, address, secrets=secrets)
+            offering(dispatcher, config.store_directory, port, address, where=config.store_at, secrets=secrets)
         )
         talk("serving", offered.url, backlogs=len(backlogs), store=shown(config.store_at))
         if sys.stderr.isatty():
-            say(f"open {offered.entry}")
+            say_address(offered)
         await service.serve(dispatcher, stop)
 
 
