@@ -54,7 +54,10 @@ def demo(
     output: OutputOption = Output.TABLE,
     store: StoreOption = None,
 ) -> None:
-    """Run 30 mixed tasks on three hosts, live, and the same one at a time per kind."""
+    """Run 30 mixed tasks on three hosts, live, and the same one at a time per kind.
+
+    On a terminal its page stays up until Ctrl-C; with --output json, or without a terminal, it ends by itself.
+    """
     from manyhands.cli.demo import run_demo
 
     _exit(run_demo(scale, output, store))
@@ -69,12 +72,13 @@ def run(
     store: StoreOption = None,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="cancel what waits once a task has failed")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="a new run, though one of this plan is unfinished")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="show the run on a page too; prints its address")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Run a plan to its end. Ctrl-C stops starting, twice stops what runs; the same command goes on from there."""
     from manyhands.cli.run import run_plans
 
-    _exit(run_plans(plans, concurrency, fail_fast, fresh, output, config, hosts, store))
+    _exit(run_plans(plans, concurrency, fail_fast, fresh, output, config, hosts, store, follow))
 
 
 @app.command(short_help="Watch backlogs and work them off until stopped.", epilog=EXIT_CODES)
