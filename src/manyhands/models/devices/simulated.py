@@ -12,12 +12,16 @@ class OutOfMemory(Exception):
 class SimulatedDevice(Struct):
     total_bytes: int
     own_bytes: int = 0
-    others_bytes: int = 0  # may be set above what is free: neighbours do not ask
+    others_want_bytes: int = 0  # they take it as soon as it is free
     tells_own: bool = True
 
     @property
+    def others_bytes(self) -> int:
+        return min(self.others_want_bytes, self.total_bytes - self.own_bytes)
+
+    @property
     def free_bytes(self) -> int:
-        return max(0, self.total_bytes - self.own_bytes - self.others_bytes)
+        return self.total_bytes - self.own_bytes - self.others_bytes
 
     def take(self, size: int) -> None:
         if size > self.free_bytes:

@@ -19,8 +19,8 @@ EQUALLY_GOOD = 0.03
 SPREAD = 1.12
 #: Allocators take memory in blocks; 2 MiB is that of CUDA and of huge pages.
 BLOCK_BYTES = 2 * 2**20
-#: Once this many were seen, a batch within the expected changes little: refitting waits for several.
-SETTLED, REFIT_EVERY = 32, 16
+#: A batch within what was seen and expected changes little: fitting again waits until these make a share of all.
+REFIT_SHARE = 0.25
 
 
 class ActivationMemory:
@@ -37,7 +37,8 @@ class ActivationMemory:
         expected = self._curves and peak_bytes <= self._curves[0].growth.of(count, length) * self._curves[0].above
         self._sightings.add(one)
         self._since_fit += 1
-        if not expected or self._since_fit >= REFIT_EVERY or len(self._seen) < SETTLED:
+        larger = one.features[1] > self._padded_max or one.features[2] > self._padded_length_max
+        if larger or not expected or self._since_fit >= REFIT_SHARE * len(self._seen):
             self._refit()
 
     def bytes_of(self, count: int, length: int) -> int:
@@ -57,10 +58,17 @@ class ActivationMemory:
         return int(bound) + BLOCK_BYTES
 
     def count_max(self, length: int, room_bytes: float) -> int:
-        """The most items padded to `length` that take at most this much: the inverse of `bytes_of`."""
+        """How many items padded to `length` certainly take no more than this, by `bytes_of`."""
         if not self._seen:
             return max(0, int(self._guessed_count(length, room_bytes)))
+        curved, seen_max = 0.0, 0.0
         square = length * length
+        if self._curves:
+            room = (room_bytes - BLOCK_BYTES) / self._margin
+            curved = min(self._count_below(fit, length, room / fit.above) for fit in self._curves)
+            seen_max = min(self._padded_max / length, self._padded_length_max / square)
+            if 1 <= curved <= seen_max:
+                return int(curved)
         room = (room_bytes - BLOCK_BYTES) / self._spread
         most = max(
             (
@@ -71,11 +79,7 @@ class ActivationMemory:
             default=0.0,
         )
         most = max(most, self._guessed_count(length, (room_bytes - BLOCK_BYTES) / self._guess_scale))
-        if self._curves:
-            room = (room_bytes - BLOCK_BYTES) / self._margin
-            curved = min(self._count_below(fit, length, room / fit.above) for fit in self._curves)
-            most = max(most, min(curved, self._padded_max / length, self._padded_length_max / square))
-        return max(0, int(most + 1e-9))
+        return max(0, int(max(most, min(curved, seen_max)) + 1e-9))
 
     def _guessed_count(self, length: int, room: float) -> float:
         return (room - self._guess.k0) / max(self._guess.of_item(length), 1e-9)

@@ -1,6 +1,8 @@
 """How much memory may still be set aside on a device, from what is free now and what we promised already."""
 
-from msgspec import Struct
+import heapq
+
+from msgspec import Struct, field
 
 from manyhands.models.model import DeviceMemory
 
@@ -13,24 +15,38 @@ class Ledger(Struct):
     """What we set aside on a device, in bytes."""
 
     resident: int = 0  # models that are loaded
-    promised: int = 0  # models that are being loaded and batches in flight: taken already or about to be
+    loading: int = 0  # models that are being loaded: taken already, or about to be
+    batches: dict[int, int] = field(default_factory=dict)  # batch in flight → its activations
 
-    @property
-    def total(self) -> int:
-        return self.resident + self.promised
-
-
-def room_bytes(
-    memory: DeviceMemory, ledger: Ledger, own_at_start_bytes: int = 0, reserve_bytes: int = RESERVE_BYTES
-) -> int:
-    """What may be set aside on top; below 0 when a neighbour took what we counted on."""
-    free = memory.free_bytes + memory.reusable_bytes - not_taken_yet(memory, ledger, own_at_start_bytes)
-    return int(USABLE_SHARE * min(free, memory.total_bytes - ledger.total)) - reserve_bytes
+    def largest(self, count: int) -> int:
+        """Of the batches in flight, the sum of the largest so many."""
+        return sum(heapq.nlargest(count, self.batches.values()))
 
 
-def not_taken_yet(memory: DeviceMemory, ledger: Ledger, own_at_start_bytes: int) -> int:
-    """Of what is promised, what the reading does not show as taken; all of it where the device cannot tell."""
-    if memory.own_bytes is None:
-        return ledger.promised
-    taken = memory.own_bytes - own_at_start_bytes - memory.reusable_bytes
-    return min(ledger.promised, max(0, ledger.total - taken))
+class Budget(Struct, frozen=True):
+    """How we treat a device's memory."""
+
+    reserve_bytes: int = RESERVE_BYTES
+    computing_max: int = 1  # batches that hold activations at once; more may be in flight, being prepared or written
+
+    def room_for_model(self, memory: DeviceMemory, ledger: Ledger, own_at_start_bytes: int) -> int:
+        """What may be set aside beside all that computes now."""
+        return self._room(memory, ledger, own_at_start_bytes, self.computing_max)
+
+    def room_for_batch(self, memory: DeviceMemory, ledger: Ledger, own_at_start_bytes: int) -> int:
+        """What may be set aside for a batch that computes once another has ended, if as many compute as may."""
+        return self._room(memory, ledger, own_at_start_bytes, self.computing_max - 1)
+
+    def room_at_most(self, total_bytes: int) -> int:
+        """If nobody else were on the device and we held nothing more."""
+        return int(USABLE_SHARE * total_bytes) - self.reserve_bytes
+
+    def _room(self, memory: DeviceMemory, ledger: Ledger, own_at_start_bytes: int, batches_beside: int) -> int:
+        """Below 0 when a neighbour took what we counted on."""
+        beside = ledger.loading + ledger.largest(batches_beside)
+        free = memory.free_bytes + memory.reusable_bytes - beside
+        if memory.own_bytes is not None:
+            # What models and batches in flight have taken already is not free, and must not be counted twice.
+            taken = memory.own_bytes - own_at_start_bytes - memory.reusable_bytes - ledger.resident
+            free += min(max(0, taken), ledger.loading + ledger.largest(self.computing_max))
+        return int(USABLE_SHARE * min(free, memory.total_bytes - ledger.resident - beside)) - self.reserve_bytes

@@ -44,7 +44,6 @@ class ItemQueue:
         self.waiting: dict[int, Waiting] = {}
         self.tokens = 0
         self.tokens_squared = 0
-        self.held_length: int | None = None  # of the shortest item that did not fit when last planned
         self.count_of: dict[str, int] = {}  # app → items
         self._clock = FairClock()
         self._arrivals = 0
@@ -75,14 +74,23 @@ class ItemQueue:
             self._count(waiting, -1)
         return waiting
 
-    def take(self, limits: BatchLimits) -> list[Waiting]:
-        """The next batch, by length; empty if nothing waits or the item whose turn it is does not fit."""
+    @property
+    def held(self) -> Waiting | None:
+        """Of the items that did not fit when last planned, the one whose turn comes first."""
+        live = (one for one in self._held if self.waiting.get(one.item.id) is one)
+        return min(live, key=attrgetter("turn"), default=None)
+
+    def take(self, limits: BatchLimits, past_held: bool = False) -> list[Waiting]:
+        """The next batch, by length; empty if nothing waits or the item whose turn it is does not fit.
+
+        `past_held`: others may go before it.
+        """
         replanned = False
         while True:
             if self._is_stale(limits) and not replanned:
                 self._plan(limits)
                 replanned = True
-            if not self._planned or (self._held and self._turn_is_held()):
+            if not self._planned or (not past_held and self._turn_is_held()):
                 return []
             batch = self._planned.pop()
             self._planned_count -= len(batch.waiting)
@@ -120,7 +128,8 @@ class ItemQueue:
         return fits_now < len(batch.waiting) or (full and fits_now >= ROOMIER * batch.count_max)
 
     def _turn_is_held(self) -> bool:
-        return min(one.turn for one in self._held) < self._planned[-1].turn
+        held = self.held if self._held else None
+        return held is not None and held.turn < self._planned[-1].turn
 
     def _plan(self, limits: BatchLimits) -> None:
         window = [one for batch in self._planned for one in batch.waiting] + self._held
@@ -134,7 +143,6 @@ class ItemQueue:
         counts = [limits.count_max(one.length) for one in window]
         fitting = next((index for index, count in enumerate(counts) if count == 0), len(window))
         self._held = window[fitting:]
-        self.held_length = self._held[0].length if self._held else None
         cost_of = limits.seconds.of_item
         cuts = cheapest_cuts([cost_of(one.length) for one in window[:fitting]], limits.seconds.k0, counts[:fitting])
         begin, planned = 0, []

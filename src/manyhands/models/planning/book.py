@@ -2,17 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 
-from manyhands.models.memory.budget import RESERVE_BYTES, USABLE_SHARE
+from manyhands.models.memory.budget import Budget
 from manyhands.models.memory.store import Learned
 from manyhands.models.packing.fairness import FairClock
 from manyhands.models.planning.state import HOLDS_MEMORY, Device, Flight, Hosted, Phase
 
 
 class Book:
-    def __init__(self, learned: Mapping[str, Learned], in_flight_max: int, reserve_bytes: int = RESERVE_BYTES) -> None:
+    def __init__(self, learned: Mapping[str, Learned], in_flight_max: int, budget: Budget) -> None:
         self.learned = dict(learned)  # by fingerprint; of models that are not configured too
         self.in_flight_max = in_flight_max
-        self.reserve_bytes = reserve_bytes
+        self.budget = budget
         self.models: dict[str, Hosted] = {}
         self.devices: dict[str, Device] = {}
         self.flights: dict[int, Flight] = {}
@@ -36,16 +36,15 @@ class Book:
         return [one for one in self.models.values() if one.phase in HOLDS_MEMORY and one.device == device]
 
     def room_if_alone(self, device: Device, model_bytes: int) -> int:
-        """For batches of a model, if nothing but that model and what is pinned were on the device."""
-        held = model_bytes + device.own_at_start_bytes
-        return int(USABLE_SHARE * (device.memory.total_bytes - held)) - self.reserve_bytes
+        """If nothing but models of this size and what we held before any were on the device."""
+        return self.budget.room_at_most(device.memory.total_bytes - model_bytes - device.own_at_start_bytes)
 
     def let_go(self, hosted: Hosted) -> None:
         """Its memory is no longer ours."""
         device = self.devices.get(hosted.device)
         if device is not None:
             if hosted.phase is Phase.LOADING:
-                device.ledger.promised -= hosted.bytes
+                device.ledger.loading -= hosted.bytes
             else:
                 device.ledger.resident -= hosted.bytes
         hosted.phase, hosted.device, hosted.bytes = Phase.ABSENT, "", 0

@@ -47,10 +47,8 @@ def place(book: Book, hosted: Hosted, at: float) -> Iterable[Decision]:
     """Load it where there is most room; else have others make room where it takes the least."""
     smallest_batch = smallest_batch_bytes(hosted)
     need = hosted.load_bytes + smallest_batch
-    rooms = {name: device.room(book.reserve_bytes) for name, device in book.devices.items()}
-    roomiest = book.devices[max(rooms, key=lambda name: rooms[name] - book.devices[name].kept_for_loading_bytes)]
-    spare = rooms[roomiest.name] - roomiest.kept_for_loading_bytes
-    if spare >= need:
+    roomiest = max(book.devices.values(), key=lambda device: device.room_for_model(book.budget))
+    if roomiest.room_for_model(book.budget) >= need:
         yield load(hosted, roomiest)
         return
     if all(room_at_best(book, device) < need for device in book.devices.values()):
@@ -65,10 +63,10 @@ def place(book: Book, hosted: Hosted, at: float) -> Iterable[Decision]:
 
 def make_room(book: Book, hosted: Hosted, need: int, at: float) -> None:
     again: list[float] = []
-    for device in sorted(book.devices.values(), key=lambda one: -one.room(book.reserve_bytes)):
-        # What batches in flight hold comes back by itself.
-        coming = int(USABLE_SHARE * device.ledger.promised)
-        short = need - device.room(book.reserve_bytes) + device.kept_for_loading_bytes - coming
+    for device in sorted(book.devices.values(), key=lambda one: -one.room_for_model(book.budget)):
+        # What batches hold comes back by itself.
+        coming = int(USABLE_SHARE * device.ledger.largest(book.budget.computing_max))
+        short = need - device.room_for_model(book.budget) - coming
         if short <= 0:
             device.kept_for_loading_bytes += need
             book.wake_at(at + LOOK_AGAIN_S)
@@ -97,7 +95,7 @@ def keep_room(book: Book, hosted: Hosted, need: int) -> None:
 def load(hosted: Hosted, device: Device) -> LoadModel:
     hosted.phase, hosted.device, hosted.bytes = Phase.LOADING, device.name, hosted.load_bytes
     hosted.room_asked_at = None
-    device.ledger.promised += hosted.bytes
+    device.ledger.loading += hosted.bytes
     return LoadModel(hosted.name, device.name, hosted.bytes)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from manyhands.models import model as m
-from manyhands.models.memory.budget import RESERVE_BYTES
+from manyhands.models.memory.budget import Budget
 from manyhands.models.memory.store import Learned
 from manyhands.models.planning.book import Book
 from manyhands.models.planning.intake import refusal_of
@@ -30,9 +30,9 @@ class Planner:
         self,
         learned: Mapping[str, Learned] | None = None,
         in_flight_max: int = 4,
-        reserve_bytes: int = RESERVE_BYTES,
+        budget: Budget = Budget(),  # noqa: B008 (immutable)
     ) -> None:
-        self._book = Book(learned or {}, in_flight_max, reserve_bytes)
+        self._book = Book(learned or {}, in_flight_max, budget)
         self._rules: dict[type, Callable[[Any], Iterable[m.Decision]]] = {
             m.ModelsConfigured: self._configured,
             m.ItemsArrived: self._arrived,
@@ -120,7 +120,7 @@ class Planner:
     def _loaded(self, event: m.ModelLoaded) -> Iterable[m.Decision]:
         hosted = self._book.models[event.model]
         ledger = self._book.devices[hosted.device].ledger
-        ledger.promised -= hosted.bytes
+        ledger.loading -= hosted.bytes
         if event.bytes:
             hosted.loaded_bytes = max(hosted.loaded_bytes, event.bytes)
             hosted.bytes = event.bytes
@@ -136,7 +136,7 @@ class Planner:
         self._book.let_go(hosted)
         hosted.load_failures += 1
         hosted.trouble = event.reason
-        hosted.not_before = event.at + min(RELOAD_AFTER_MAX_S, RELOAD_AFTER_S * 2.0 ** (hosted.load_failures - 1))
+        hosted.not_before = event.at + min(RELOAD_AFTER_MAX_S, RELOAD_AFTER_S * 2.0 ** min(9, hosted.load_failures - 1))
         self._part_with(hosted)
         if event.out_of_memory and hosted.load_failures < LOAD_FAILURES_MAX:
             hosted.loaded_bytes = int(hosted.load_bytes * 1.1)  # it takes more than was thought
@@ -161,8 +161,7 @@ class Planner:
         book = self._book
         flight = book.flights.pop(batch)
         hosted, device = book.models[flight.batch.model], book.devices[flight.device]
-        device.ledger.promised -= flight.batch.bytes
-        device.in_flight -= 1
+        del device.ledger.batches[batch]
         hosted.in_flight -= 1
         return flight, hosted
 
@@ -182,7 +181,7 @@ class Planner:
         neighbours = False
         if event.memory is not None:
             device.memory = event.memory
-            neighbours = device.room(self._book.reserve_bytes) < flight.batch.bytes
+            neighbours = device.room_for_batch(self._book.budget) < flight.batch.bytes
         if not neighbours:
             hosted.bounds.remember(count, flight.batch.length, flight.room_bytes)
         hopeless = []

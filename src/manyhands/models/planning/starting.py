@@ -2,14 +2,18 @@
 
 from collections.abc import Iterable
 
-from manyhands.models.model import Batch, Decision, FailItems, RunBatch
-from manyhands.models.packing.limits import BatchLimits
+from manyhands.models.memory.budget import USABLE_SHARE
+from manyhands.models.model import Batch, Decision, EvictModel, FailItems, RunBatch
+from manyhands.models.packing.limits import BatchLimits, round_up
 from manyhands.models.packing.queue import Waiting
 from manyhands.models.planning.book import Book
 from manyhands.models.planning.state import Device, Flight, Hosted, Phase
+from manyhands.models.residency.evictions import plan_evictions
 
 #: How soon to look again when a neighbour has the memory.
-LOOK_AGAIN_S = 0.25
+LOOK_AGAIN_S = 1.0
+#: How soon to look again whether an evicted model's memory is back.
+MEMORY_BACK_S = 0.1
 
 
 def start_batches(book: Book, at: float) -> Iterable[Decision]:
@@ -19,21 +23,41 @@ def start_batches(book: Book, at: float) -> Iterable[Decision]:
         if hosted is None:
             return
         device = book.devices[hosted.device]
-        room = device.room(book.reserve_bytes) - device.kept_for_loading_bytes
-        limits = hosted.limits(room)
-        waiting = next_batch(hosted, limits)
+        limits = hosted.limits(device.room_for_batch(book.budget))
+        waiting = next_batch(hosted, limits, past_held=at < hosted.past_held_until)
         if waiting:
             yield fly(book, hosted, device, waiting, limits)
-            continue
-        passed_over.add(hosted.name)
-        if device.in_flight:
+        elif device.in_flight:
             # What does not fit now will when these have ended; starting others would put that off for ever.
             passed_over.update(one.name for one in book.models.values() if one.device == hosted.device)
         elif hopeless := without_hope(book, hosted, device):
             yield hopeless
-            passed_over.discard(hosted.name)
+        elif at >= hosted.past_held_until and (evictions := room_for_one(book, hosted, device, limits, at)):
+            yield from evictions
+            passed_over.add(hosted.name)
+            book.wake_at(at + MEMORY_BACK_S)
+        elif at >= hosted.past_held_until:
+            hosted.past_held_until = at + LOOK_AGAIN_S
+            book.wake_at(hosted.past_held_until)
         else:
-            book.wake_at(at + LOOK_AGAIN_S)
+            passed_over.add(hosted.name)
+            book.wake_at(hosted.past_held_until)
+
+
+def room_for_one(book: Book, hosted: Hosted, device: Device, limits: BatchLimits, at: float) -> list[Decision]:
+    """Other models go if that makes the item fit whose turn it is."""
+    others = [one for one in book.on(device.name) if one is not hosted]
+    if any(one.phase is Phase.EVICTING for one in others):
+        return []
+    held = max(hosted.halves[0], key=lambda one: one.length) if hosted.halves else hosted.queue.held
+    if held is None:
+        return []
+    short = hosted.activation.bytes_of(1, round_up(held.length)) - limits.room_bytes
+    residents = [one.as_resident() for one in others if one.phase is Phase.RESIDENT]
+    evictions = plan_evictions(residents, int(max(0, short) / USABLE_SHARE) + 1, hosted.spec.priority, at)
+    for name in evictions.models:
+        book.models[name].phase = Phase.EVICTING
+    return [EvictModel(name) for name in evictions.models]
 
 
 def whose_turn(book: Book, passed_over: set[str]) -> Hosted | None:
@@ -53,18 +77,18 @@ def whose_turn(book: Book, passed_over: set[str]) -> Hosted | None:
     return min(ready, key=lambda one: (one.start_on_clock or 0.0, one.used_at), default=None)
 
 
-def next_batch(hosted: Hosted, limits: BatchLimits) -> list[Waiting]:
-    while hosted.halves:
+def next_batch(hosted: Hosted, limits: BatchLimits, past_held: bool) -> list[Waiting]:
+    if hosted.halves:
         half = hosted.halves[0]
         longest = max(one.length for one in half)
         fitting = limits.count_max(longest)
         if fitting == 0:
-            return []
+            return hosted.queue.take(limits, past_held) if past_held else []
         hosted.halves.popleft()
         if fitting < len(half):
             hosted.halves.appendleft(half[fitting:])
         return half[:fitting]
-    return hosted.queue.take(limits)
+    return hosted.queue.take(limits, past_held)
 
 
 def fly(book: Book, hosted: Hosted, device: Device, waiting: list[Waiting], limits: BatchLimits) -> RunBatch:
@@ -73,9 +97,9 @@ def fly(book: Book, hosted: Hosted, device: Device, waiting: list[Waiting], limi
     # What is set aside never exceeds the room there is: rounding must not turn into a promise nobody can keep.
     size = min(hosted.activation.bytes_of(count, length), max(0, limits.room_bytes))
     batch = Batch(book.new_id(), hosted.name, tuple(one.item.id for one in waiting), length, size, seconds)
-    book.flights[batch.id] = Flight(batch, waiting, device.name, limits.room_bytes, device.in_flight == 0)
-    device.ledger.promised += size
-    device.in_flight += 1
+    alone = device.in_flight == 0 or book.budget.computing_max == 1
+    book.flights[batch.id] = Flight(batch, waiting, device.name, limits.room_bytes, alone)
+    device.ledger.batches[batch.id] = size
     hosted.in_flight += 1
     book.clock.advance(book.clock.place(hosted.name, seconds, hosted.spec.weight))
     hosted.start_on_clock = None

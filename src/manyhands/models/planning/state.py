@@ -6,7 +6,7 @@ from collections import deque
 from msgspec import Struct, field
 
 from manyhands.models.memory.activation import ActivationMemory
-from manyhands.models.memory.budget import Ledger, room_bytes
+from manyhands.models.memory.budget import Budget, Ledger
 from manyhands.models.memory.duration import BatchDuration
 from manyhands.models.memory.store import Learned
 from manyhands.models.model import Batch, DeviceMemory, ModelSpec
@@ -39,7 +39,7 @@ class Flight(Struct):
     waiting: list[Waiting]
     device: str
     room_bytes: int  # what there was for it
-    alone: bool  # nothing else was in flight on its device
+    alone: bool  # nothing else computes beside it on its device
 
     @property
     def wanted(self) -> list[Waiting]:
@@ -70,6 +70,7 @@ class Hosted:
         self.not_before = 0.0  # loading failed: not again until then
         self.trouble = ""  # why
         self.leaving = False  # no longer configured: gone for good once it is idle
+        self.past_held_until = 0.0  # no room can be made for an item: until then others go before it
         self.room_asked_at: float | None = None  # others were told to make room for it
 
     @property
@@ -127,8 +128,14 @@ class Device(Struct):
     memory: DeviceMemory
     own_at_start_bytes: int  # held by this process before it held any model
     ledger: Ledger = field(default_factory=Ledger)
-    in_flight: int = 0
     kept_for_loading_bytes: int = 0  # batches leave it alone: a model is about to come
 
-    def room(self, reserve_bytes: int) -> int:
-        return room_bytes(self.memory, self.ledger, self.own_at_start_bytes, reserve_bytes)
+    @property
+    def in_flight(self) -> int:
+        return len(self.ledger.batches)
+
+    def room_for_model(self, budget: Budget) -> int:
+        return budget.room_for_model(self.memory, self.ledger, self.own_at_start_bytes) - self.kept_for_loading_bytes
+
+    def room_for_batch(self, budget: Budget) -> int:
+        return budget.room_for_batch(self.memory, self.ledger, self.own_at_start_bytes) - self.kept_for_loading_bytes

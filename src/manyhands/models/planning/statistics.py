@@ -22,8 +22,9 @@ class DeviceFigures(Struct, frozen=True):
     total_bytes: int
     free_bytes: int
     resident_bytes: int
-    promised_bytes: int
-    room_bytes: int  # what may still be set aside
+    loading_bytes: int
+    batch_bytes: int  # set aside for those that compute
+    room_bytes: int  # what may still be set aside for a model
     in_flight: int
 
 
@@ -54,8 +55,9 @@ def statistics_of(book: Book) -> Statistics:
                 one.memory.total_bytes,
                 one.memory.free_bytes,
                 one.ledger.resident,
-                one.ledger.promised,
-                one.room(book.reserve_bytes),
+                one.ledger.loading,
+                one.ledger.largest(book.budget.computing_max),
+                one.room_for_model(book.budget),
                 one.in_flight,
             )
             for one in book.devices.values()

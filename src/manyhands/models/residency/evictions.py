@@ -10,7 +10,7 @@ HALF_LIFE_S = 60.0
 RESIDENCY_MIN_S = 5.0
 LOADS_PER_RESIDENCY = 10.0
 #: After this long without work a model makes room for less important ones too.
-IDLE_S = 300.0
+IDLE_S = 60.0
 
 
 class Resident(Struct, frozen=True):
