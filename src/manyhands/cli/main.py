@@ -7,7 +7,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from manyhands.cli import eval_commands, split_commands, store_commands, task_commands
+from manyhands.cli import eval_commands, host_commands, split_commands, store_commands, task_commands, worker_commands
 from manyhands.cli.options import ConfigOption, HostsOption, OutputOption, StoreOption, UrlOption
 from manyhands.cli.output import Output, ReviewOutput, say
 from manyhands.errors import ManyhandsError
@@ -35,9 +35,11 @@ plan_app = typer.Typer(
 backlog_app = typer.Typer(help="Backlogs of Beads.", rich_markup_mode=None, no_args_is_help=True)
 memory_app = typer.Typer(help="What earlier runs taught about hosts and kinds.", rich_markup_mode=None)
 app.command(short_help="Split a code base into subplans, and make a plan of them.")(split_commands.split)
+app.command(short_help="Host several models in one process, over HTTP.")(worker_commands.worker)
 app.add_typer(task_commands.app, name="task")
 app.add_typer(store_commands.app, name="store")
 app.add_typer(runs_app, name="runs")
+app.add_typer(host_commands.app, name="host")
 app.add_typer(plan_app, name="plan")
 app.add_typer(memory_app, name="memory")
 app.add_typer(backlog_app, name="backlog")
@@ -191,19 +193,6 @@ def runs_show(
     from manyhands.cli.runs import show_run
 
     show_run(run, output, config, store)
-
-
-@app.command()
-def host(
-    output: OutputOption = Output.TABLE,
-    hosts: HostsOption = None,
-    config: ConfigOption = None,
-    store: StoreOption = None,
-) -> None:
-    """List the hosts: what they take, how wide they are and why."""
-    from manyhands.cli.hosts import list_hosts
-
-    list_hosts(output, config, hosts, store)
 
 
 @app.command(short_help="What happened in a run: goal, outcome, next steps, decisions, open questions.")

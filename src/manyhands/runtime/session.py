@@ -49,13 +49,15 @@ async def dispatching(
         clock = Clock(not_before=scheduler.book.at)
         dispatcher = Dispatcher(scheduler, journal, directory, clock)
         with guarding(journal, dispatcher):
+            dispatcher.found = tuple(scheduler.book.running.values())
+            _end_lost(dispatcher, journal.strangers_s)
+            for run in () if all_runs_go_on else _left_over(scheduler.book, journal):
+                dispatcher.tell(RunDrained(clock.now(), run))
+            # Before what others have asked for meanwhile: of a host, for one, that is new.
+            dispatcher.tell(HostsConfigured(clock.now(), tuple(hosts), tuple(rules), tuple(families)))
             dispatcher.start(executors_for(journal.identity, dispatcher.spawned, dispatcher.ended))
             try:
-                dispatcher.found = tuple(scheduler.book.running.values())
-                _end_lost(dispatcher, journal.strangers_s)
-                for run in () if all_runs_go_on else _left_over(scheduler.book, journal):
-                    dispatcher.tell(RunDrained(clock.now(), run))
-                await dispatcher.submit(HostsConfigured(clock.now(), tuple(hosts), tuple(rules), tuple(families)))
+                await dispatcher.submit()
                 yield dispatcher
             finally:
                 await dispatcher.close()
