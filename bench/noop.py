@@ -26,22 +26,30 @@ class Measured(NamedTuple):
     journal: Path
 
 
-def measure(count: int, durability: Literal["crash", "power"], directory: Path | None = None) -> Measured:
-    """Submit `count` tasks and have every one done, from the first byte submitted to the last ending on disk."""
+def measure(
+    count: int, durability: Literal["crash", "power"], directory: Path | None = None, store: str | None = None
+) -> Measured:
+    """Submit `count` tasks and have every one done, from the first byte submitted to the last ending on disk.
+
+    The journal is in the directory, or in the database whose URL `store` is.
+    """
     if directory is not None:
-        return asyncio.run(_measure(count, durability, directory))
+        return asyncio.run(_measure(count, durability, directory, store))
     # On the disk the project is on: /tmp may be memory, where syncing costs nothing.
     with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as made:
-        return asyncio.run(_measure(count, durability, Path(made)))
+        return asyncio.run(_measure(count, durability, Path(made), store))
 
 
-async def _measure(count: int, durability: Literal["crash", "power"], directory: Path) -> Measured:
+async def _measure(
+    count: int, durability: Literal["crash", "power"], directory: Path, store: str | None = None
+) -> Measured:
     host = Host("python", width=Width(WIDTH, WIDTH, WIDTH))
 
     def executors(journal: str, spawned: Spawned, ended: Ended) -> Mapping[str, Executor]:
         return {"python": PythonExecutor(PythonSettings(workspace=Path.cwd(), journal=journal), spawned, ended)}
 
-    async with dispatching(directory / ".manyhands", durability, [host], (), executors) as dispatcher:
+    place = directory / ".manyhands"
+    async with dispatching(place, durability, [host], (), executors, store=store) as dispatcher:
         before = _resident_bytes()
         tasks = [Task(f"t{n}", kind="python", call="noop:nothing") for n in range(count)]
         start = time.perf_counter()
@@ -51,7 +59,7 @@ async def _measure(count: int, durability: Literal["crash", "power"], directory:
         seconds = time.perf_counter() - start
         done = dispatcher.book.runs["noop"].counts["done"]  # type: ignore[index]
         assert done == count, f"{done} of {count} done"
-        return Measured(count / seconds, waiting / count, directory / ".manyhands")
+        return Measured(count / seconds, waiting / count, place)
 
 
 def _resident_bytes() -> int:

@@ -93,6 +93,8 @@ async def _serve(config: Config, backlogs: Sequence[LiveBacklog], address: str, 
 
     async def stand_by(busy: StoreBusy) -> None:
         say(f"standing by: {busy.message}")
+        import manyhands.api.server  # noqa: F401  # so that it need not be waited for when its turn comes
+
         await stop.wait()
 
     async with AsyncExitStack() as stack:

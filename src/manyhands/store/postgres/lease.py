@@ -151,7 +151,7 @@ class StandBy:
     """Waits for the lead without asking for it again and again: it is told when the leader's connection goes."""
 
     def __init__(self, place: Place) -> None:
-        self._link = Link(place, f"SET lock_timeout = '{_SLICE_S}s'", patience_s=_SLICE_S)
+        self._link = Link(place, patience_s=_SLICE_S)
 
     def wait(self) -> bool:
         """Returns within a few seconds: whether the lead may be had now."""
@@ -164,9 +164,12 @@ class StandBy:
         place = self._link.place
         left_s = standing(connection).left_s
         if left_s > 0:
+            # To the lease's end at the most: a leader may be stopped, with its connection open.
+            wait_ms = max(1, round(min(left_s, _SLICE_S) * 1000))
+            connection.execute("SELECT set_config('lock_timeout', %s, false)", (str(wait_ms),))
             try:
                 connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (_bell(place),))
-            except errors.LockNotAvailable:  # a leader is there; but it may be stopped, with its connection open
+            except errors.LockNotAvailable:
                 return standing(connection).left_s <= 0
             _let_go(connection, place)
             left_s = standing(connection).left_s
