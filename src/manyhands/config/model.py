@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 from msgspec import Struct
 
 from manyhands.config.families import FamilyConfig
+from manyhands.config.models import ModelConfig
 from manyhands.core.model import Claims, Family, Host, Rate, Rule, Width
 
 
@@ -134,6 +135,7 @@ class Config(Struct, frozen=True):
     backlogs: tuple[BacklogConfig, ...] = ()
     landing: LandingConfig = LandingConfig()
     families: dict[str, FamilyConfig] = {}
+    models: tuple[ModelConfig, ...] = ()
 
     def core_hosts(self) -> tuple[Host, ...]:
         return tuple(host.core_host() for host in self.hosts)

@@ -14,6 +14,7 @@ from manyhands.config.families import FamilyConfig, family_from
 from manyhands.config.hosts import host_from
 from manyhands.config.layers import Layers, put_environment, put_flags
 from manyhands.config.model import BacklogConfig, Config, HostConfig, LandingConfig, Setting, StoreConfig
+from manyhands.config.models import ModelConfig, model_from
 from manyhands.core.model import Rule, Width
 from manyhands.errors import ConfigError
 from manyhands.inputs.problems import FieldPath, Problem, Problems, Sheet, describe
@@ -24,7 +25,7 @@ from manyhands.inputs.toml_lines import Lines
 
 FILE_NAME = "manyhands.toml"
 _SECRET = re.compile("key|token|secret|pass|credential", re.IGNORECASE)
-SECTIONS = ["hosts", "rules", "families", "store", "landing", "backlogs"]
+SECTIONS = ["hosts", "rules", "families", "store", "landing", "backlogs", "models"]
 
 
 class ConfigRefused(ConfigError):
@@ -79,7 +80,7 @@ def load_config(
     put_flags(layers, flags or {})
     parts = _Parts(layers, sources, problems)
     hosts, rules, store, backlogs = parts.hosts(), parts.rules(), parts.store(), parts.backlogs()
-    landing = parts.landing()
+    landing, models = parts.landing(), parts.models()
     families = parts.families([host.name for host in hosts])
     if problems.total:
         raise ConfigRefused(problems.by_line(), problems.total)
@@ -89,8 +90,8 @@ def load_config(
             for host in hosts
         )
     workspace = file.parent if file else start
-    settings = tuple(parts.settings(hosts, rules, families, (store, landing), backlogs))
-    return Config(workspace, file, hosts, rules, store, settings, backlogs, landing, families)
+    settings = tuple(parts.settings(hosts, rules, families, (store, landing), backlogs, models))
+    return Config(workspace, file, hosts, rules, store, settings, backlogs, landing, families, models)
 
 
 def _read(file: Path, start: Path, sections: list[str], problems: Problems) -> tuple[dict[str, Any], Lines]:
@@ -202,6 +203,15 @@ class _Parts:
         found = {name: family_from(name, row, hosts, sheet) for name, row in table.items()}
         return {name: family for name, family in found.items() if family is not None}
 
+    def models(self) -> tuple[ModelConfig, ...]:
+        sheet = self._sheet("models")
+        table = self._layers.table.get("models", {})
+        if not isinstance(table, dict):
+            sheet.wrong(("models",), table, "must be a table of models", 'write [models.minilm] and `path = "…"`')
+            return ()
+        found = [model_from(name, model, sheet) for name, model in table.items()]
+        return tuple(model for model in found if model is not None)
+
     def settings(
         self,
         hosts: tuple[HostConfig, ...],
@@ -209,6 +219,7 @@ class _Parts:
         families: dict[str, FamilyConfig],
         sections: tuple[StoreConfig, LandingConfig],
         backlogs: tuple[BacklogConfig, ...],
+        models: tuple[ModelConfig, ...],
     ) -> list[Setting]:
         found: list[Setting] = []
         for host in hosts:
@@ -226,6 +237,8 @@ class _Parts:
                 found.append(self._setting((title, name), getattr(section, name)))
         for place, backlog in enumerate(backlogs):
             found.append(self._setting(("backlogs", place), backlog))
+        for model in models:
+            found.append(self._setting(("models", model.name), msgspec.structs.replace(model, name="")))
         return found
 
     def _setting(self, path: FieldPath, value: object) -> Setting:

@@ -6,6 +6,7 @@ import msgspec
 
 from manyhands.config.families import FamilyConfig
 from manyhands.config.model import HOST_TYPES, BacklogConfig, LandingConfig, StoreConfig
+from manyhands.config.models import ModelConfig
 from manyhands.core.model import Rule
 from manyhands.inputs.durations import DURATION_PATTERN
 
@@ -33,7 +34,7 @@ _RULES: dict[str, Any] = {
 
 
 def config_schema() -> dict[str, Any]:
-    types = (*HOST_TYPES.values(), Rule, StoreConfig, BacklogConfig, LandingConfig, FamilyConfig)
+    types = (*HOST_TYPES.values(), Rule, StoreConfig, BacklogConfig, LandingConfig, FamilyConfig, ModelConfig)
     _, definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
     for kind in HOST_TYPES.values():
         host = definitions[kind.__name__]
@@ -55,6 +56,7 @@ def config_schema() -> dict[str, Any]:
     family["healthy_within"] = {"anyOf": [_AMOUNT, {"type": "string", "pattern": DURATION_PATTERN}]}
     for step in ("snapshot", "disrupt", "healthy", "revert"):
         family[step] |= {"minItems": 1}
+    del definitions["ModelConfig"]["properties"]["name"]  # the name is the table's key
     hosts = [{"$ref": f"#/$defs/{kind.__name__}"} for kind in HOST_TYPES.values()]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -67,6 +69,7 @@ def config_schema() -> dict[str, Any]:
             "store": {"$ref": "#/$defs/StoreConfig"},
             "landing": {"$ref": "#/$defs/LandingConfig"},
             "backlogs": {"type": "array", "items": {"$ref": "#/$defs/BacklogConfig"}},
+            "models": {"type": "object", "additionalProperties": {"$ref": "#/$defs/ModelConfig"}},
         },
         "additionalProperties": False,
         "$defs": definitions,

@@ -1,0 +1,65 @@
+"""A `[models.NAME]` table becomes a model for the worker, or every reason why it cannot."""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from manyhands.inputs.problems import FieldPath, Sheet
+from manyhands.inputs.rules import check_name
+from manyhands.inputs.shape import fits
+
+
+class ModelConfig(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A model that `manyhands worker` hosts. Paths are relative to the workspace."""
+
+    name: str = ""  # the table's key
+    path: str = ""  # a folder with config.json, tokenizer and weights; or a .gguf file
+    package: str = ""  # an installed Python package that carries such a folder or file
+    task: Literal["", "embed", "classify", "rerank", "generate"] = ""  # "": as the model's own files say
+    backend: Literal["", "onnx", "torch", "llamacpp"] = ""  # "": llamacpp for .gguf files, onnx for folders
+    pinned: bool = False  # loaded at once and never evicted
+    priority: int = 2  # 0 critical … 4: a model makes room only for one at least as important
+    weight: float = 1.0  # its share of the device when several models have work
+    truncate: bool = False  # over-long texts are cut; otherwise refused
+    length_max: int | None = None  # tokens; left out: as the model's own files say
+    slots: int = 2  # of generate: answers made at once
+    context: int = 2048  # of generate: tokens of a prompt and its answer, for each slot
+
+
+def model_from(name: str, table: object, sheet: Sheet) -> ModelConfig | None:
+    """The model, or None when the sheet has been told what is wrong."""
+    here: FieldPath = ("models", name)
+    if not check_name(name, here, sheet):
+        return None
+    if isinstance(table, dict) and "name" in table:
+        sheet.tell((*here, "name"), "`name` is the name of the table", f"write [models.{table['name']}]")
+        return None
+    if not fits(table, ModelConfig, here, sheet):
+        return None
+    assert isinstance(table, dict)
+    is_sound = [_names_one(table, here, sheet), _has_sound_numbers(table, here, sheet)]
+    return msgspec.convert(table | {"name": name}, ModelConfig) if all(is_sound) else None
+
+
+def _names_one(table: dict[str, Any], here: FieldPath, sheet: Sheet) -> bool:
+    if bool(table.get("path")) != bool(table.get("package")):
+        return True
+    sheet.tell(here, "a model is at a `path` or in a `package`, one of them", 'write `path = "models/minilm"`')
+    return False
+
+
+def _has_sound_numbers(table: dict[str, Any], here: FieldPath, sheet: Sheet) -> bool:
+    is_sound = True
+    for field, lowest in (("length_max", 1), ("slots", 1), ("context", 64)):
+        value = table.get(field)
+        if value is not None and value < lowest:
+            sheet.wrong((*here, field), value, f"must be at least {lowest}")
+            is_sound = False
+    if not 0 <= table.get("priority", 2) <= 4:
+        sheet.wrong((*here, "priority"), table["priority"], "must be 0 (critical) to 4")
+        is_sound = False
+    if not 0 < table.get("weight", 1.0) < float("inf"):
+        sheet.wrong((*here, "weight"), table["weight"], "must be more than 0")
+        is_sound = False
+    return is_sound

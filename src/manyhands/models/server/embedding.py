@@ -1,0 +1,91 @@
+"""Embeddings as OpenAI has them, and as TEI has them."""
+
+import base64
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from manyhands.models.engine.answers import Answer, Trouble, WrongTask
+from manyhands.models.engine.texts import Texts
+from manyhands.models.server.bodies import (
+    BadRequest,
+    all_failed,
+    app_of,
+    as_json,
+    body_of,
+    flag_field,
+    number_field,
+    priority_of,
+    text_field,
+    trouble_told,
+)
+from manyhands.models.server.models_named import model_for
+
+
+class Embedding:
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+
+    async def openai(self, request: Request) -> Response:
+        """`POST /v1/embeddings`."""
+        body = await body_of(request)
+        model = model_for(self._texts.engine, body, "embed")
+        coding = text_field(body, "encoding_format", "float")
+        if coding not in ("float", "base64"):
+            raise BadRequest('`encoding_format` must be "float" or "base64"')
+        dimensions = self._dimensions(body, model)
+        answers = await self._answers(body, "input", model)
+        troubles = [answer for answer in answers if isinstance(answer, Trouble)]
+        if len(troubles) == len(answers):
+            return all_failed(troubles)
+        rows = [_row(place, answer, coding, dimensions) for place, answer in enumerate(answers)]
+        tokens = sum(answer.tokens for answer in answers if isinstance(answer, Answer))
+        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+        return as_json({"object": "list", "model": model, "data": rows, "usage": usage})
+
+    async def tei(self, request: Request) -> Response:
+        """`POST /embed`: a list of vectors and nothing else, so all must be good."""
+        body = await body_of(request)
+        model = model_for(self._texts.engine, body, "embed")
+        answers = await self._answers(body, "inputs", model)
+        troubles = [answer for answer in answers if isinstance(answer, Trouble)]
+        if troubles:
+            return all_failed(troubles)
+        return as_json([answer.output.tolist() for answer in answers if isinstance(answer, Answer)])
+
+    async def _answers(self, body: dict[str, Any], field: str, model: str) -> list[Answer | Trouble]:
+        inputs = inputs_of(body, field)
+        cut = flag_field(body, "truncate")
+        return await self._texts.answers(model, inputs, cut=cut, app=app_of(body), priority=priority_of(body))
+
+    def _dimensions(self, body: dict[str, Any], model: str) -> int | None:
+        wanted, width = number_field(body, "dimensions"), self._texts.engine.description(model).width
+        if wanted is not None and wanted > width:
+            raise WrongTask(f"model `{model}` has {width} dimensions, `dimensions` = {wanted} is more")
+        return wanted
+
+
+def inputs_of(body: dict[str, Any], field: str) -> list[Any]:
+    """A text, texts, tokens, or lists of tokens."""
+    if field not in body:
+        raise BadRequest(f"`{field}` is missing")
+    given = body[field]
+    if isinstance(given, list) and given and all(type(each) is int for each in given):
+        return [given]
+    inputs = given if isinstance(given, list) else [given]
+    if not inputs:
+        raise BadRequest(f"`{field}` is empty")
+    return inputs
+
+
+def _row(place: int, answer: Answer | Trouble, coding: str, dimensions: int | None) -> dict[str, Any]:
+    row: dict[str, Any] = {"object": "embedding", "index": place, "embedding": None}
+    if isinstance(answer, Trouble):
+        return row | {"error": trouble_told(answer)}
+    vector = answer.output
+    if dimensions is not None and dimensions < len(vector):
+        vector = vector[:dimensions]
+        vector = vector / max(float((vector * vector).sum()) ** 0.5, 1e-12)
+    coded = base64.b64encode(vector.astype("<f4").tobytes()).decode() if coding == "base64" else vector.tolist()
+    return row | {"embedding": coded}

@@ -1,0 +1,99 @@
+"""A worker put together: its models, planner, devices, engine and server, from settings to a clean close."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from manyhands.config.models import ModelConfig
+from manyhands.errors import UsageError
+from manyhands.models.backends.choose import backend_of
+from manyhands.models.backends.interface import Backend
+from manyhands.models.devices.cpu import CpuDevice
+from manyhands.models.engine.computing import keep_freed_memory
+from manyhands.models.engine.engine import Engine
+from manyhands.models.engine.hosting import Hosting
+from manyhands.models.engine.texts import Texts, Threads
+from manyhands.models.memory.store import LearnedStore
+from manyhands.models.planning.planner import Planner
+
+#: On a processor small batches stay in its caches: at 500 tokens each costs a tenth less than at 4,000.
+CPU_BATCH_SECONDS_MAX = 0.15
+SAVE_EVERY_S = 60.0
+
+
+class WorkerSettings(Struct, frozen=True, kw_only=True):
+    models: tuple[ModelConfig, ...]
+    workspace: Path
+    threads: int = 0  # batches computed at once; 0: as many as there are cores, at most 4
+    device: str = "auto"  # auto, cpu or cuda
+    learned_file: Path | None = None  # where what was learned of memory is kept
+    apps: dict[str, float] = {}  # app → its share
+    reserve_bytes: int | None = None
+
+
+@asynccontextmanager
+async def working(settings: WorkerSettings) -> AsyncIterator[Texts]:
+    """The worker, while it works."""
+    if not settings.models:
+        raise UsageError("there is no model to host", "`manyhands worker PATH`, or [models.NAME] in the config")
+    keep_freed_memory()
+    threads = settings.threads or min(4, len(os.sched_getaffinity(0)))
+    devices = CpuDevice()
+    store = LearnedStore(settings.learned_file) if settings.learned_file else None
+    device = "cpu" if list(await devices.read()) == ["cpu"] else "cuda"
+    backends: dict[str, Backend] = {
+        model.name: backend_of(model, settings.workspace, device) for model in settings.models
+    }
+    hosting = Hosting(backends, threads)
+    planner = Planner(store.load() if store else None, in_flight_max=hosting.in_flight_max)
+    engine = Engine(hosting, planner, devices)
+    preparer = Threads()
+    bounds = {"batch_seconds_max": CPU_BATCH_SECONDS_MAX} if device == "cpu" else {}
+    engine.start(
+        [
+            backends[model.name].description.spec(
+                **({"in_flight_max": threads, **bounds, "pinned": model.pinned}),
+                priority=model.priority,
+                weight=model.weight,
+            )
+            for model in settings.models
+        ]
+    )
+    saving = asyncio.create_task(_save_now_and_then(planner, store)) if store else None
+    try:
+        yield Texts(engine, preparer, {model.name: model.truncate for model in settings.models})
+    finally:
+        if saving is not None:
+            saving.cancel()
+        await engine.close()
+        await preparer.close()
+        if store is not None:
+            store.save(planner.learned())
+
+
+async def _save_now_and_then(planner: Planner, store: LearnedStore) -> None:
+    while True:
+        await asyncio.sleep(SAVE_EVERY_S)
+        store.save(planner.learned())
+
+
+def named(places: Sequence[str]) -> tuple[ModelConfig, ...]:
+    """Models as the command line names them: each a path if there is something there, else a package."""
+    models = []
+    for place in places:
+        name, equals, rest = place.partition("=")
+        where = rest if equals else place
+        path = Path(where).expanduser()
+        if not equals:
+            name = (path.stem if path.suffix == ".gguf" else path.name) or path.absolute().name
+        if path.exists():
+            models.append(ModelConfig(name=name, path=str(path.absolute())))
+        elif where.replace("_", "").replace(".", "").isalnum():
+            models.append(ModelConfig(name=name, package=where))
+        else:
+            raise UsageError(f"there is no model at `{where}`", "a folder, a .gguf file, or an installed package")
+    return tuple(models)
