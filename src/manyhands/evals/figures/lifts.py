@@ -42,7 +42,7 @@ def lift_of(
     if p is None and permutation is not None:
         p = permutation.p
         notes.append("whether there is a lift is told by the permutation test alone")
-    if clusters is not None and len(set(clusters)) < CLUSTERS_MIN:
+    if clusters is not None and estimate.interval is not None and len(set(clusters)) < CLUSTERS_MIN:
         notes.append(
             f"{len(set(clusters))} clusters are few: the interval rests on their number, not on that of the cases"
         )

@@ -86,7 +86,7 @@ def _lift(lift: Lift, comparison: Comparison, colours: Mapping[str, str]) -> str
 def _figures(lift: Lift, comparison: Comparison, colours: Mapping[str, str]) -> str:
     notes = [note for note in [*lift.notes, left_unshown(lift)] if note]
     told = f'<p class="quiet">{escape("; ".join(notes))}</p>' if notes else ""
-    return _facts(lift, comparison) + lift_plot(lift, colours[lift.arm]) + told
+    return f'{_facts(lift, comparison)}<div class="wide">{lift_plot(lift, colours[lift.arm])}</div>{told}'
 
 
 def _null_arms(comparison: Comparison, colours: Mapping[str, str]) -> str:
@@ -210,7 +210,7 @@ def _order(record: EvalRecord, colours: Mapping[str, str]) -> str:
     told = f'<p class="quiet">{escape(" · ".join(part for part in (key if plot else "", note) if part))}</p>'
     wide = "".join(f'<p class="quiet">{escape(line)}</p>' for line in words.concurrency(record))
     return (
-        f'<h2>Order and concurrency</h2><div class="card">{plot}{told}</div><div class="pair">'
+        f'<h2>Order and concurrency</h2><div class="card"><div class="wide">{plot}</div>{told}</div><div class="pair">'
         f'<div class="card"><h3>order</h3>{lines}{whole}</div><div class="card"><h3>concurrency</h3>{wide}</div></div>'
     )
 
