@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from manyhands.cli import eval_report_commands
 from manyhands.cli.options import ConfigOption, HostsOption, StoreOption
 
 
@@ -152,3 +153,7 @@ def eval_inject(
     from manyhands.cli.eval_control import inject_context
 
     inject_context(eval, text, arm, case, replication, config, store)
+
+
+# At the end: it takes what is declared above.
+eval_report_commands.add_to(app)
