@@ -51,7 +51,7 @@ def test_results_of_promptfoo_have_an_arm_for_each_provider_and_repeats_are_repl
     assert record.spec.name == "doubling"
     assert [arm.name for arm in record.spec.arms] == ["plain", "careful"]
     assert [case.name for case in record.spec.cases] == ["1", "2", "three", "4", "5", "6"]
-    assert [scorer.name for scorer in record.spec.scorers] == ["passed", "score", "right"]
+    assert [scorer.name for scorer in record.spec.scorers] == ["passed", "right"]
     assert record.spec.replications == 2
     comparison = compare(record, QUICK)
     by_scorer = {lift.scorer: lift for lift in comparison.lifts}

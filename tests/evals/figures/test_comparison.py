@@ -209,7 +209,9 @@ def test_different_trouble_in_the_arms_is_marked_and_the_same_is_not() -> None:
     for arm in ("plain", "careful"):
         both = with_outcome(both, arm, "c01", 1, troubles=Troubles(rate_limited=2))
     assert marks(compare(both, QUICK), "trouble") == []
+    assert not compare(both, QUICK).lifts[0].trouble_differs
     one = with_outcome(record, "careful", "c01", 1, troubles=Troubles(rate_limited=9, lost=1))
+    assert compare(one, QUICK).lifts[0].trouble_differs
     (mark,) = marks(compare(one, QUICK), "trouble")
     assert mark.serious
     assert "careful 10 of 50 attempts (9 × 429, 1 × lost), plain 0 of 50 attempts" in mark.text

@@ -9,7 +9,7 @@ from manyhands.errors import UsageError
 from manyhands.evals.figures.arms import arm_figures
 from manyhands.evals.figures.corrections import holm
 from manyhands.evals.figures.lifts import Question, lift_of, verdict_of
-from manyhands.evals.figures.marks import marks_of
+from manyhands.evals.figures.marks import marks_of, trouble_differs
 from manyhands.evals.figures.pairs import Key, Pairing, by_key, paired
 from manyhands.evals.figures.sequence import confidence_sequence
 from manyhands.evals.figures.values import Comparison, Lift, Stop
@@ -33,6 +33,11 @@ def compare(record: EvalRecord, ask: Question | None = None, sequential: bool = 
     arms = [
         arm_figures(arm.name, planned, [one for one in outcomes.values() if one.arm == arm.name], scorers)
         for arm in record.spec.arms
+    ]
+    by_name = {arm.arm: arm for arm in arms}
+    lifts = [
+        msgspec.structs.replace(lift, trouble_differs=trouble_differs(by_name[lift.arm], by_name[lift.baseline]))
+        for lift in lifts
     ]
     return Comparison(
         name=record.spec.name,

@@ -90,7 +90,7 @@ def _about_trouble(record: EvalRecord, arms: Sequence[ArmFigures], alpha: float)
             continue
         ours, theirs = sum(arm.trouble.values()), sum(baseline.trouble.values())
         told = f"{told_trouble(arm)}, {told_trouble(baseline)}"
-        if ours * baseline.attempts != theirs * arm.attempts:
+        if _share_differs(arm, baseline):
             p = _fisher(ours, arm.attempts, theirs, baseline.attempts)
             yield Mark(
                 "trouble",
@@ -106,6 +106,16 @@ def _about_trouble(record: EvalRecord, arms: Sequence[ArmFigures], alpha: float)
             p = _fisher(arm.timed_out, arm.planned, baseline.timed_out, baseline.planned)
             text = f"sessions that timed out differ: {arm.arm} {arm.timed_out}, {baseline.arm} {baseline.timed_out}"
             yield Mark("time-outs", f"{text}; on a loaded host that is part of the treatment", p < alpha)
+
+
+def trouble_differs(arm: ArmFigures, other: ArmFigures) -> bool:
+    return _share_differs(arm, other) or arm.lost_to_infrastructure != other.lost_to_infrastructure
+
+
+def _share_differs(arm: ArmFigures, other: ArmFigures) -> bool:
+    """Of attempts that ended by no fault of the arm."""
+    ours, theirs = sum(arm.trouble.values()), sum(other.trouble.values())
+    return ours * max(1, other.attempts) != theirs * max(1, arm.attempts)
 
 
 def _fisher(first: int, of_first: int, second: int, of_second: int) -> float:

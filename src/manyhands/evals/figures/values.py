@@ -100,6 +100,7 @@ class Lift(Struct, frozen=True):
     detectable: float | None = None  # the lift that would be seen with the power asked for
     needed: list[Needed] = field(default_factory=list)
     cases: list[CaseLift] = field(default_factory=list)
+    trouble_differs: bool = False  # the arms saw different infrastructure trouble: see the marks
     null: bool = False  # both arms are the same: a lift here is a false alarm
     notes: list[str] = field(default_factory=list)
 

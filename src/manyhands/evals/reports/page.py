@@ -78,6 +78,8 @@ def _named(text: str) -> str:
 
 def _lift(lift: Lift, comparison: Comparison, colours: Mapping[str, str]) -> str:
     verdict = f'<span class="verdict {lift.verdict.value}">{lift.verdict.value}</span>'
+    if lift.trouble_differs:
+        verdict += '<span class="verdict worse">trouble differs</span>'
     title = f"{escape(lift.arm)} against {escape(lift.baseline)} by {escape(lift.scorer)} {verdict}"
     inside = _figures(lift, comparison, colours) + _needed(lift, comparison) + _cases(lift)
     return f'<h2>{title}</h2><div class="card">{inside}</div>'
@@ -144,7 +146,7 @@ def _needed(lift: Lift, comparison: Comparison) -> str:
         (
             words.number(one.lift) + (" (the one seen)" if place == 0 and lift.verdict is not Verdict.UNKNOWN else ""),
             f"{one.power_now:.0%}",
-            "no number is enough" if one.replications is None else f"{one.replications:,}",
+            _replications(lift, one.replications),
             words.NONE if one.cases is None else f"{one.cases:,}",
         )
         for place, one in enumerate(lift.needed)
@@ -153,6 +155,13 @@ def _needed(lift: Lift, comparison: Comparison) -> str:
     table = _table(["a lift of", "power now", f"replications a case for {share}", f"or cases for {share}"], rows)
     said = f"What it would take; {words.number(lift.detectable)} would be seen in {share} of such evals"
     return f"<details open><summary>{escape(said)}</summary>{table}</details>"
+
+
+def _replications(lift: Lift, needed: int | None) -> str:
+    if needed is not None:
+        return f"{needed:,}"
+    repeated = any(case.pairs > 1 for case in lift.cases)
+    return "no number is enough" if repeated else "not known with one a case"
 
 
 def _cases(lift: Lift) -> str:

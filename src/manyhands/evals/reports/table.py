@@ -32,6 +32,8 @@ def terminal(record: EvalRecord, comparison: Comparison) -> str:
     if comparison.lifts:
         console.print()
         console.print(_lifts(comparison))
+        if any(lift.trouble_differs for lift in comparison.lifts):
+            console.print("! the arms saw different infrastructure trouble: see below")
         for lift in comparison.lifts:
             if not lift.null:
                 _details(console, lift, comparison.power)
@@ -82,7 +84,7 @@ def _lifts(comparison: Comparison) -> "Table":
             words.p_value(lift.p_adjusted),
             words.number(lift.effect_size, True),
             str(lift.pairs) + (f" (-{lift.left_out.total})" if lift.left_out.total else ""),
-            lift.verdict.value,
+            lift.verdict.value + (" !" if lift.trouble_differs else ""),
         )
     return table
 
