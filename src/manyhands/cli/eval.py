@@ -43,11 +43,8 @@ def run_eval(
 
 
 def _print(record: EvalRecord, output: ReportOutput) -> None:
-    from manyhands.evals import reports
-    from manyhands.evals.figures import compare
-
-    render = {ReportOutput.TABLE: reports.terminal, ReportOutput.JSON: reports.as_json, ReportOutput.HTML: reports.html}
-    put(render[output](record, compare(record)))
+    if record.state != "stopped":
+        put(_report(record, output))
     for warning in record.warnings:
         say(f"note: {warning}")
     scored = sum(outcome.state == "scored" for outcome in record.outcomes)
@@ -57,6 +54,14 @@ def _print(record: EvalRecord, output: ReportOutput) -> None:
         say(f"scorer {scorer} gave no score {count} times on arm {arm}: {why}")
     if record.state == "stopped":
         say("the same command goes on from here")
+
+
+def _report(record: EvalRecord, output: ReportOutput) -> str:
+    from manyhands.evals import reports
+    from manyhands.evals.figures import compare
+
+    render = {ReportOutput.TABLE: reports.terminal, ReportOutput.JSON: reports.as_json, ReportOutput.HTML: reports.html}
+    return render[output](record, compare(record))
 
 
 def _broken(record: EvalRecord) -> list[tuple[str, str, int, str]]:
@@ -100,6 +105,11 @@ class Lines:
         self._sessions = len(spec.arms) * len(spec.cases) * spec.replications * spec.sessions
         self._ended = 0
         self._said_at = 0.0
+
+    def begins(self, over: int) -> None:
+        self._ended = over
+        if over:
+            say(f"goes on: {over} of {self._sessions} sessions were over")
 
     def ended(self, turn: Turn, record: Record) -> None:
         self._ended += 1

@@ -34,6 +34,9 @@ def command_for(run: Run) -> str:
     """What to type to go on with the run."""
     if run.source == ADDED_SOURCE:
         return "manyhands serve"
+    if run.source.startswith("eval "):
+        spec = run.source.removeprefix("eval ")
+        return f"manyhands eval {shlex.quote(spec)}" if os.path.isabs(spec) else "manyhands eval SPEC"
     if not run.source or not os.path.isabs(run.source):
         return "manyhands run"
     here = os.getcwd()

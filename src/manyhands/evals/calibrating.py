@@ -20,7 +20,14 @@ from manyhands.runtime.dispatcher import Dispatcher
 
 
 class Calibrating:
-    def __init__(self, dispatcher: Dispatcher, manifest: Manifest, layout: Layout, says: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        manifest: Manifest,
+        layout: Layout,
+        says: Callable[[str], None],
+        is_leaving: Callable[[], bool],
+    ) -> None:
         self._dispatcher = dispatcher
         self._manifest = manifest
         self._spec = manifest.spec
@@ -28,7 +35,7 @@ class Calibrating:
         self._says = says
         self._sessions = Sessions(manifest.spec, layout)
         self._engine = Engine(dispatcher, source_of_trials(manifest.id), lambda: None)
-        self._stopped = False
+        self._stopped = is_leaving()
         self._go = 1  # an earlier process may have been stopped in the midst of it
         while self._name(1, 0) in dispatcher.book.runs:
             self._go += 1

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from manyhands.core.events import AnyEvent, CancelAsked, RunDrained, RunResumed, RunStopped
+from manyhands.core.events import AnyEvent, CancelAsked, RetryDecided, RunDrained, RunResumed, RunStopped
 from manyhands.core.model import Task
 from manyhands.core.state import Record, Run
 from manyhands.errors import Unavailable
@@ -40,6 +40,9 @@ LOOK_S = 1.0
 
 class Onlooker(Protocol):
     """Told of what goes on."""
+
+    def begins(self, over: int) -> None:
+        """`over`: sessions that had ended before."""
 
     def ended(self, turn: Turn, record: Record) -> None: ...
 
@@ -76,6 +79,7 @@ class Conductor:
         self._work: set[asyncio.Task[None]] = set()
         self._beats = Heartbeats(layout, dispatcher.clock.now)
         self._paused = self._stopped = self._aborted = self._failed = False
+        self._delayed: set[str] = set()  # runs of which it has been said
         self._marked: set[Trial] = set()  # scored, or about to be
         self.scores: dict[Trial, Scores] = {}
 
@@ -131,7 +135,7 @@ class Conductor:
         return self._paused and self._is_leaving()
 
     def _make_pacer(self, at_once: int) -> Pacer:
-        over = []
+        over: list[Turn] = []
         for trial in trials_of(self._spec):
             run = self._run_of(trial)
             for session in range(1, self._spec.sessions + 1):
@@ -140,6 +144,7 @@ class Conductor:
                     over += [Turn(trial, later) for later in range(session, self._spec.sessions + 1)]
                 elif is_over(record):
                     over.append(Turn(trial, session))
+        self._onlooker.begins(len(over))
         return Pacer(units_of(self._spec), self._spec.sessions, at_once, over)
 
     def _take_up(self) -> None:
@@ -149,6 +154,7 @@ class Conductor:
             if scores is not None:
                 self.scores[trial] = scores
                 self._marked.add(trial)
+        self._paused = self._is_leaving()  # had enough before anything began
         run = self._dispatcher.book.runs.get(self._manifest.id)
         self._aborted = run is not None and control.is_aborted(run)
         self._mark_all()
@@ -261,6 +267,8 @@ class Conductor:
 
     def _heard(self, batch: Sequence[AnyEvent]) -> None:
         for event in batch:
+            if isinstance(event, RetryDecided):
+                self._say_once(event)
             if getattr(event, "run", "") != self._manifest.id:
                 continue
             match event:
@@ -272,6 +280,13 @@ class Conductor:
                     self._resume()
                 case CancelAsked():
                     self._abort()
+
+    def _say_once(self, event: RetryDecided) -> None:
+        """Why a session is taking longer than its agent does; more than the first time of each would be a flood."""
+        run = self._dispatcher.book.runs.get(event.run)
+        if run is not None and run.source == source_of_trials(self._manifest.id) and event.run not in self._delayed:
+            self._delayed.add(event.run)
+            self._onlooker.says(f"{event.run} {event.task} waits and is tried again: {run.records[event.task].cause}")
 
     def _pause(self) -> None:
         """What is in flight settles; what would be tried again waits."""

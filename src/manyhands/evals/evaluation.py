@@ -65,7 +65,7 @@ async def evaluate(read: ReadSpec, config: Config, wishes: Wishes, leaving: Leav
         await one.begin(leaving)
         origins.take(one.manifest, one.layout)
         if one.manifest.concurrency is None:
-            await one.calibrate()
+            await one.calibrate(leaving)
         return await one.conduct(leaving)
 
 
@@ -91,7 +91,6 @@ class _Evaluation:
             check_same(manifest, self._spec, self._wishes.concurrency)
             self.manifest, self.layout = manifest, Layout(self._store, manifest.id)
             events: list[Input] = [RunResumed(self._dispatcher.clock.now(), manifest.id)]
-            self._onlooker.says(f"eval {manifest.id} goes on")
         else:
             self.manifest = self._new_manifest()
             self.layout = Layout(self._store, self.manifest.id)
@@ -123,10 +122,12 @@ class _Evaluation:
             copy_fresh(self._read.file.parent / case.files if case.files else nothing, self.layout.case(case.name))
         write_whole(self.layout.manifest, self.manifest)
 
-    async def calibrate(self) -> None:
+    async def calibrate(self, leaving: Leaving) -> None:
         most = min(widest(self._spec, self._config), len(trials_of(self._spec)))
         self._onlooker.says("looking for how many may run at once, on trials that are not scored")
-        calibrating = Calibrating(self._dispatcher, self.manifest, self.layout, self._onlooker.says)
+        calibrating = Calibrating(
+            self._dispatcher, self.manifest, self.layout, self._onlooker.says, lambda: bool(leaving.wanted)
+        )
         self.manifest = msgspec.structs.replace(self.manifest, concurrency=await calibrating.find(most))
         await asyncio.to_thread(write_whole, self.layout.manifest, self.manifest)
 

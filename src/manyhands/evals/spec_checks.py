@@ -38,6 +38,9 @@ def check_spec(spec: Spec, path: Path, sheet: Sheet) -> bool:
     for name, rows in (("arm", spec.arms), ("case", spec.cases), ("scorer", spec.scorers)):
         _check_names(name, rows, sheet)
     arms = [arm.name for arm in spec.arms]
+    runs = {f"{arm}.{case.name}" for arm in arms for case in spec.cases}
+    if len(runs) < len(set(arms)) * len({case.name for case in spec.cases}):
+        sheet.tell(("arm",), "two trials would have one name: arms and cases with dots", "write the names without dots")
     if spec.baseline not in arms:
         _unknown_arm(spec.baseline, ("eval", "baseline"), arms, sheet)
     if len(spec.arms) < 2:
