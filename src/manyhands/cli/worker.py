@@ -24,6 +24,7 @@ def run_worker(
     token_env: str | None,
     threads: int,
     device: str,
+    prep: int,
     config_path: Path | None,
     with_parent: bool,
 ) -> int:
@@ -39,6 +40,7 @@ def run_worker(
         workspace=config.workspace,
         threads=threads,
         device=device,
+        prep_processes=prep,
         learned_file=config.store_directory / "worker-memory.json",
     )
     asyncio.run(_work(settings, address, port, _token(token_env), with_parent))

@@ -21,6 +21,7 @@ def worker(
     token_env: Annotated[str | None, typer.Option(help="the variable that has the token callers must send")] = None,
     threads: Annotated[int, typer.Option(min=0, help="batches computed at once; 0: one for each core, at most 4")] = 0,
     device: Annotated[Literal["auto", "cpu", "cuda"], typer.Option(help="where to compute")] = "auto",
+    prep: Annotated[int, typer.Option(min=0, help="processes that tokenise; 0: a thread of the worker does")] = 0,
     with_parent: Annotated[
         bool, typer.Option("--with-parent", help="stop when standard input closes", hidden=True)
     ] = False,
@@ -32,5 +33,6 @@ def worker(
     """
     from manyhands.cli.worker import run_worker
 
-    code = run_worker(models or [], only or [], address, port, token_env, threads, device, config, with_parent)
-    raise typer.Exit(code)
+    raise typer.Exit(
+        run_worker(models or [], only or [], address, port, token_env, threads, device, prep, config, with_parent)
+    )

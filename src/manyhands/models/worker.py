@@ -12,11 +12,12 @@ from manyhands.config.models import ModelConfig
 from manyhands.errors import UsageError
 from manyhands.models.backends.choose import backend_of
 from manyhands.models.backends.interface import Backend
-from manyhands.models.devices.cpu import CpuDevice
+from manyhands.models.devices.choose import open_devices
 from manyhands.models.engine.computing import keep_freed_memory
 from manyhands.models.engine.engine import Engine
 from manyhands.models.engine.hosting import Hosting
-from manyhands.models.engine.texts import Texts, Threads
+from manyhands.models.engine.prep_processes import Processes
+from manyhands.models.engine.texts import Preparer, Texts, Threads
 from manyhands.models.memory.store import LearnedStore
 from manyhands.models.planning.planner import Planner
 
@@ -32,7 +33,7 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
     device: str = "auto"  # auto, cpu or cuda
     learned_file: Path | None = None  # where what was learned of memory is kept
     apps: dict[str, float] = {}  # app → its share
-    reserve_bytes: int | None = None
+    prep_processes: int = 0  # that tokenise; 0: a thread does
 
 
 @asynccontextmanager
@@ -42,7 +43,7 @@ async def working(settings: WorkerSettings) -> AsyncIterator[Texts]:
         raise UsageError("there is no model to host", "`manyhands worker PATH`, or [models.NAME] in the config")
     keep_freed_memory()
     threads = settings.threads or min(4, len(os.sched_getaffinity(0)))
-    devices = CpuDevice()
+    devices = await open_devices(settings.device, os.environ.get("CUDA_VISIBLE_DEVICES"))
     store = LearnedStore(settings.learned_file) if settings.learned_file else None
     device = "cpu" if list(await devices.read()) == ["cpu"] else "cuda"
     backends: dict[str, Backend] = {
@@ -51,7 +52,7 @@ async def working(settings: WorkerSettings) -> AsyncIterator[Texts]:
     hosting = Hosting(backends, threads)
     planner = Planner(store.load() if store else None, in_flight_max=hosting.in_flight_max)
     engine = Engine(hosting, planner, devices)
-    preparer = Threads()
+    preparer: Preparer = Processes(settings.prep_processes) if settings.prep_processes else Threads()
     bounds = {"batch_seconds_max": CPU_BATCH_SECONDS_MAX} if device == "cpu" else {}
     engine.start(
         [

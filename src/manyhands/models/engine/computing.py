@@ -24,6 +24,7 @@ class Computed(Struct):
 
     outputs: Sequence[Output | Trouble] = ()
     took_s: float = 0.0
+    peak_bytes: int | None = None  # what it took over what was held before; None: not measured
     reason: str = ""
     out_of_memory: bool = False
 
@@ -71,6 +72,11 @@ def keep_freed_memory() -> None:
 
 def give_back_memory() -> None:
     gc.collect()
+    trim()
+
+
+def trim() -> None:
+    """Freed pages back to the system."""
     libc = _libc()
     if libc is not None:
         libc.malloc_trim(0)

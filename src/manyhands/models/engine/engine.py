@@ -19,6 +19,7 @@ from manyhands.models.engine.answers import Answer, Busy, NoSuchModel, Stopping,
 from manyhands.models.engine.computing import Computed, compute, reason_of
 from manyhands.models.engine.counting import Counts
 from manyhands.models.engine.hosting import Hosting
+from manyhands.models.engine.peaks import Peaks
 from manyhands.models.engine.watchdog import Watchdog
 from manyhands.models.planning.planner import Planner
 from manyhands.models.planning.statistics import Statistics
@@ -68,6 +69,8 @@ class Engine:
         self._draining = False
         self._broken = ""
         self._memory: dict[str, m.DeviceMemory] = {}
+        self._begun = 0  # batches and loads since the start
+        self._peaks = Peaks()
         self.counts = Counts()
 
     def start(self, specs: Sequence[m.ModelSpec]) -> None:
@@ -202,14 +205,23 @@ class Engine:
             self._tell(m.BatchEnded(_now(), batch.id))
             return
         self._batches[batch.id] = batch
+        self._begun += 1
+        begun = self._begun
         width = None if description.task == "generate" else description.width
         model = self._hosting.loaded(batch.model)
+        measured = width is not None and len(self._batches) == 1 and self._peaks.wants(batch.model)
 
         def work() -> Computed:
-            self._loop.call_soon_threadsafe(
-                self._watchdog.began, batch.id, batch.model, _now(), max(batch.seconds, 0.0)
-            )
-            return compute(model, wanted, batch.length, width)
+            self._loop.call_soon_threadsafe(self._watchdog.began, batch.id, batch.model, _now(), batch.seconds)
+            if not measured:
+                return compute(model, wanted, batch.length, width)
+            self._peaks.begin()
+            computed = compute(model, wanted, batch.length, width)
+            peak_bytes = self._peaks.end()
+            # Beside another batch, or with fewer items than were planned, it says nothing of this one.
+            if self._begun == begun and len(wanted) == len(batch.items):
+                computed.peak_bytes = peak_bytes
+            return computed
 
         doing = self._loop.run_in_executor(self._hosting.pool_of(batch.model), work)
         doing.add_done_callback(lambda done: self._computed(batch, places, wanted, done))
@@ -232,7 +244,7 @@ class Engine:
                 self._settle((id,), _answer(row, output))
             self.counts.computed(batch, [len(row.ids) for row in rows if isinstance(row, Tokens)], computed.took_s)
             whole = computed.took_s if len(ids) == len(batch.items) else None
-            self._tell(m.BatchEnded(now, batch.id, whole))
+            self._tell(m.BatchEnded(now, batch.id, whole, computed.peak_bytes))
 
     async def _tell_out_of_memory(self, batch: m.Batch) -> None:
         memory = await self._devices.read()
@@ -241,6 +253,7 @@ class Engine:
     def _load(self, model: str) -> None:
         before, began = self._memory, _now()
         alone = not self._batches
+        self._begun += 1
 
         def loaded(done: asyncio.Future[None]) -> None:
             if done.cancelled():
