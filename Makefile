@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check bench soak format clean
+.PHONY: setup demo test chromium check bench soak format clean
 
 setup: .venv/.ready
 
@@ -15,8 +15,14 @@ setup: .venv/.ready
 demo: setup
 	$(BIN)/manyhands demo
 
-test: setup
+test: setup chromium
 	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
+
+# The tests of the page need a browser. Where it cannot be had they are skipped, and say so.
+chromium:
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null \
+		|| { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium; } >/dev/null 2>&1 \
+		|| echo "chromium could not be installed; the tests of the page are skipped"
 
 check: setup
 	$(BIN)/ruff format --check .

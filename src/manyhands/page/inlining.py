@@ -1,7 +1,7 @@
 """The page as one HTML file that needs nothing else: its style, its modules and a recording inside it.
 
-The modules keep to two forms, `import { … } from "./name.js"` and `export` before a declaration, so that making functions
-of them takes no parser.
+The modules keep to two forms, `import { … } from "./name.js"` and `export` before a declaration, so that making
+functions of them takes no parser.
 """
 
 import re

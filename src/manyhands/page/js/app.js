@@ -1,7 +1,7 @@
 // Holds the view and the model together, and decides what is drawn when.
 import { headline } from "./causes.js";
 import { showClaims } from "./claims.js";
-import { $, h, isCalm, setText } from "./dom.js";
+import { $, isCalm, setText } from "./dom.js";
 import { showFigures } from "./figures.js";
 import { predicate, toggled } from "./filter.js";
 import { Lanes } from "./lanes.js";
@@ -18,12 +18,12 @@ import { TaskPage } from "./task_page.js";
 import { TasksTable } from "./tasks_table.js";
 import { Tree, progressBar, STATES } from "./tree.js";
 import { fromHash, toHash } from "./view_url.js";
-import { count, shownOf } from "./words.js";
+import { count, plural, shownOf } from "./words.js";
 
 const EVERY_MS = { cards: 250, panels: 1000, readers: 5000 };
 
 export class App {
-	constructor({ isServed, command }) {
+	constructor(command) {
 		this.model = emptyModel();
 		this.source = null;
 		this.view = fromHash(location.hash);
@@ -36,9 +36,10 @@ export class App {
 		this.cards = new NowCards($("cards"), $("cards-note"), $("now-count"), $("fan"), (bar) => this.openTask(bar.run, bar.task));
 		this.tree = new Tree($("tree"), (node) => this.setFilter(node.key ? node.name : ""));
 		this.table = new TasksTable($("table"), $("tasks-shown"), (task) => this.openTask(task.run, task.task));
-		this.taskPage = new TaskPage($("task"), isServed, () => this.closeTask());
+		this.taskPage = new TaskPage($("task"), () => this.closeTask());
 		this.lastAt = { cards: 0, panels: 0, readers: 0 };
-		this.timings = { redraw: [], lag: [] }; // what the last frames took and how old their events were, in ms
+		// In ms: what the last frames took, how old their events were then, and when there first was something to see.
+		this.timings = { redraw: [], lag: [], first: null };
 		this.arrived = [];
 		this.setFilter(this.view.filter);
 		addEventListener("hashchange", () => this.fromUrl());
@@ -55,7 +56,7 @@ export class App {
 	}
 
 	changed(model, frame) {
-		if (frame) this.arrived.push(frame.at);
+		for (const change of frame?.changes ?? []) if (change.at) this.arrived.push(change.at);
 		this.dirty();
 	}
 
@@ -95,7 +96,7 @@ export class App {
 
 	get scale() {
 		const { from, to } = this.span;
-		return scaleOf(from, to, Math.max(50, this.boxWidth - this.gutter - 2));
+		return scaleOf(from, to, Math.max(50, this.boxWidth - this.gutter));
 	}
 
 	// The view
@@ -187,9 +188,9 @@ export class App {
 		// Time itself moves the picture, but only a pixel is worth a redraw.
 		const moved = Math.abs(this.now - (this.drawnNow ?? 0)) * this.scale.perSecond;
 		if (this.isDirty || moved > 0.7) this.drawTime(calm);
-		if (at - this.lastAt.cards > EVERY_MS.cards || this.model.fresh.has("bars") || this.model.fresh.has("all")) this.drawNow(at);
+		if (at - this.lastAt.cards > EVERY_MS.cards || this.model.isFresh) this.drawNow(at);
 		if (at - this.lastAt.panels > EVERY_MS.panels) this.drawPanels(at);
-		this.model.fresh.clear();
+		this.model.isFresh = false;
 		requestAnimationFrame((next) => this.frame(next));
 	}
 
@@ -202,7 +203,7 @@ export class App {
 		const isNarrow = innerWidth < 600;
 		const isMoving = this.ribbon.draw(model, scale, now, gutter, isNarrow ? 170 : 230, origin, calm);
 		this.lanes.draw(model, scale, now, gutter, {
-			rows: this.view.rows, heightWanted: Math.max(200, innerHeight - 480), isShown: this.isShown, hover: this.hover,
+			rows: this.view.rows, heightWanted: Math.max(200, innerHeight - 480, isNarrow ? 0 : $("cards").offsetHeight - 330), isShown: this.isShown, hover: this.hover,
 			selected: this.view.task ? keyOf(this.view.task.run, this.view.task.task) : this.table.here,
 			range: this.view.range, perSecond: scale.perSecond, origin,
 		});
@@ -210,6 +211,7 @@ export class App {
 		keep(this.timings.redraw, performance.now() - began);
 		for (const at of this.arrived) keep(this.timings.lag, Date.now() - at * 1000);
 		this.arrived = [];
+		if (model.hosts.size) this.timings.first ??= performance.now();
 		$("ribbon").dataset.width = String(model.series.width.last);
 		$("ribbon").dataset.inFlight = String(model.inFlight.size);
 	}
@@ -222,10 +224,8 @@ export class App {
 		setText($("big-width"), count(all.width));
 		setText($("headline"), headline(model, all));
 		progressBar($("progress"), all.counts);
-		const told = STATES.filter((state) => all.counts[state]).map((state) => [h("b", {}, count(all.counts[state])), ` ${state} · `]);
-		const line = told.flat().map((part) => part.textContent ?? part).join("") + all.total;
-		if ($("counts").told !== line) $("counts").replaceChildren(...told.flat(), `of ${count(all.total)} tasks`);
-		$("counts").told = line;
+		const told = STATES.filter((state) => all.counts[state]).map((state) => `${count(all.counts[state])} ${state}`);
+		setText($("counts"), [...told, `of ${plural(all.total, "task")}`].join(" · "));
 		this.meter.update(model);
 		this.cards.update(model, now, this.isShown);
 		this.cards.drawFan(model, this.ribbon, $("ribbon"));

@@ -1,23 +1,27 @@
 // The words for why a slot is free or a task waits, one sentence each.
 
-export const CAUSES = {
-	"no work": { label: "nothing ready", says: "nothing more is ready", texture: "plain" },
-	needs: { label: "waits for other tasks", says: "what is left waits for other tasks", texture: "dots" },
-	claims: { label: "files in use", says: "the files they want are in use", texture: "rising" },
-	lane: { label: "lane full", says: "the lane of their kind is full", texture: "upright" },
-	rate: { label: "rate budget", says: "the rate budget spaces the starts", texture: "falling" },
-	memory: { label: "memory", says: "memory is short", texture: "grid" },
-	paused: { label: "host paused", says: "the host is paused", texture: "level" },
-	barrier: { label: "one runs alone", says: "a task wants the host alone", texture: "upright" },
-	concurrency: { label: "run's own bound", says: "the run's own concurrency is reached", texture: "level" },
-	rule: { label: "ordering rule", says: "an ordering rule holds them back", texture: "dots" },
-	backoff: { label: "waits to retry", says: "what is left waits out a delay", texture: "falling" },
-	drained: { label: "run is stopping", says: "the run starts nothing more", texture: "grid" },
-	elsewhere: { label: "a better place soon", says: "a slot elsewhere is worth the wait", texture: "dots" },
-	"": { label: "cause not kept", says: "the cause was not kept", texture: "plain" },
+/** cause → its name in a legend, the end of a sentence about it, the texture that tells it apart without colour. */
+const CAUSES = {
+	"no work": ["nothing ready", "nothing more is ready", "plain"],
+	needs: ["waits for other tasks", "what is left waits for other tasks", "dots"],
+	claims: ["files in use", "the files they want are in use", "rising"],
+	lane: ["lane full", "the lane of their kind is full", "upright"],
+	rate: ["rate budget", "the rate budget spaces the starts", "falling"],
+	memory: ["memory", "memory is short", "grid"],
+	paused: ["host paused", "the host is paused", "level"],
+	barrier: ["one runs alone", "a task wants the host alone", "upright"],
+	concurrency: ["run's own bound", "the run's own concurrency is reached", "level"],
+	rule: ["ordering rule", "an ordering rule holds them back", "dots"],
+	backoff: ["waits to retry", "what is left waits out a delay", "falling"],
+	drained: ["run is stopping", "the run starts nothing more", "grid"],
+	elsewhere: ["a better place soon", "a slot elsewhere is worth the wait", "dots"],
+	"": ["cause not kept", "the cause was not kept", "plain"],
 };
 
-export const causeOf = (cause) => CAUSES[cause] ?? { label: cause, says: cause, texture: "rising" };
+export function causeOf(cause) {
+	const [label, says, texture] = CAUSES[cause] ?? [cause, cause, "rising"];
+	return { label, says, texture };
+}
 
 /** How attempts end: a sign for each, so that colour is never the only difference. */
 export const ENDINGS = {

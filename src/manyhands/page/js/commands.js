@@ -13,10 +13,9 @@ export async function ask(path) {
 	return answered(await fetch(path, { headers: { accept: "application/json" } }));
 }
 
-export async function order(method, path, body) {
-	const init = { method, headers: { accept: "application/json", "content-type": "application/json" } };
-	if (body !== undefined) init.body = JSON.stringify(body);
-	return answered(await fetch(path, init));
+export async function order(method, path, body = {}) {
+	const headers = { accept: "application/json", "content-type": "application/json" };
+	return answered(await fetch(path, { method, headers, body: JSON.stringify(body) }));
 }
 
 export const taskPath = (run, task) => `/api/v1/tasks/${encodeURIComponent(run)}/${encodeURIComponent(task)}`;

@@ -14,6 +14,8 @@ export function h(tag, props = {}, ...children) {
 	return element;
 }
 
+export const button = (props, ...children) => h("button", { type: "button", ...props }, ...children);
+
 const SVG = "http://www.w3.org/2000/svg";
 
 export function svg(tag, attributes = {}, ...children) {

@@ -1,5 +1,5 @@
 // What the keyboard does, and the page that says so.
-import { h } from "./dom.js";
+import { button, h } from "./dom.js";
 
 const TOLD = [
 	["W S  or wheel", "zoom in and out, at the cursor"],
@@ -44,6 +44,6 @@ export function fillHelp(dialog) {
 	dialog.append(
 		h("h2", {}, "Keys"),
 		h("dl", {}, TOLD.flatMap(([key, what]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)])),
-		h("button", { type: "button", onclick: () => dialog.close() }, "Close"),
+		button({ onclick: () => dialog.close() }, "Close"),
 	);
 }

@@ -114,7 +114,7 @@ export class Lanes {
 		c.fillRect(right - w, row.y + inset, w, h);
 		if (h < 11 || w < 11) return;
 		c.fillStyle = this.paint.surface;
-		c.font = "bold 11px " + this.paint.get("--sans");
+		c.font = this.paint.font("bold 11px");
 		c.textAlign = "center";
 		c.textBaseline = "middle";
 		c.fillText(ENDINGS[out.bar[i].ending]?.sign || "×", right - w / 2, row.y + row.h / 2 + 0.5);
@@ -129,7 +129,7 @@ export class Lanes {
 	}
 
 	names(c, out, inset) {
-		c.font = "11px " + this.paint.get("--sans");
+		c.font = this.paint.font("11px");
 		c.textAlign = "left";
 		c.textBaseline = "middle";
 		c.fillStyle = "#fff";
@@ -185,7 +185,7 @@ export class Lanes {
 		for (const row of this.rows) {
 			if (row.type === "slot") {
 				if (row.h >= 12) {
-					c.font = "11px " + paint.get("--sans");
+					c.font = paint.font("11px");
 					c.fillStyle = paint.faint;
 					c.textAlign = "right";
 					c.fillText(String(row.slot + 1), gutter - 8, row.y + row.h / 2);
@@ -194,12 +194,12 @@ export class Lanes {
 			}
 			const host = model.hosts.get(row.host);
 			c.textAlign = "left";
-			c.font = "600 12px " + paint.get("--sans");
+			c.font = paint.font("600 12px");
 			c.fillStyle = paint.ink;
 			const y = row.y + row.h / 2 + 2;
 			c.fillText(row.host, 10, y);
 			let x = 10 + c.measureText(row.host).width + 10;
-			c.font = "12px " + paint.get("--sans");
+			c.font = paint.font("12px");
 			if (row.kind) {
 				c.fillStyle = paint.kind(model, row.kind);
 				c.fillRect(x, y - 5, 9, 9);

@@ -1,6 +1,6 @@
 // What colours, signs and textures mean; only what is in sight.
 import { causeOf, ENDINGS } from "./causes.js";
-import { h } from "./dom.js";
+import { button, h } from "./dom.js";
 import { causeSwatch, kindVars } from "./paint.js";
 import { STATES } from "./tree.js";
 import { count } from "./words.js";
@@ -16,7 +16,7 @@ const isOn = (filter, term) => String(filter.split(/\s+/).includes(term));
 export function showKinds(element, model, filter, pick) {
 	redo(element, model.kinds.join() + filter, () => [
 		...model.kinds.map((kind) =>
-			h("button", { type: "button", class: "chip plain", "aria-pressed": isOn(filter, `kind:${kind}`), vars: kindVars(model, kind), onclick: () => pick(kind) }, kind)),
+			button({ class: "chip plain", "aria-pressed": isOn(filter, `kind:${kind}`), vars: kindVars(model, kind), onclick: () => pick(kind) }, kind)),
 		h("span", {}, "▲▼ a move of the clutch"),
 	]);
 }
@@ -36,5 +36,5 @@ export function showEndings(element, model, causes, paint) {
 export function showStates(element, counts, filter, pick) {
 	const found = STATES.filter((state) => counts[state]);
 	redo(element, found.map((state) => state + counts[state]).join() + filter, () =>
-		found.map((state) => h("button", { type: "button", class: "plain", "aria-pressed": isOn(filter, `state:${state}`), onclick: () => pick(state) }, h("span", { class: "state", "data-state": state }, `${state} ${count(counts[state])}`))));
+		found.map((state) => button({ class: "plain", "aria-pressed": isOn(filter, `state:${state}`), onclick: () => pick(state) }, h("span", { class: "state", "data-state": state }, `${state} ${count(counts[state])}`))));
 }

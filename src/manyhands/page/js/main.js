@@ -1,7 +1,7 @@
 // Starts the page: from the recording in it, if it has one, else from the live stream.
 import { App } from "./app.js";
 import { ask, order } from "./commands.js";
-import { $, h, setText } from "./dom.js";
+import { $, button, h, setText } from "./dom.js";
 import { fillHelp, listenToKeys } from "./keys.js";
 import { ReplayBar } from "./replay.js";
 import { AXIS_H } from "./ribbon.js";
@@ -11,7 +11,7 @@ import { startTheme } from "./theme.js";
 import { timeline } from "./timeline.js";
 
 const embedded = document.getElementById("recording");
-const app = new App({ isServed: !embedded, command: send });
+const app = new App(send);
 globalThis.manyhands = app; // for the console, and for tests
 
 const STATUS = { live: "live", lost: "connection lost, trying again", replay: "replay", saved: "saved run" };
@@ -45,11 +45,13 @@ function startLive() {
 	app.source?.close();
 	replayBar = null;
 	$("replay").hidden = true;
+	app.taskPage.isServed = true;
 	app.source = new LiveSource(sink, app.view.run);
 }
 
 function startRecorded(recording, state, leave) {
 	app.source?.close();
+	app.taskPage.isServed = false; // the server would tell of now, not of the moment shown
 	app.source = new RecordedSource(sink, recording);
 	sink.state(state);
 	replayBar = new ReplayBar($("replay"), app.source, leave);
@@ -80,11 +82,10 @@ function showRuns() {
 	$("exports").replaceChildren();
 	if (!run || embedded) return;
 	const path = `/api/v1/runs/${encodeURIComponent(run.run)}`;
-	const button = (label, title, act, kind = "") => h("button", { type: "button", title, class: kind, onclick: act }, label);
-	if (!replayBar) $("run-tools").append(button("replay", `Play ${run.run} again from its start`, () => replayRun(run.run)));
+	if (!replayBar) $("run-tools").append(button({ title: `Play ${run.run} again from its start`, onclick: () => replayRun(run.run) }, "replay"));
 	if (app.model.command && run.ended_at == null) {
 		const verb = run.draining ? "resume" : "pause";
-		$("run-tools").append(button(verb, `${verb} run ${run.run}`, () => send("POST", `${path}/${verb}`)));
+		$("run-tools").append(button({ title: `${verb} run ${run.run}`, onclick: () => send("POST", `${path}/${verb}`) }, verb));
 	}
 	$("exports").append(
 		h("a", { href: `${path}/export.html`, download: `${run.run}.html` }, `save ${run.run} as one page`),
@@ -165,8 +166,6 @@ $("run").addEventListener("change", () => {
 	if (!embedded) startLive();
 });
 
-const asked = new URLSearchParams(location.search).get("recording"); // a file of the same host, for development
 if (embedded) startRecorded(JSON.parse(embedded.textContent), "saved");
-else if (asked) ask(new URL(asked, location.href).pathname).then((recording) => startRecorded(recording, "saved"));
 else startLive();
 if (app.view.task) app.openTask(app.view.task.run, app.view.task.task);

@@ -1,5 +1,5 @@
 // The clutch meter: for every host how wide it is, how much of that is used, how its kinds go, and why.
-import { h, keyed, setText } from "./dom.js";
+import { button, h, keyed, setText } from "./dom.js";
 import { causeOf } from "./causes.js";
 import { kindIndex, kindVars } from "./paint.js";
 import { percent } from "./words.js";
@@ -29,13 +29,13 @@ export class Meter {
 			kinds: h("span", { class: "kinds" }),
 			why: h("div", { class: "why" }),
 			slots: h("span", { class: "slots" }),
-			pause: h("button", { type: "button", onclick: () => this.command("POST", `${path}/${row.host.paused ? "resume" : "pause"}`) }, "pause"),
+			pause: button({ onclick: () => this.command("POST", `${path}/${row.host.paused ? "resume" : "pause"}`) }, "pause"),
 		};
 		const set = (by) => this.command("PUT", `${path}/width`, { width: Math.max(0, row.host.width + by) });
-		parts.free = h("button", { type: "button", title: "Let the clutch decide again", onclick: () => this.command("PUT", `${path}/width`, { width: null }) }, "free");
+		parts.free = button({ title: "Let the clutch decide again", onclick: () => this.command("PUT", `${path}/width`, { width: null }) }, "free");
 		parts.act = h("span", { class: "act" },
-			h("button", { type: "button", "aria-label": `Narrow ${host.host} by one`, onclick: () => set(-1) }, "−"),
-			h("button", { type: "button", "aria-label": `Widen ${host.host} by one`, onclick: () => set(1) }, "+"),
+			button({ "aria-label": `Narrow ${host.host} by one`, onclick: () => set(-1) }, "−"),
+			button({ "aria-label": `Widen ${host.host} by one`, onclick: () => set(1) }, "+"),
 			parts.free, parts.pause);
 		const row = h("div", { class: "host", "data-host": host.host },
 			parts.n, h("span", { class: "name" }, host.host, parts.kinds), parts.act, parts.slots, parts.why);

@@ -31,7 +31,7 @@ export function emptyModel() {
 		cost: null,
 		kinds: [], // in the order they were first seen: a kind keeps its colour
 		series: newSeries(),
-		fresh: new Set(), // topics changed since someone last looked
+		isFresh: true, // attempts came or went since someone last looked
 	};
 }
 
@@ -67,7 +67,6 @@ export function fromSnapshot(snapshot) {
 	model.claims = snapshot.claims ?? [];
 	setWaiting(model, snapshot.waiting ?? { oldest_s: 0, ready: 0 });
 	setCost(model, snapshot.tokens ?? { in: 0, out: 0 }, snapshot.cost ?? null);
-	model.fresh.add("all");
 	return model;
 }
 
@@ -83,7 +82,6 @@ const APPLY = {
 	counts(model, change) {
 		const run = model.runs.get(change.run);
 		if (run) Object.assign(run, { counts: change.counts, total: change.total, peak: change.peak });
-		model.fresh.add("runs");
 	},
 	task: setTask,
 	host: setHost,
@@ -93,12 +91,10 @@ const APPLY = {
 	idle: (model, change) => setIdle(model, change.idle),
 	claims(model, change) {
 		model.claims = change.claims;
-		model.fresh.add("claims");
 	},
 	output(model, change) {
 		const bar = model.bars.get(change.attempt);
 		if (bar) bar.line = change.line;
-		model.fresh.add("output");
 	},
 	waiting: setWaiting,
 	cost: (model, change) => setCost(model, change.tokens ?? model.tokens, change.cost ?? null),
@@ -118,19 +114,16 @@ function setRun(model, run) {
 	const { t: _, ...fields } = run;
 	model.runs.set(run.run, { ...model.runs.get(run.run), ...fields });
 	model.startedAt = Math.min(model.startedAt, run.opened_at);
-	model.fresh.add("runs");
 }
 
 function drop(model, { run, host }) {
 	if (host) {
 		model.hosts.delete(host);
 		recordWidth(model, host, model.at, 0);
-		model.fresh.add("hosts");
 		return;
 	}
 	model.runs.delete(run);
 	for (const [key, task] of model.tasks) if (task.run === run) model.tasks.delete(key);
-	model.fresh.add("tasks").add("runs");
 }
 
 function setTask(model, change) {
@@ -142,7 +135,6 @@ function setTask(model, change) {
 		model.tasksTotal++;
 		seeKind(model, change.kind);
 	}
-	model.fresh.add("tasks");
 }
 
 function setHost(model, change) {
@@ -151,7 +143,6 @@ function setHost(model, change) {
 	model.hosts.set(change.host, { ...known, ...fields });
 	recordWidth(model, change.host, known ? model.at : Math.min(model.startedAt, model.at), change.width);
 	recordCeiling(model);
-	model.fresh.add("hosts");
 }
 
 function recordWidth(model, host, at, width) {
@@ -177,31 +168,19 @@ function addMove(model, { at, host, kind, was, width, reason }) {
 		const known = model.hosts.get(host);
 		if (known) Object.assign(known, { width, why: reason });
 	}
-	model.fresh.add("widths");
 }
 
 function startBar(model, change) {
-	const bar = {
-		attempt: change.attempt,
-		run: change.run,
-		task: change.task,
-		kind: change.kind,
-		host: change.host,
-		slot: change.slot,
-		queued: change.queued_at ?? change.at,
-		start: change.at,
-		end: null,
-		ending: "",
-		number: change.number ?? 1,
-		of: change.of ?? 1,
-		claims: change.claims ?? [],
-		line: "",
-		detail: "",
-	};
+	const bar = barOf(change, change.at);
 	place(model, bar);
 	model.barsTotal++;
 	seriesOf(model.series.inFlight, bar.kind).add(bar.start, 1);
-	model.fresh.add("bars");
+	model.isFresh = true;
+}
+
+function barOf({ attempt, run, task, kind, host, slot, queued_at, number, of, claims }, start, end = null, ending = "") {
+	const queued = queued_at ?? start;
+	return { attempt, run, task, kind, host, slot, queued, start, end, ending, number: number ?? 1, of: of ?? 1, claims: claims ?? [], line: "", detail: "" };
 }
 
 function place(model, bar) {
@@ -253,7 +232,7 @@ function endBar(model, change) {
 	if (change.ending === "done") model.series.done.add(change.at, 1);
 	const used = { in: model.tokens.in + (change.tokens_in ?? 0), out: model.tokens.out + (change.tokens_out ?? 0) };
 	setCost(model, used, model.cost, change.at);
-	model.fresh.add("bars");
+	model.isFresh = true;
 }
 
 function seriesOf(map, key) {
@@ -282,7 +261,6 @@ function setIdle(model, idle) {
 		if (isOpen) last.to = at;
 		if (next) spans.push({ from: at, to: null, free: next.free, cause: next.cause, detail: next.detail });
 	}
-	model.fresh.add("idle");
 }
 
 function spansOf(model, host) {
@@ -293,7 +271,6 @@ function setWaiting(model, waiting) {
 	model.waiting = { oldest_s: waiting.oldest_s ?? 0, ready: waiting.ready, at: model.at };
 	model.series.ready.push(model.at, waiting.ready);
 	model.series.oldest.push(model.at, waiting.oldest_s ?? 0);
-	model.fresh.add("waiting");
 }
 
 function setCost(model, tokens, cost, at = model.at) {
@@ -301,49 +278,36 @@ function setCost(model, tokens, cost, at = model.at) {
 	model.cost = cost;
 	model.series.tokens.push(at, tokens.in + tokens.out);
 	if (cost !== null) model.series.cost.push(at, cost);
-	model.fresh.add("cost");
 }
 
-/** A column is a plain array, or values with an index for each row. */
-function column(table, name, size) {
-	const raw = table[name];
-	if (raw === undefined) return new Array(size).fill(undefined);
-	if (Array.isArray(raw)) return raw;
-	return raw.index.map((i) => raw.values[i]);
+/** The rows of a table told in columns; a column is a plain array, or values with an index for each row. */
+function rowsIn(table, names) {
+	const columns = names.map((name) => table[name]).map((raw) => (!raw || Array.isArray(raw) ? raw : raw.index.map((i) => raw.values[i])));
+	return Array.from({ length: table.shown ?? 0 }, (_, i) => {
+		const row = {};
+		names.forEach((name, k) => (row[name] = columns[k]?.[i]));
+		return row;
+	});
 }
+
+const TASK = ["run", "task", "title", "kind", "state", "priority", "parent", "needs", "since", "cause", "claims"];
+const BAR = ["attempt", "run", "task", "kind", "host", "slot", "queued_at", "started_at", "ended_at", "ending", "number", "of", "claims"];
 
 function readTasks(model, table) {
-	const size = table.shown ?? 0;
-	model.tasksTotal = table.total ?? size;
-	if (!size) return;
-	const names = ["run", "task", "title", "kind", "state", "priority", "parent", "needs", "since", "cause", "claims"];
-	const columns = names.map((name) => column(table, name, size));
-	for (let i = 0; i < size; i++) {
-		const [run, task, title, kind, state, priority, parent, needs, since, cause, claims] = columns.map((each) => each[i]);
-		const fields = { run, task, title, kind, state, priority, parent, needs, since, cause, claims };
-		model.tasks.set(keyOf(run, task), { ...fields, host: "", tries: 0 });
-		seeKind(model, kind);
+	model.tasksTotal = table.total ?? 0;
+	for (const row of rowsIn(table, TASK)) {
+		model.tasks.set(keyOf(row.run, row.task), Object.assign(row, { host: "", tries: 0 }));
+		seeKind(model, row.kind);
 	}
 }
 
 function readBars(model, table) {
-	const size = table.shown ?? 0;
-	model.barsTotal = table.total ?? size;
-	if (!size) return;
-	const get = (name) => column(table, name, size);
-	const [attempt, run, task, kind, host, slot] = ["attempt", "run", "task", "kind", "host", "slot"].map(get);
-	const [queued, start, end, ending] = ["queued_at", "started_at", "ended_at", "ending"].map(get);
-	const [number, of, claims] = ["number", "of", "claims"].map(get);
-	const order = Array.from({ length: size }, (_, i) => i).sort((a, b) => start[a] - start[b]);
-	for (const i of order) {
-		place(model, {
-			attempt: attempt[i], run: run[i], task: task[i], kind: kind[i], host: host[i], slot: slot[i],
-			queued: queued[i] ?? start[i], start: start[i], end: end[i] ?? null, ending: ending[i] ?? "",
-			number: number[i] ?? 1, of: of[i] ?? 1, claims: claims[i] ?? [], line: "", detail: "",
-		});
-	}
-	model.startedAt = Math.min(model.startedAt, start[order[0]]);
-	if (model.barsTotal > size) model.barsKnownFrom = start[order[0]];
+	model.barsTotal = table.total ?? 0;
+	const rows = rowsIn(table, BAR).sort((a, b) => a.started_at - b.started_at);
+	if (!rows.length) return;
+	for (const row of rows) place(model, barOf(row, row.started_at, row.ended_at ?? null, row.ending ?? ""));
+	model.startedAt = Math.min(model.startedAt, rows[0].started_at);
+	if (model.barsTotal > rows.length) model.barsKnownFrom = rows[0].started_at;
 	countBars(model);
 }
 

@@ -60,7 +60,7 @@ export class NowCards {
 			{ class: "card", vars: kindVars(model, bar.kind), "data-attempt": String(bar.attempt), onclick: () => this.open(bar) },
 			h("div", { class: "line" },
 				h("a", { class: "id", href: taskHref(bar.run, bar.task), onclick: (event) => event.preventDefault() }, bar.task),
-				h("span", { class: "title" }, task?.title ?? ""), parts.for),
+				h("span", { class: "title" }, task?.title ?? ""), h("span", { class: "small at" }, bar.host), parts.for),
 			h("div", { class: "pace" }, parts.pace, parts.usual),
 			h("div", { class: "line" }, parts.where, parts.held),
 			parts.out,

@@ -15,6 +15,8 @@ export class Paint {
 		for (const name of names) this[name] = this.get(`--${name}`);
 		this.kindColours = Array.from({ length: KIND_COLOURS }, (_, i) => this.get(`--kind-${i}`));
 		this.textures = new Map();
+		const family = this.get("--sans");
+		this.font = (size) => `${size} ${family}`;
 	}
 
 	kind(model, kind) {

@@ -1,6 +1,6 @@
 // The figures of the selected stretch of time, on the page.
 import { causeOf, ENDINGS } from "./causes.js";
-import { h } from "./dom.js";
+import { button, h } from "./dom.js";
 import { rangeFigures } from "./range.js";
 import { count, duration, percent, rate } from "./words.js";
 
@@ -20,7 +20,7 @@ export function showRange(element, model, range, now, clear) {
 		...found.free.slice(0, 4).map((each) => [`free: ${causeOf(each.cause).label}`, percent(each.share)]),
 	];
 	element.replaceChildren(
-		h("div", { class: "bar" }, h("h2", {}, "Selected time"), h("button", { type: "button", onclick: clear }, "clear")),
+		h("div", { class: "bar" }, h("h2", {}, "Selected time"), button({ onclick: clear }, "clear")),
 		h("dl", {}, pairs.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
 	);
 }

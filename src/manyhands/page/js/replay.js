@@ -1,18 +1,18 @@
 // The controls of a recording: play, speed, and a slider over the whole of it.
-import { h, setText } from "./dom.js";
+import { button, h, setText } from "./dom.js";
 import { SPEEDS } from "./source.js";
 import { clock } from "./words.js";
 
 export class ReplayBar {
 	constructor(element, source, leave) {
 		this.source = source;
-		this.button = h("button", { type: "button", id: "play", onclick: () => this.toggle() }, "play");
+		this.button = button({ id: "play", onclick: () => this.toggle() }, "play");
 		this.slider = h("input", { type: "range", min: "0", max: "1000", step: "1", "aria-label": "Moment of the recording", oninput: () => this.seek() });
 		this.speed = h("select", { "aria-label": "Speed", onchange: () => (source.speed = Number(this.speed.value)) },
 			SPEEDS.map((each) => h("option", { value: String(each), selected: each === source.speed }, `${each} ×`)));
 		this.when = h("span", { class: "when" });
 		element.hidden = false;
-		element.replaceChildren(this.button, this.slider, this.when, this.speed, ...(leave ? [h("button", { type: "button", onclick: leave }, "back to live")] : []));
+		element.replaceChildren(this.button, this.slider, this.when, this.speed, ...(leave ? [button({ onclick: leave }, "back to live")] : []));
 	}
 
 	toggle() {

@@ -1,7 +1,7 @@
 // Draws the ribbon: as thick as the width, filled as far as it is used, textured where it is free but blocked.
 import { causeOf } from "./causes.js";
 import { fitCanvas } from "./paint.js";
-import { edge, layMarkers, layRibbon, moveText } from "./ribbon_layout.js";
+import { edge, layMarkers, layRibbon, moveText, widest } from "./ribbon_layout.js";
 import { countTicks, ticks } from "./scale.js";
 import { sinceStart, wallClock } from "./words.js";
 
@@ -43,7 +43,7 @@ export class Ribbon {
 
 	axis(c, scale, gutter, y, bottom, origin) {
 		const { paint } = this;
-		c.font = "11px " + paint.get("--sans");
+		c.font = paint.font("11px");
 		c.textBaseline = "middle";
 		c.textAlign = "right";
 		for (const value of countTicks(this.most)) {
@@ -63,15 +63,32 @@ export class Ribbon {
 			const isKind = layer.type === "kind";
 			fillBetween(c, layer.top, layer.bottom, y, isKind ? paint.kind(model, layer.name) : paint.texture(c, layer.name));
 		}
+		for (const layer of laid.layers) if (layer.type === "blocked") this.reason(c, layer, y);
 		strokeEdge(c, laid.width, y, paint.ink, 1.6, []);
 		if (laid.ceiling) {
 			strokeEdge(c, laid.ceiling, y, paint.bad, 1.2, [5, 4]);
 			const value = laid.ceiling[laid.columns - 1];
 			c.fillStyle = paint.bad;
 			c.textAlign = "left";
-			c.font = "11px " + paint.get("--sans");
+			c.font = paint.font("11px");
 			if (y(value) > 8) c.fillText(`ceiling ${Math.round(value)}`, 6, y(value) - 8);
 		}
+	}
+
+	/** The reason in words, where the layer has room for them. */
+	reason(c, { name, top, bottom }, y) {
+		const text = causeOf(name).label;
+		c.font = this.paint.font("11px");
+		const room = c.measureText(text).width + 12;
+		const place = widest(top.map((value, i) => y(bottom[i]) - y(value)), 15);
+		if (place.size < room) return;
+		const x = place.from + place.size / 2;
+		const middle = (y(top[Math.floor(x)]) + y(bottom[Math.floor(x)])) / 2;
+		c.fillStyle = this.paint.surface;
+		c.fillRect(x - room / 2, middle - 8, room, 16);
+		c.fillStyle = this.paint.ink;
+		c.textAlign = "center";
+		c.fillText(text, x, middle + 0.5);
 	}
 
 	/** Before this nothing is known of attempts: it must not look as if nothing ran. */
@@ -144,7 +161,7 @@ export class Ribbon {
 }
 
 export function drawTicks(c, paint, scale, gutter, y, height, origin) {
-	c.font = "11px " + paint.get("--sans");
+	c.font = paint.font("11px");
 	c.textAlign = "center";
 	c.textBaseline = "middle";
 	for (const tick of ticks(scale, origin)) {

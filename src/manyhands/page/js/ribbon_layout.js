@@ -52,6 +52,18 @@ export function edge(values, y) {
 	return points;
 }
 
+/** The longest stretch of columns in which the values are at least `least`. */
+export function widest(values, least) {
+	let best = { from: 0, size: 0 };
+	let from = 0;
+	for (let i = 0; i <= values.length; i++) {
+		if (values[i] >= least) continue;
+		if (i - from > best.size) best = { from, size: i - from };
+		from = i + 1;
+	}
+	return best;
+}
+
 /** The moves in sight as markers; those too close to tell apart share one. */
 export function layMarkers(widths, scale, apart = 9) {
 	const markers = [];

@@ -1,8 +1,8 @@
 // A number that changes in steps over time, with its integral, so that any mean is two searches away.
 
 /** The first index whose value is above `limit`, in an array that only rises. */
-export function firstAbove(sorted, limit, from = 0) {
-	let low = from;
+export function firstAbove(sorted, limit) {
+	let low = 0;
 	let high = sorted.length;
 	while (low < high) {
 		const middle = (low + high) >> 1;
@@ -60,10 +60,6 @@ export class Steps {
 		return i < 0 ? 0 : this.area[i] + this.value[i] * (t - this.at[i]);
 	}
 
-	mean(from, to) {
-		return to > from ? (this.areaUpTo(to) - this.areaUpTo(from)) / (to - from) : this.valueAt(from);
-	}
-
 	/** The mean within each of `count` equal stretches of [from, to]; one walk, however many steps there are. */
 	means(from, to, count) {
 		const out = new Float64Array(count);
@@ -73,9 +69,11 @@ export class Steps {
 		let before = this.areaUpTo(from, i);
 		for (let k = 0; k < count; k++) {
 			const end = from + each * (k + 1);
+			const was = i;
 			while (i + 1 < this.at.length && this.at[i + 1] <= end) i++;
 			const area = this.areaUpTo(end, i);
-			out[k] = (area - before) / each;
+			// Between steps it is exact, so that a calm line stays one line.
+			out[k] = i !== was ? (area - before) / each : i < 0 ? 0 : this.value[i];
 			before = area;
 		}
 		return out;

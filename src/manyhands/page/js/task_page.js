@@ -1,7 +1,7 @@
 // One task: why it is where it is, its story, its attempts and output, and what may be done with it.
 import { ENDINGS } from "./causes.js";
 import { ask, order, taskPath } from "./commands.js";
-import { h, taskHref } from "./dom.js";
+import { button, h, taskHref } from "./dom.js";
 import { keyOf } from "./model.js";
 import { kindVars } from "./paint.js";
 import { duration, wallClock } from "./words.js";
@@ -10,9 +10,9 @@ const ENDED = new Set(["done", "failed", "cancelled", "skipped"]);
 const OUTPUT_KEPT = 200_000;
 
 export class TaskPage {
-	/** `isServed`: there is a server to ask; otherwise all there is is in the model. */
-	constructor(element, isServed, close) {
-		Object.assign(this, { element, isServed, close, shown: null, lastState: "" });
+	constructor(element, close) {
+		// isServed: there is a server to ask; otherwise all there is is in the model.
+		Object.assign(this, { element, close, isServed: false, shown: null, lastState: "" });
 	}
 
 	show(model, now, run, task) {
@@ -122,7 +122,7 @@ export class TaskPage {
 		const buttons = this.buttons(record);
 		this.pre = h("pre", { tabIndex: 0, "aria-label": "Output" });
 		this.element.replaceChildren(
-			h("header", {}, h("div", {}, h("h2", {}, task), h("p", {}, record.title ?? "")), h("button", { type: "button", "aria-label": "Close (Esc)", onclick: () => this.close() }, "✕")),
+			h("header", {}, h("div", {}, h("h2", {}, task), h("p", {}, record.title ?? "")), button({ "aria-label": "Close (Esc)", onclick: () => this.close() }, "✕")),
 			h("div", { class: "facts" },
 				h("span", { class: "state", "data-state": record.state }, record.state),
 				h("span", { class: "chip", vars: kindVars(this.model, record.kind) }, record.kind),
@@ -143,13 +143,13 @@ export class TaskPage {
 	buttons(record) {
 		if (!this.isServed || !this.model.command) return [];
 		const ended = ENDED.has(record.state);
-		const button = (verb, label, kind = "") => h("button", { type: "button", class: kind, "data-verb": verb, onclick: () => this.act(verb) }, label);
-		const out = [];
-		if (!ended) out.push(button("cancel", "Cancel", "danger"));
-		if (ended && record.state !== "done") out.push(button("retry", "Retry"));
-		if (!ended && record.state !== "running" && record.state !== "deferred") out.push(button("defer", "Defer"));
-		if (record.state === "deferred") out.push(button("resume", "Resume"));
-		return out;
+		const { state } = record;
+		const verbs = [];
+		if (state === "deferred") verbs.push("resume");
+		else if (!ended && state !== "running") verbs.push("defer");
+		if (ended && state !== "done") verbs.push("retry");
+		if (!ended) verbs.push("cancel");
+		return verbs.map((verb) => button({ class: verb === "cancel" ? "danger" : null, "data-verb": verb, onclick: () => this.act(verb) }, verb));
 	}
 
 	reasons(record) {

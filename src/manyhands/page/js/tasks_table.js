@@ -1,5 +1,5 @@
 // All tasks as a table that only builds the rows in sight; it says how many there are and how many match.
-import { h, taskHref } from "./dom.js";
+import { button, h, taskHref } from "./dom.js";
 import { kindVars } from "./paint.js";
 import { count, duration } from "./words.js";
 import { keyOf } from "./model.js";
@@ -34,9 +34,8 @@ export class TasksTable {
 		this.before = h("td", { colSpan: COLUMNS.length });
 		this.after = h("td", { colSpan: COLUMNS.length });
 		const head = COLUMNS.map((column) => {
-			const label = column.title ?? column.name;
-			const button = h("button", { type: "button", onclick: () => this.sortBy(column.name) }, label);
-			return h("th", { scope: "col", class: column.wide ? "wide" : null, vars: column.width ? { width: column.width } : {} }, button);
+			const sort = button({ onclick: () => this.sortBy(column.name) }, column.title ?? column.name);
+			return h("th", { scope: "col", class: column.wide ? "wide" : null, vars: column.width ? { width: column.width } : {} }, sort);
 		});
 		this.table = h("table", {}, h("thead", {}, h("tr", {}, head)), this.body);
 		element.append(this.table);

@@ -1,5 +1,5 @@
 // The plan's tree on the page: open and close, and a click narrows everything to what hangs below.
-import { h } from "./dom.js";
+import { button, h } from "./dom.js";
 import { treeOf, visible } from "./tree_layout.js";
 import { count } from "./words.js";
 
@@ -47,8 +47,8 @@ export class Tree {
 			this.update(model);
 		};
 		const deferred = node.counts.deferred ? `, ${node.counts.deferred} deferred` : "";
-		return h("button", {
-			class: "node", type: "button", title: `${node.title || node.name}: ${node.ended} of ${node.total} ended${deferred}`,
+		return button({
+			class: "node", title: `${node.title || node.name}: ${node.ended} of ${node.total} ended${deferred}`,
 			vars: { "--depth": node.depth }, onclick: (event) => (event.detail === 0 || !node.nodes.length || event.offsetX > 30 ? this.pick(node) : toggle()),
 		}, h("span", {}, sign), h("span", { class: "name" }, node.title || node.name), bar, h("span", { class: "n" }, `${count(node.ended)}/${count(node.total)}`));
 	}

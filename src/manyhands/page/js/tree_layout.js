@@ -1,53 +1,42 @@
 // The plan as a tree: epics and their children, with how far each has come.
+import { keyOf } from "./model.js";
 
 const ENDED = new Set(["done", "failed", "cancelled", "skipped"]);
+const DEEPEST = 12;
 
-/** Nodes that have children, deepest first counted; tasks without a parent that have none stand together. */
+/** Nodes that have children; tasks that are neither parent nor child stand together in one. */
 export function treeOf(tasks) {
+	const known = new Set();
 	const children = new Map();
-	const byKey = new Map();
-	for (const task of tasks) byKey.set(task.run + "\n" + task.task, task);
-	let loose = null;
 	for (const task of tasks) {
-		const parent = task.parent ? task.run + "\n" + task.parent : "";
+		const parent = task.parent ? keyOf(task.run, task.parent) : "";
+		known.add(keyOf(task.run, task.task));
 		if (!children.has(parent)) children.set(parent, []);
 		children.get(parent).push(task);
 	}
-	const node = (key, name, title, task, kids, depth) => {
+	const node = (key, task, kids, depth) => {
 		const counts = task ? { [task.state]: 1 } : {};
 		const nodes = [];
-		const ownKey = key;
 		for (const kid of kids) {
-			const kidKey = kid.run + "\n" + kid.task;
-			const below = children.get(kidKey);
-			if (below && depth < 12 && kidKey !== ownKey) {
-				const made = node(kidKey, kid.task, kid.title, kid, below, depth + 1);
-				nodes.push(made);
-				for (const [state, n] of Object.entries(made.counts)) counts[state] = (counts[state] ?? 0) + n;
-			} else counts[kid.state] = (counts[kid.state] ?? 0) + 1;
+			const below = depth < DEEPEST && children.get(keyOf(kid.run, kid.task));
+			const made = below ? node(keyOf(kid.run, kid.task), kid, below, depth + 1) : { counts: { [kid.state]: 1 } };
+			if (below) nodes.push(made);
+			for (const [state, n] of Object.entries(made.counts)) counts[state] = (counts[state] ?? 0) + n;
 		}
-		return { key, name, title, task, nodes, counts, depth, ...progress(counts) };
+		const name = task?.task ?? key.slice(key.indexOf("\n") + 1);
+		return { key, name, title: task?.title ?? "", nodes, counts, depth, ...progress(counts) };
 	};
 	const roots = [];
-	const single = [];
-	for (const [parent, kids] of children) {
-		if (parent === "") {
-			for (const task of kids) {
-				const key = task.run + "\n" + task.task;
-				if (children.has(key)) roots.push(node(key, task.task, task.title, task, children.get(key), 0));
-				else single.push(task);
-			}
-		} else if (!byKey.has(parent)) {
-			const name = parent.slice(parent.indexOf("\n") + 1);
-			roots.push(node(parent, name, "", null, kids, 0)); // a parent that is a name only
-		}
+	const loose = [];
+	for (const task of children.get("") ?? []) {
+		const key = keyOf(task.run, task.task);
+		if (children.has(key)) roots.push(node(key, task, children.get(key), 0));
+		else loose.push(task);
 	}
-	if (single.length) {
-		const counts = {};
-		for (const task of single) counts[task.state] = (counts[task.state] ?? 0) + 1;
-		loose = { key: "", name: roots.length ? "without a parent" : "all tasks", title: "", task: null, nodes: [], counts, depth: 0, ...progress(counts) };
-	}
-	return loose ? [...roots, loose] : roots;
+	// A parent may be a name only.
+	for (const [key, kids] of children) if (key && !known.has(key)) roots.push(node(key, null, kids, 0));
+	if (loose.length) roots.push({ ...node("", null, loose, 0), name: roots.length ? "without a parent" : "all tasks" });
+	return roots;
 }
 
 function progress(counts) {
@@ -62,18 +51,15 @@ function progress(counts) {
 
 /** What is shown of it, from top to bottom; closed nodes keep their children to themselves. */
 export function visible(nodes, isOpen, most = 400) {
-	const out = [];
+	const rows = [];
 	let left = 0;
 	const walk = (list) => {
 		for (const node of list) {
-			if (out.length >= most) {
-				left++;
-				continue;
-			}
-			out.push(node);
+			if (rows.length < most) rows.push(node);
+			else left++;
 			if (node.nodes.length && isOpen(node)) walk(node.nodes);
 		}
 	};
 	walk(nodes);
-	return { rows: out, left };
+	return { rows, left };
 }
