@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evals.figures.known_world import a_record, simulated
 from manyhands.errors import UsageError
-from manyhands.evals.figures import Comparison, Question, compare
+from manyhands.evals.figures import Comparison, Question, compare, decided
 from manyhands.evals.figures.values import Mark, Verdict
 from manyhands.evals.model import Concurrency, EvalRecord, Scorer, Troubles
 
@@ -49,7 +49,7 @@ ODD = odd_record()
 ODD_BYTES = msgspec.json.encode(compare(ODD, QUICK))
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(st.permutations(range(len(ODD.outcomes))))
 def test_the_order_of_outcomes_does_not_matter_to_the_last_byte(order: list[int]) -> None:
     shuffled = msgspec.structs.replace(ODD, outcomes=tuple(ODD.outcomes[place] for place in order))
@@ -258,8 +258,20 @@ def test_a_confidence_sequence_is_made_when_asked_for_and_only_for_scores_with_b
     assert stop.low[stop.decided_after - 1] > 0
     assert len(stop.low) == 60
     unbounded = a_record({"a": [[1.0]], "b": [[2.0]]}, scorer=Scorer("size", "python"))
-    with pytest.raises(UsageError, match="`size` of type `python`"):
+    with pytest.raises(UsageError, match=r"`size` \(python\)"):
         compare(unbounded, QUICK, sequential=True)
+
+
+def test_an_eval_is_decided_only_by_cases_that_are_over_and_in_their_planned_order() -> None:
+    record = a_record({"a": [[0.0, 0.0]] * 30, "b": [[1.0, 1.0]] * 30})
+    assert decided(record)
+    late = with_outcome(record, "b", "c00", 2, state="missing", scores={})
+    assert not decided(late)  # whatever the others say: the first case is not over
+    (stop,) = compare(late, QUICK, sequential=True).stops
+    assert stop.low == []
+    last = with_outcome(record, "b", "c29", 2, state="missing", scores={})
+    assert decided(last)
+    assert not decided(a_record({"a": [[0.0, 1.0]] * 30, "b": [[1.0, 0.0]] * 30}))
 
 
 def test_an_outcome_that_is_there_twice_is_refused() -> None:

@@ -21,7 +21,7 @@ CLOSE = {"rel": 1e-9, "abs": 1e-9}
 spread_out = st.lists(st.floats(-1, 1).map(lambda value: round(value, 6)), min_size=3, max_size=40)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(spread_out)
 def test_the_paired_t_is_that_of_scipy_and_statsmodels(differences: list[float]) -> None:
     assume(np.std(differences) > 1e-6)
@@ -40,7 +40,7 @@ def test_the_paired_t_is_that_of_scipy_and_statsmodels(differences: list[float])
     assert (ours.interval.low, ours.interval.high) == pytest.approx(also.tconfint_mean(0.05), **CLOSE)
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(spread_out, st.integers(2, 6), st.integers(0, 2**32 - 1))
 def test_the_clustered_error_is_that_of_statsmodels(differences: list[float], many: int, seed: int) -> None:
     assume(np.std(differences) > 1e-6)
@@ -96,7 +96,7 @@ def test_holm_is_that_of_statsmodels_and_leaves_out_what_has_no_p() -> None:
     assert holm([]) == []
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(3, 60), st.floats(0.05, 1.5))
 def test_power_is_that_of_statsmodels(cases: int, effect: float) -> None:
     design = Design(cases, 1.0, between=1.0, within=None, df=cases - 1.0)

@@ -180,3 +180,11 @@ def test_many_cases_are_cut_in_the_picture_and_it_says_so() -> None:
     page = html(record, compare(record, QUICK))
     assert "The 30 highest and 30 lowest of 90 cases" in page
     assert len(pictures(page)[0].findall(".//circle")) == 1 + 60
+
+
+def test_confidence_sequences_are_in_the_reports_when_they_were_asked_for() -> None:
+    comparison = compare(EVENTFUL, QUICK, sequential=True)
+    assert [stop.scorer for stop in comparison.stops] == ["tests"]  # the other has no highest score
+    for report in (terminal, html):
+        assert "not decided after 8 clusters" in re.sub(r"\s+", " ", report(EVENTFUL, comparison))
+        assert "valid at every look" not in report(EVENTFUL, COMPARISON)

@@ -1,7 +1,6 @@
 """From the record of an eval to its figures. The order of the outcomes does not matter, to the last bit."""
 
 from collections.abc import Mapping
-from math import fsum
 
 import msgspec
 
@@ -10,13 +9,10 @@ from manyhands.evals.figures.arms import arm_figures
 from manyhands.evals.figures.corrections import holm
 from manyhands.evals.figures.lifts import Question, lift_of, verdict_of
 from manyhands.evals.figures.marks import marks_of, trouble_differs
-from manyhands.evals.figures.pairs import Key, Pairing, by_key, paired
-from manyhands.evals.figures.sequence import confidence_sequence
-from manyhands.evals.figures.values import Comparison, Lift, Stop
-from manyhands.evals.model import EvalRecord, Outcome, Scorer
-
-#: Types of scorers whose scores lie between 0 and 1 whatever happens.
-BOUNDED = ("done", "file", "contains", "regex", "command", "tests", "pairwise")
+from manyhands.evals.figures.pairs import Key, by_key, paired
+from manyhands.evals.figures.stopping import BOUNDED, stops_of
+from manyhands.evals.figures.values import Comparison, Lift
+from manyhands.evals.model import EvalRecord, Outcome
 
 
 def compare(record: EvalRecord, ask: Question | None = None, sequential: bool = False) -> Comparison:
@@ -48,7 +44,7 @@ def compare(record: EvalRecord, ask: Question | None = None, sequential: bool = 
         arms=arms,
         lifts=lifts,
         marks=marks_of(record, outcomes, arms, lifts, ask.level),
-        stops=_stops(record, outcomes, ask) if sequential else [],
+        stops=stops_of(record, outcomes, ask.level) if sequential else [],
     )
 
 
@@ -93,30 +89,3 @@ def _adjusted(lifts: list[Lift], level: float) -> list[Lift]:
         lift if lift.null else msgspec.structs.replace(lift, p_adjusted=p, verdict=verdict_of(lift.estimate, p, level))
         for lift, p in zip(lifts, adjusted, strict=True)
     ]
-
-
-def _stops(record: EvalRecord, outcomes: Mapping[Key, Outcome], ask: Question) -> list[Stop]:
-    wanted = [(arm, baseline) for arm, baseline, null in _opponents(record) if not null]
-    # Bonferroni: a sequence has no p-value for Holm to order.
-    level = 1 - (1 - ask.level) / max(1, len(wanted) * len(record.spec.scorers))
-    return [
-        stop_of(paired(record, outcomes, arm, baseline, scorer.name), scorer, arm, level)
-        for scorer in record.spec.scorers
-        for arm, baseline in wanted
-    ]
-
-
-def stop_of(pairing: Pairing, scorer: Scorer, arm: str, level: float) -> Stop:
-    """Over cases, or over the means of clusters, in the order of the spec."""
-    if scorer.type not in BOUNDED:
-        raise UsageError(
-            f"scorer `{scorer.name}` of type `{scorer.type}` has no lowest and highest score: no confidence sequence",
-            f"an eval can stop early by scorers of these types: {', '.join(BOUNDED)}",
-        )
-    groups: dict[str, list[float]] = {}
-    for case in pairing.cases:
-        differences = case.differences
-        groups.setdefault(case.cluster or case.case, []).append(fsum(differences) / len(differences))
-    low, high = confidence_sequence([fsum(group) / len(group) for group in groups.values()], (0.0, 1.0), level)
-    decided = next((n for n, ends in enumerate(zip(low, high, strict=True), 1) if ends[0] > 0 or ends[1] < 0), None)
-    return Stop(scorer.name, arm, level, low, high, decided)

@@ -155,9 +155,10 @@ class Stop(Struct, frozen=True):
     scorer: str
     arm: str
     level: float
-    low: list[float]  # after each case
+    low: list[float]  # after each case or cluster
     high: list[float]
-    decided_after: int | None  # cases; None: zero is still possible
+    decided_after: int | None  # so many of them; None: zero is still possible
+    unit: str = "case"  # or cluster
 
 
 class Comparison(Struct, frozen=True):

@@ -29,6 +29,7 @@ def html(record: EvalRecord, comparison: Comparison) -> str:
             _marks(record, comparison),
             *(_lift(lift, comparison, colours) for lift in comparison.lifts if not lift.null),
             _null_arms(comparison, colours),
+            _stops(comparison),
             _distributions(comparison, record, colours),
             _order(record, colours),
             _spending(comparison, colours),
@@ -100,6 +101,11 @@ def _null_arms(comparison: Comparison, colours: Mapping[str, str]) -> str:
         if lift.null
     )
     return f"<h2>Null arms</h2>{cards}" if cards else ""
+
+
+def _stops(comparison: Comparison) -> str:
+    lines = "".join(f'<p class="quiet">{escape(words.stop(one))}</p>' for one in comparison.stops)
+    return f'<h2>Confidence sequences</h2><div class="card">{lines}</div>' if lines else ""
 
 
 def _facts(lift: Lift, comparison: Comparison) -> str:

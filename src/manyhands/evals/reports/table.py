@@ -37,6 +37,10 @@ def terminal(record: EvalRecord, comparison: Comparison) -> str:
         for lift in comparison.lifts:
             if not lift.null:
                 _details(console, lift, comparison.power)
+    if comparison.stops:
+        console.print("\nCONFIDENCE SEQUENCES")
+        for one in comparison.stops:
+            console.print(_wrapped("  ", words.stop(one)))
     console.print()
     console.print(_arms(comparison))
     for heading, lines in (("ORDER", words.order(record)), ("CONCURRENCY", words.concurrency(record))):

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from manyhands.evals.figures.values import ArmFigures, Comparison, Interval, Lift, Needed, Verdict
+from manyhands.evals.figures.values import ArmFigures, Comparison, Interval, Lift, Needed, Stop, Verdict
 from manyhands.evals.model import EvalRecord, Outcome
 
 NONE = "–"
@@ -75,6 +75,15 @@ def headline(lift: Lift) -> str:
     if lift.verdict is Verdict.UNKNOWN:
         return f"{who}: {by}, and no way to tell how sure that is"
     return f"{who}: {by}, which could as well be no lift"
+
+
+def stop(one: Stop) -> str:
+    who = f"{one.arm} by {one.scorer}"
+    if not one.low:
+        return f"{who}: no case is over in both arms"
+    seen = counted(len(one.low), one.unit)
+    told = f"decided after {one.decided_after} of {seen}" if one.decided_after else f"not decided after {seen}"
+    return f"{who}: {told}; now {number(one.low[-1], True)} … {number(one.high[-1], True)}, valid at every look"
 
 
 def needed(one: Needed, power: float) -> str:
