@@ -7,11 +7,12 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from manyhands.errors import ManyhandsError, UsageError
+from manyhands.errors import ManyhandsError, Unavailable, UsageError
 
 #: How long another git may hold a lock that ours needs: a person's `git status` takes moments, a checkout seconds.
 LOCK_PATIENCE_S = 30.0
-_CONTENTION = re.compile(rb"\.lock': File exists|could not lock config file")
+#: The last one is about a worktree that another git is just making or removing.
+_CONTENTION = re.compile(rb"\.lock': File exists|could not lock config file|failed to read worktrees/")
 #: Of the variables that steer git, only who commits and where a person's configuration is go through.
 _KEPT = re.compile(r"GIT_(AUTHOR|COMMITTER)_(NAME|EMAIL)|GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)")
 _SETTINGS = (
@@ -105,10 +106,12 @@ class Git:
                 start_new_session=True,
                 check=False,
             )
-        except FileNotFoundError:
+        except OSError as error:
             if not self.directory.is_dir():
                 raise UsageError(f"directory `{self.directory}` does not exist") from None
-            raise UsageError("git is not installed", "worktrees need git 2.38 or newer") from None
+            if isinstance(error, FileNotFoundError):
+                raise UsageError("git is not installed", "worktrees need git 2.38 or newer") from None
+            raise Unavailable(f"git cannot be started: {error}", "try again later") from None
 
 
 def scrubbed(environ: Mapping[str, str]) -> dict[str, str]:

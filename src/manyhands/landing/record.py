@@ -19,6 +19,7 @@ class LandingRecord(Struct, omit_defaults=True):
     touched: list[str] = []
     undeclared: list[str] = []  # touched, and held by none of its claims
     conflicts: list[str] = []
+    kept: str = ""  # why the branch stays; "": it goes, or nothing could be said any more
 
     def save(self, directory: str) -> None:
         """On disk when it returns: what it tells must be known before anything lands."""

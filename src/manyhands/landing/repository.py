@@ -1,7 +1,10 @@
 """Which repository the workspace is in, which branch work lands on, and who has that branch checked out."""
 
+import fcntl
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,6 +16,8 @@ from manyhands.landing.git import Git
 
 #: `git merge-tree --write-tree` merges without a working tree since then.
 GIT_MIN = (2, 38)
+#: In the directory that all worktrees share.
+WORKTREES_LOCK = "manyhands-worktrees.lock"
 #: The branches of attempts are below this.
 BRANCHES = "manyhands"
 _NAMED_MAX = 5
@@ -35,15 +40,33 @@ class Repository(Struct, frozen=True):
             raise Conflict(f"branch `{self.target}` is no longer there", "make it again, or name another target")
         return tip
 
+    @contextmanager
+    def alone(self) -> Iterator[Git]:
+        """Alone with the list of worktrees: git makes them in steps, and stumbles over what is half made."""
+        descriptor = os.open(self.common / WORKTREES_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield self.git.holding(descriptor)
+        finally:
+            os.close(descriptor)
+
     def checked_out_at(self) -> Path | None:
         """The working tree that shows the target, if there is one."""
-        for entry in self.git("worktree", "list", "--porcelain", "-z").split(b"\0\0"):
-            fields = dict(line.partition(b" ")[::2] for line in entry.split(b"\0"))
-            if fields.get(b"branch") == self.ref.encode() and b"worktree" in fields:
-                place = Path(fields[b"worktree"].decode(errors="surrogateescape"))
-                if place.is_dir():
-                    return place
+        for place, ref in self.worktrees():
+            if ref == self.ref and place.is_dir():
+                return place
         return None
+
+    def worktrees(self) -> list[tuple[Path, str]]:
+        """All of them, whoever made them, and the branch that each shows; "": none."""
+        with self.alone() as git:
+            told = git("worktree", "list", "--porcelain", "-z")
+        found = []
+        for entry in told.split(b"\0\0"):
+            fields = dict(line.partition(b" ")[::2] for line in entry.split(b"\0"))
+            if b"worktree" in fields:
+                found.append((Path(os.fsdecode(fields[b"worktree"])), os.fsdecode(fields.get(b"branch", b""))))
+        return found
 
 
 def find_repository(workspace: Path, landing: LandingConfig, held: tuple[int, ...] = ()) -> Repository:

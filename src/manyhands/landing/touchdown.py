@@ -13,7 +13,7 @@ from manyhands.landing.commits import commit, message_of, name_of, snapshot, tre
 from manyhands.landing.ground import Ground
 from manyhands.landing.merging import Merged, merge
 from manyhands.landing.publishing import Blocked, Moved, publish
-from manyhands.landing.record import LandingRecord
+from manyhands.landing.record import LandingRecord, earlier_records
 from manyhands.landing.repository import Repository, listed
 from manyhands.landing.touched import Touched, is_claimed, touched_by
 from manyhands.landing.worktree import Worktree
@@ -84,7 +84,6 @@ class Touchdown:
         merged = await aside(self._merge, tip)
         if merged.conflicts:
             self._record.conflicts = merged.conflicts
-            await aside(self._record.save, self._directory)
             final = config.strategy == "fail-on-conflict"
             return self._kept(ending, f"conflict in {listed(merged.conflicts)} with what landed meanwhile", final)
         if merged.tree == await aside(tree_of, repository.git, tip):
@@ -108,8 +107,15 @@ class Touchdown:
             return self._kept(ending, _in_the_way(outcome))
         self.keeps_branch = False
         self._record.landed = new
-        await self._ground.to_the_end(partial(self._record.save, self._directory))
+        await self._ground.to_the_end(self._tidy)
         return _with(ending, self._told(new, repository.target, outcome.remark))
+
+    def _tidy(self) -> None:
+        """Branches of earlier attempts that could not say why they should stay: that work is done again now."""
+        self._record.save(self._directory)
+        for _, earlier in earlier_records(self._directory, self._order.number):
+            if not earlier.kept:
+                self._worktree.repository.git("update-ref", "-d", f"refs/heads/{earlier.branch}")
 
     def _merge(self, tip: str) -> Merged:
         prefix, claims = self._worktree.repository.prefix, self._order.task.claims
@@ -131,6 +137,8 @@ class Touchdown:
         self._worktree.git("checkout", "--quiet", "--force", "--detach", new, "--")
 
     def _kept(self, ending: Ending, why: str, final: bool = False) -> Ending:
+        self._record.kept = why
+        self._record.save(self._directory)
         return _failed(ending, f"{why}; its work is on branch {self._worktree.branch}", final)
 
     def _told(self, new: str, target: str, remark: str) -> str:

@@ -41,14 +41,15 @@ class Worktree(Struct, frozen=True):
 
     def make(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        # From a commit and not from a branch: nothing is written to the repository's config, which has one lock.
-        self.repository.git(
-            "worktree", "add", "--quiet", "--no-track", "-b", self.branch, "--", str(self.path), self.base
-        )
+        new = ("--quiet", "--no-checkout", "--no-track", "-b", self.branch)
+        with self.repository.alone() as git:
+            # From a commit and not from a branch: nothing is written to the repository's config, which has one lock.
+            git("worktree", "add", *new, "--", str(self.path), self.base)
+        self.git("reset", "--quiet", "--hard")
 
     def remove(self, *, keep_branch: bool) -> None:
         """Asked again, it does nothing. What cannot be deleted stays for the next start to try."""
-        remove_worktree(self.repository.git, self.path)
+        remove_worktree(self.repository, self.path)
         if not keep_branch:
             self.repository.git("update-ref", "-d", self.ref)
 
@@ -74,22 +75,26 @@ def safe_name(name: str) -> str:
     return safe
 
 
-def remove_worktree(git: Git, path: Path) -> None:
-    if path.is_symlink() or not path.exists():
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
-        return
-    try:
-        # Twice: even one that was locked while it was being made.
-        git("worktree", "remove", "--force", "--force", "--", str(path))
-    except GitFailed:
-        _delete(path)  # half made, or with directories that nobody may write to
-        git("worktree", "prune")
+def remove_worktree(repository: Repository, path: Path) -> None:
+    _delete(path)  # by ourselves: git would give up at the first directory that nobody may write to
+    with repository.alone() as git:
+        try:
+            # Twice: even one that was locked while it was being made. Not `prune`, which looks at others' too.
+            git("worktree", "remove", "--force", "--force", "--", str(path))
+        except GitFailed as error:
+            if "is not a working tree" not in error.stderr:
+                git("worktree", "prune")  # killed while it was being made
     if path.exists():
         raise UsageError(f"worktree `{path}` cannot be deleted", "delete it, and run `git worktree prune`")
 
 
 def _delete(path: Path) -> None:
+    if path.is_symlink():
+        path.unlink()
+        return
+    shutil.rmtree(path, ignore_errors=True)
+    if not path.exists():
+        return
     for directory, names, _ in os.walk(path):
         for name in names:
             below = os.path.join(directory, name)
@@ -103,9 +108,10 @@ def clear_leftovers(repository: Repository, store: Path) -> list[str]:
     """Remove what attempts of dead dispatchers left; the branches kept because there is work on them are told."""
     root = store.absolute() / WORKTREES
     kept: list[str] = []
-    for path in sorted(root.glob("*/*")):
+    # Killed in the middle, a worktree may be there for git alone, or for the file system alone.
+    for path in sorted({*root.glob("*/*"), *(path for path, _ in repository.worktrees() if root in path.parents)}):
         branch = f"{BRANCHES}/{path.parent.name}/{path.name}"
-        remove_worktree(repository.git, path)
+        remove_worktree(repository, path)
         tip = repository.git.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")
         if tip is None:
             continue
@@ -116,5 +122,4 @@ def clear_leftovers(repository: Repository, store: Path) -> list[str]:
     for directory in root.glob("*"):
         with contextlib.suppress(OSError):
             directory.rmdir()
-    repository.git("worktree", "prune")
     return kept
