@@ -14,6 +14,7 @@ from manyhands.cli.offered import page_beside, say_address
 from manyhands.cli.output import Output, duration, print_json, print_table, put, put_lines, say
 from manyhands.cli.progress import watch
 from manyhands.cli.settings import load
+from manyhands.config.model import Config
 from manyhands.core.events import CancelAsked
 from manyhands.core.model import Host, Task, Width
 from manyhands.core.state import Run
@@ -49,18 +50,18 @@ def ideal_s(scale: float) -> float:
 def run_demo(scale: float, output: Output, store: str | None) -> int:
     if not 0 < scale < math.inf:
         raise UsageError(f"`--scale` must be a number above 0, got {scale:g}", "1.0 is 30/20/40 seconds a task")
-    directory = load(None, None, store).store_directory
+    config = load(None, None, store)
     stays = output is Output.TABLE and sys.stdout.isatty() and sys.stderr.isatty()
-    asyncio.run(_demo(scale, directory, output, stays))
+    asyncio.run(_demo(scale, config, output, stays))
     return 0
 
 
-async def _demo(scale: float, directory: Path, output: Output, stays: bool) -> None:
+async def _demo(scale: float, config: Config, output: Output, stays: bool) -> None:
     say(f"30 tasks on three hosts of widths 2, 3 and 2; the ideal is {duration(ideal_s(scale))}")
-    async with _measuring("demo", scale, directory, wide=True) as (wide, offered):
+    async with _measuring("demo", scale, config, wide=True) as (wide, offered):
         port = int(offered.url.rpartition(":")[2])
     say("the same 30 tasks, now one at a time per kind")
-    async with _measuring("demo-one-at-a-time", scale, directory, wide=False, port=port) as (narrow, offered):
+    async with _measuring("demo-one-at-a-time", scale, config, wide=False, port=port) as (narrow, offered):
         _report(wide, narrow, scale, output)
         if stays:
             say(f"the page stays up until Ctrl-C: {offered.entry}")
@@ -113,7 +114,7 @@ class Measured(NamedTuple):
 
 @asynccontextmanager
 async def _measuring(
-    stem: str, scale: float, directory: Path, wide: bool, port: int = 0
+    stem: str, scale: float, config: Config, wide: bool, port: int = 0
 ) -> AsyncIterator[tuple[Measured, "Offered"]]:
     """Yields when the run is over, with its page still there."""
     interrupts = Interrupts()
@@ -128,8 +129,8 @@ async def _measuring(
 
     # Sleeping is nothing to lose to a power cut; at a small scale a slow disk would be all one measures.
     async with (
-        dispatching(directory, "crash", hosts, (), executors) as dispatcher,
-        page_beside(dispatcher, directory, port=port) as offered,
+        dispatching(config.store_directory, "crash", hosts, (), executors, store=config.store_at) as dispatcher,
+        page_beside(dispatcher, config.store_directory, port=port) as offered,
     ):
         if not port:
             say_address(offered)

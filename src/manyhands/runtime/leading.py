@@ -1,6 +1,7 @@
 """Getting to lead a journal that others may lead too, and what happens to attempts when that is over."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -9,6 +10,8 @@ from manyhands.errors import StoreBroken, StoreBusy
 from manyhands.runtime.dispatcher import Dispatcher
 from manyhands.store.interface import Durability, Journal
 from manyhands.store.opening import Where, open_journal, open_stand_by
+
+_log = logging.getLogger(__name__)
 
 
 class StoppedStandingBy(StoreBusy):
@@ -53,6 +56,7 @@ def guarding(journal: Journal, dispatcher: Dispatcher) -> Iterator[None]:
     guard = Guard(journal.identity)
 
     def cut_off() -> None:
+        _log.warning("nothing was heard of the store until the lease ran out: what runs is stopped")
         if not loop.is_closed():
             loop.call_soon_threadsafe(dispatcher.cut_off)
 

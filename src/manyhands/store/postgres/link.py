@@ -1,5 +1,6 @@
 """A connection that comes back: what was under way when it broke is done again by whoever knows how."""
 
+import logging
 import random
 import threading
 import time
@@ -12,11 +13,14 @@ from psycopg import sql
 from manyhands.store.postgres import faults
 from manyhands.store.postgres.place import Place
 
+_log = logging.getLogger(__name__)
+
 T = TypeVar("T")
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 _FIRST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 1.0
+_SAY_AFTER_S = 1.0
 
 
 def connect(place: Place, settings: str = "") -> Connection:
@@ -46,14 +50,17 @@ class Link:
     def run(self, work: Callable[[Connection, bool], T]) -> T:
         """Do it; when the connection breaks, again on a new one, with True: the first may have been done or not."""
         again = False
-        wait_s, broken_at = _FIRST_WAIT_S, 0.0
+        wait_s, broken_at, said = _FIRST_WAIT_S, 0.0, False
         while True:
             connection = self._connection
             try:
                 if connection is None or connection.closed:
                     connection = None
                     connection = self._connection = connect(self.place, self._settings)
-                return work(connection, again)
+                done = work(connection, again)
+                if said:
+                    _log.warning("the store `%s` is back", self.place)
+                return done
             except psycopg.Error as error:
                 broken_at = broken_at or time.monotonic()
                 too_late = time.monotonic() - broken_at > self._patience_s or self._given_up.is_set()
@@ -61,6 +68,9 @@ class Link:
                     raise faults.ours(error, self.place) from error
                 self._drop(connection)
                 again = True
+                if not said and time.monotonic() - broken_at > _SAY_AFTER_S:
+                    said = True
+                    _log.warning("the store `%s` is away, waiting for it: %s", self.place, " ".join(str(error).split()))
             self._given_up.wait(wait_s * random.uniform(0.5, 1.0))
             wait_s = min(_LONGEST_WAIT_S, wait_s * 2)
 

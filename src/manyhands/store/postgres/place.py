@@ -40,7 +40,7 @@ def place_of(url: str) -> Place:
         given = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
     except ValueError:
         raise ConfigError(
-            "the URL of the store cannot be taken apart", "postgresql://user@host:5432/database"
+            "the URL of the store cannot be taken apart", "it reads postgresql://user@host:5432/database"
         ) from None
     project = given.pop("project", PROJECT)
     shown = _shown(parts, given, project)
