@@ -5,6 +5,7 @@ Never through CUDA: a context would take hundreds of megabytes of the very memor
 
 import asyncio
 import contextlib
+import os
 from typing import Any
 
 from msgspec import Struct
@@ -15,12 +16,16 @@ from manyhands.probes.asking import ANSWER_WITHIN_S, AskingProbe
 from manyhands.probes.interface import NoAnswer
 from manyhands.probes.visible_devices import InstalledDevice, Partition, visible_uuids
 
+#: The kernel's fixed number for the namespace that is no container's.
+FIRST_PID_NAMESPACE = "pid:[4026531836]"
+
 
 class DeviceState(Struct, frozen=True):
     uuid: str
     memory_total_bytes: int
     memory_free_bytes: int
     utilisation: float | None  # None: the device does not tell, as MIG devices do not
+    own_bytes: int | None = None  # held by this process; None: the device does not tell
 
 
 class NvmlProbe(AskingProbe):
@@ -100,7 +105,29 @@ def state_of(uuid: str, handle: Any) -> DeviceState:
         utilisation = int(pynvml.nvmlDeviceGetUtilizationRates(handle).gpu) / 100
     except pynvml.NVMLError_NotSupported:
         utilisation = None
-    return DeviceState(uuid, total, free, utilisation)
+    return DeviceState(uuid, total, free, utilisation, own_use(handle))
+
+
+def own_use(handle: Any) -> int | None:
+    """What this process holds on the device, where the driver tells it apart."""
+    import pynvml
+
+    try:
+        running = pynvml.nvmlDeviceGetComputeRunningProcesses(handle)
+    except pynvml.NVMLError:
+        return None
+    held = [process.usedGpuMemory for process in running if process.pid == os.getpid()]
+    if held:
+        return sum(int(each) for each in held) if None not in held else None
+    # In a container the driver names processes by ids that are not ours: not being listed says nothing there.
+    return 0 if in_first_pid_namespace() else None
+
+
+def in_first_pid_namespace() -> bool:
+    try:
+        return os.readlink("/proc/self/ns/pid") == FIRST_PID_NAMESPACE
+    except OSError:
+        return False
 
 
 def memory_of(handle: Any) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Random models, devices, neighbours, requests and faults: the budget is never exceeded, no item is lost or done twice."""
+"""Random models, devices, neighbours, requests and faults: never over the budget, no item lost or done twice."""
 
 import os
 import random

@@ -16,7 +16,7 @@ from manyhands.models.packing.limits import BatchLimits
 from manyhands.models.packing.splits import cheapest_cuts
 
 WINDOW = 1024
-#: A new plan once this share of what is planned has come in since.
+#: A new plan once this share of what is planned has come in since, or was used up while someone's turn has come.
 STALE_SHARE = 0.25
 #: A full batch is planned again once it could be this much larger.
 ROOMIER = 1.5
@@ -52,6 +52,7 @@ class ItemQueue:
         self._planned: list[PlannedBatch] = []  # the next one last
         self._held: list[Waiting] = []  # do not fit into the memory, by length
         self._planned_count = 0
+        self._planned_at_first = 0
         self._new = 0
 
     def __len__(self) -> int:
@@ -120,6 +121,10 @@ class ItemQueue:
             return True
         if self._new and self._new >= STALE_SHARE * self._planned_count:
             return True
+        # Someone came whose turn is before that of all that is planned.
+        overdue = bool(self._later) and self._later[0][0] < self._planned[-1].turn
+        if overdue and self._planned_count <= (1 - STALE_SHARE) * self._planned_at_first:
+            return True
         if self._held and limits.count_max(self._held[0].length) > 0:
             return True
         batch = self._planned[-1]
@@ -151,4 +156,5 @@ class ItemQueue:
             planned.append(PlannedBatch(batch, min(one.turn for one in batch), counts[end - 1]))
             begin = end
         planned.sort(key=attrgetter("turn"), reverse=True)
-        self._planned, self._planned_count, self._new = planned, fitting, 0
+        self._planned, self._new = planned, 0
+        self._planned_count = self._planned_at_first = fitting

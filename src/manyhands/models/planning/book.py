@@ -35,9 +35,10 @@ class Book:
     def on(self, device: str) -> list[Hosted]:
         return [one for one in self.models.values() if one.phase in HOLDS_MEMORY and one.device == device]
 
-    def room_if_alone(self, device: Device, model_bytes: int) -> int:
-        """If nothing but models of this size and what we held before any were on the device."""
-        return self.budget.room_at_most(device.memory.total_bytes - model_bytes - device.own_at_start_bytes)
+    def room_at_best(self, device: Device, staying: Hosted) -> int:
+        """If everything of ours that may go had gone but this model, and no neighbour were there."""
+        held = sum(one.bytes for one in self.on(device.name) if one.spec.pinned or one is staying)
+        return self.budget.room_at_most(device.memory.total_bytes - held - device.own_at_start_bytes)
 
     def let_go(self, hosted: Hosted) -> None:
         """Its memory is no longer ours."""

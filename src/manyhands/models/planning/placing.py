@@ -51,7 +51,7 @@ def place(book: Book, hosted: Hosted, at: float) -> Iterable[Decision]:
     if roomiest.room_for_model(book.budget) >= need:
         yield load(hosted, roomiest)
         return
-    if all(room_at_best(book, device) < need for device in book.devices.values()):
+    if all(book.room_at_best(device, hosted) < need for device in book.devices.values()):
         yield from give_up(book, hosted, need)
         return
     if hosted.room_asked_at is not None and at - hosted.room_asked_at < ROOM_WITHIN_S:
@@ -103,17 +103,11 @@ def give_up(book: Book, hosted: Hosted, need: int) -> Iterable[Decision]:
     ids = book.all_waiting(hosted)
     book.forget(hosted, ids)
     if ids:
-        most = max(room_at_best(book, device) for device in book.devices.values())
+        most = max(book.room_at_best(device, hosted) for device in book.devices.values())
         reason = (
             f"`{hosted.name}` needs {need / 2**20:,.0f} MiB; there are at most {max(0, most) / 2**20:,.0f} MiB for it"
         )
         yield FailItems(tuple(ids), reason, out_of_memory=True)
-
-
-def room_at_best(book: Book, device: Device) -> int:
-    """If everything of ours that may go had gone and no neighbour were there."""
-    staying = sum(one.bytes for one in book.on(device.name) if one.spec.pinned)
-    return book.room_if_alone(device, staying)
 
 
 def smallest_batch_bytes(hosted: Hosted) -> int:

@@ -129,6 +129,7 @@ class Planner:
         hosted.load_s = event.took_s
         hosted.loaded_at = hosted.used_at = event.at
         hosted.load_failures, hosted.trouble = 0, ""
+        hosted.start_on_clock = None  # it is its turn from now on, not from when it was first wanted
         return ()
 
     def _load_failed(self, event: m.ModelLoadFailed) -> Iterable[m.Decision]:

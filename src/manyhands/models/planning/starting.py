@@ -62,19 +62,29 @@ def room_for_one(book: Book, hosted: Hosted, device: Device, limits: BatchLimits
 
 def whose_turn(book: Book, passed_over: set[str]) -> Hosted | None:
     """Of the models that could start a batch, the one whose next work is first on the fair clock."""
-    ready = [
+    working = [
         one
         for one in book.models.values()
-        if one.phase is Phase.RESIDENT
-        and one.has_work
-        and one.in_flight < one.spec.in_flight_max
-        and one.name not in passed_over
-        and one.device in book.devices
+        if one.phase is Phase.RESIDENT and one.has_work and one.device in book.devices
     ]
-    for one in ready:
-        if one.start_on_clock is None:
+    for one in book.models.values():
+        if not one.has_work:
+            one.start_on_clock = None  # idleness earns nothing
+        elif one.start_on_clock is None:
             one.start_on_clock = book.clock.place(one.name, 0.0, one.spec.weight)
+    full = [one for one in working if one.in_flight >= one.spec.in_flight_max]
+    ready = [
+        one
+        for one in working
+        if one.in_flight < one.spec.in_flight_max and one.name not in passed_over and not too_far_ahead(one, full)
+    ]
     return min(ready, key=lambda one: (one.start_on_clock or 0.0, one.used_at), default=None)
+
+
+def too_far_ahead(hosted: Hosted, full: list[Hosted]) -> bool:
+    """By more than its last batch before one that has all in flight it may have: the device is that one's for now."""
+    starts = [one.start_on_clock or 0.0 for one in full if one.device == hosted.device]
+    return bool(starts) and (hosted.start_on_clock or 0.0) - min(starts) > hosted.last_batch_s / hosted.spec.weight
 
 
 def next_batch(hosted: Hosted, limits: BatchLimits, past_held: bool) -> list[Waiting]:
@@ -101,19 +111,22 @@ def fly(book: Book, hosted: Hosted, device: Device, waiting: list[Waiting], limi
     book.flights[batch.id] = Flight(batch, waiting, device.name, limits.room_bytes, alone)
     device.ledger.batches[batch.id] = size
     hosted.in_flight += 1
-    book.clock.advance(book.clock.place(hosted.name, seconds, hosted.spec.weight))
-    hosted.start_on_clock = None
+    # A model that waits for one of its own batches to end keeps its place, even if this one goes before it.
+    starts = [one.start_on_clock for one in book.models.values() if one.phase is Phase.RESIDENT]
+    book.clock.advance(min(start for start in starts if start is not None))
+    book.clock.place(hosted.name, seconds, hosted.spec.weight)
+    hosted.start_on_clock, hosted.last_batch_s = None, seconds
     return RunBatch(batch, device.name)
 
 
 def without_hope(book: Book, hosted: Hosted, device: Device) -> FailItems | None:
-    """Items that would not fit if the device held nothing but their model; None: waiting may help."""
-    alone = hosted.limits(book.room_if_alone(device, hosted.bytes))
+    """Items that would not fit if the device held nothing but their model and the pinned; None: waiting may help."""
+    alone = hosted.limits(book.room_at_best(device, hosted))
     hopeless = [id for id, one in hosted.queue.waiting.items() if alone.count_max(one.length) == 0]
     for half in hosted.halves:
         hopeless += [one.item.id for one in half if alone.count_max(one.length) == 0]
     if not hopeless:
         return None
     book.forget(hosted, hopeless)
-    reason = f"does not fit into the memory of {device.name}, even alone beside `{hosted.name}`"
+    reason = f"does not fit into the memory of {device.name} beside `{hosted.name}` and what is pinned"
     return FailItems(tuple(hopeless), reason, out_of_memory=True)

@@ -66,6 +66,7 @@ class Hosted:
         self.used_at = 0.0
         self.useful_s = 0.0
         self.start_on_clock: float | None = None  # where its next batch was placed among those of other models
+        self.last_batch_s = 0.0
         self.load_failures = 0
         self.not_before = 0.0  # loading failed: not again until then
         self.trouble = ""  # why
