@@ -33,29 +33,26 @@ TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", 
 class Served:
     """A dispatcher's HTTP application, and how to end it: those who follow it would otherwise never go."""
 
-    def __init__(self, app: Starlette, office: Office, metrics: Metrics) -> None:
+    def __init__(self, app: Starlette, office: Office) -> None:
         self.app = app
         self.office = office
-        self._metrics = metrics
         self._lines = asyncio.create_task(tell_outputs(office.feed, office.directory, office.redact))
 
     def close(self) -> None:
         if not self.office.feed.is_closed:
             self._lines.cancel()
             self.office.close()
-            self._metrics.close()
 
 
 def make_app(office: Office, token: str, beyond_loopback: bool) -> Served:
     """Made and called in the dispatcher's loop: nothing here waits, and no other thread looks at the book."""
     dispatcher = office.dispatcher
-    metrics = Metrics(dispatcher)
     app = Starlette(
-        routes=[*_pages(), *routes(office), *_figures(dispatcher, metrics)],
+        routes=[*_pages(), *routes(office), *_figures(dispatcher, office.metrics)],
         middleware=[Middleware(Gate, token=token, beyond_loopback=beyond_loopback)],
         exception_handlers={ManyhandsError: on_error, HTTPException: on_http_error},
     )
-    return Served(app, office, metrics)
+    return Served(app, office)
 
 
 def _figures(dispatcher: Dispatcher, metrics: Metrics) -> list[BaseRoute]:

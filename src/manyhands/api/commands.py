@@ -23,7 +23,9 @@ async def add(office: Office, asked: Asked) -> answers.Added:
     wanted: NewTasks = asked.body
     run = office.run(wanted.run) if wanted.run is not None else office.book.runs.get(ADDED_RUN)
     plan = _plan(wanted, run)
-    if problems := check_hosts(plan, office.configured_hosts(), tuple(office.book.families.values())):
+    if problems := check_hosts(
+        plan, office.configured_hosts(), tuple(office.book.families.values()), tuple(office.book.outbox.routes.values())
+    ):
         raise PlanRefused(problems)
     check_ids(plan.tasks, run)
     tasks = labelled(plan.tasks)

@@ -6,6 +6,8 @@ so nobody's buffer grows with what nobody reads.
 
 import asyncio
 import secrets
+import time
+import zlib
 from collections import deque
 from collections.abc import Sequence
 
@@ -13,13 +15,16 @@ import msgspec
 
 from manyhands.api.picture.picture import Picture, concerns
 from manyhands.api.picture.rows import Redact, Row
+from manyhands.api.queue_age import QueueAge
 from manyhands.core.events import AnyEvent
 from manyhands.runtime.dispatcher import Dispatcher
 
-#: At most ten frames a second; while nobody looks, only often enough not to let work pile up.
+#: At most ten frames a second, half as many for a crowd; while nobody looks, only often enough to let no work pile up.
 FRAME_EVERY_S = 0.1
+CROWD = 25
+CROWDED_EVERY_S = 0.2
 UNWATCHED_EVERY_S = 0.5
-#: However much there is to tell, telling takes at most this share of the dispatcher's loop.
+#: However much there is to tell, making frames of it takes at most this share of the dispatcher's time.
 SHARE_MAX = 0.05
 #: Frames are kept for those who come back: the latest so many events, for so long after the last one left.
 EVENTS_KEPT_MIN = 10_000
@@ -28,10 +33,21 @@ WATCHED_FOR_S = 60.0
 HEARTBEAT_S = 15.0
 #: A frame with more changes than this is larger than a snapshot: everyone gets one of those instead.
 CHANGES_MAX = 20_000
+PACKED_LEVEL = 1
 #: A snapshot so old, with the frames since, does for the next one who comes.
 SNAPSHOT_REUSED_S = 2.0
 
 _encode = msgspec.json.Encoder().encode
+
+
+#: What stands before the first piece of a packed stream: a gzip header without a name or a time.
+PACKED_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"
+
+
+def packed(piece: bytes) -> bytes:
+    """A tenth of the bytes. Each piece is packed by itself, so that the same one fits into everybody's stream."""
+    packer = zlib.compressobj(PACKED_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return packer.compress(piece) + packer.flush(zlib.Z_SYNC_FLUSH)
 
 
 class Frame:
@@ -43,15 +59,16 @@ class Frame:
         self.at = at
         self.changes = changes
         self.events = events
-        self._bytes: dict[str | None, bytes] = {}
+        self._bytes: dict[tuple[str | None, bool], bytes] = {}
 
-    def encoded(self, run: str | None) -> bytes:
+    def encoded(self, run: str | None, is_packed: bool = False) -> bytes:
         """For those who look at one run, or (None) at all."""
-        found = self._bytes.get(run)
+        found = self._bytes.get((run, is_packed))
         if found is None:
             changes = self.changes if run is None else [row for row in self.changes if concerns(row, run)]
             found = sent("changes", self.id, _encode({"seq": self.seq, "at": self.at, "changes": changes}))
-            self._bytes[run] = found
+            found = packed(found) if is_packed else found
+            self._bytes[run, is_packed] = found
         return found
 
 
@@ -63,8 +80,8 @@ def sent(event: str, id: str, body: bytes) -> bytes:
 class Feed:
     """Listens to a dispatcher from when it is made. All in the dispatcher's loop."""
 
-    def __init__(self, dispatcher: Dispatcher, redact: Redact = str) -> None:
-        self.picture = Picture(dispatcher.book, redact, dispatcher.last)
+    def __init__(self, dispatcher: Dispatcher, redact: Redact = str, age: QueueAge | None = None) -> None:
+        self.picture = Picture(dispatcher.book, redact, dispatcher.last, age)
         self.followers = 0
         self.is_closed = False
         self.beats = 0
@@ -81,7 +98,8 @@ class Feed:
         self._pause_s = 0.0  # so that telling keeps to its share
         self._left_at = -WATCHED_FOR_S  # when the last follower went
         self._was_watched = False
-        self._snapshots: dict[str | None, tuple[float, int, bytes]] = {}  # run → (made at, its place, body)
+        #: (run, may command, packed) → (made at, its place, itself)
+        self._snapshots: dict[tuple[str | None, bool, bool], tuple[float, int, bytes]] = {}
         self._news = asyncio.Event()
         self._heart = self._loop.call_later(HEARTBEAT_S, self._beat)
         dispatcher.recorded.append(self._recorded)
@@ -142,17 +160,20 @@ class Feed:
             return None
         return [self._tail[n] for n in range(begin, min(len(self._tail), begin + most))]
 
-    def snapshot(self, run: str | None = None) -> tuple[int, str, bytes]:
-        """(the place from which frames follow it, its id, its body)."""
-        made_at, place, body = self._snapshots.get(run, (-1.0, 0, b""))
+    def snapshot(self, run: str | None, may_command: bool, is_packed: bool = False) -> tuple[int, bytes]:
+        """The place from which frames follow it, and itself, as it is sent."""
+        key = (run, may_command, is_packed)
+        made_at, place, piece = self._snapshots.get(key, (-1.0, 0, b""))
         now = self._loop.time()
-        if not body or place < self._first or now > made_at + SNAPSHOT_REUSED_S:
+        if not piece or place < self._first or now > made_at + SNAPSHOT_REUSED_S:
             self._flush()
-            body = _encode(self.picture.snapshot(run))
             place = self._next
-            self._snapshots = {key: kept for key, kept in self._snapshots.items() if kept[0] + SNAPSHOT_REUSED_S > now}
-            self._snapshots[run] = (now, place, body)
-        return place, f"{self._name}-{place - 1}", body
+            body = _encode({"command": may_command, **self.picture.snapshot(run)})
+            piece = sent("snapshot", f"{self._name}-{place - 1}", body)
+            piece = packed(piece) if is_packed else piece
+            self._snapshots = {old: kept for old, kept in self._snapshots.items() if kept[0] + SNAPSHOT_REUSED_S > now}
+            self._snapshots[key] = (now, place, piece)
+        return place, piece
 
     # Frames
 
@@ -166,7 +187,8 @@ class Feed:
 
     def _plan_flush(self) -> None:
         if self._timer is None and not self.is_closed:
-            every_s = FRAME_EVERY_S if self.is_watched else UNWATCHED_EVERY_S
+            few_s = CROWDED_EVERY_S if self.followers > CROWD else FRAME_EVERY_S
+            every_s = few_s if self.is_watched else UNWATCHED_EVERY_S
             wait_s = self._flushed_at + max(every_s, self._pause_s) - self._loop.time()
             self._timer = self._loop.call_later(max(0.0, wait_s), self._flush)
 
@@ -174,7 +196,7 @@ class Feed:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        began_at = self._loop.time()
+        began_s = time.thread_time()
         batch, self._batch = self._batch, []
         rows = self.picture.changes(batch)
         if self.is_watched:
@@ -190,7 +212,7 @@ class Feed:
             self._start_over()
             self._was_watched = False
         self._flushed_at = self._loop.time()
-        self._pause_s = (self._flushed_at - began_at) / SHARE_MAX
+        self._pause_s = (time.thread_time() - began_s) / SHARE_MAX
         self.wake()
 
     def _start_over(self) -> None:

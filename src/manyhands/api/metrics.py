@@ -49,11 +49,11 @@ class Metrics:
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
         self._kinds = Kinds()
-        self._age = QueueAge(dispatcher.book)
+        self.age = QueueAge(dispatcher.book)
         self._in_flight = InFlight(dispatcher.book)
         self.registry = CollectorRegistry(auto_describe=False)
         self._make_counters(self.registry)
-        self.registry.register(BookCollector(dispatcher.book, self._kinds, self._age))
+        self.registry.register(BookCollector(dispatcher.book, self._kinds, self.age))
         ProcessCollector(registry=self.registry)
         PlatformCollector(registry=self.registry)
         Info("manyhands_build", "The manyhands at work.", registry=self.registry).info(
@@ -95,7 +95,7 @@ class Metrics:
         ended = self._in_flight.ended(batch)
         for running in ended:
             self._count(running)
-        self._age.recorded(batch, ended)
+        self.age.recorded(batch, ended)
 
     def _count(self, running: Running) -> None:
         tried, kind = running.tried, self._kinds(running.record.task.kind)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from manyhands.api.feed import Feed
+from manyhands.api.metrics import Metrics
 from manyhands.core.book import GONE, Book
 from manyhands.core.events import AnyEvent, TaskEdited, TasksSubmitted
 from manyhands.core.model import Host, Task
@@ -25,7 +26,8 @@ class Office:
         self.where = where  # the journal is
         self.secrets = secrets
         self.redact = secrets.redact
-        self.feed = Feed(dispatcher, secrets.redact)
+        self.metrics = Metrics(dispatcher)
+        self.feed = Feed(dispatcher, secrets.redact, self.metrics.age)
         self.at_work = 0  # recordings and stories that are being made now
         for run in dispatcher.book.runs.values():
             self._learn(record.task for record in run.records.values())
@@ -34,6 +36,7 @@ class Office:
     def close(self) -> None:
         self.dispatcher.recorded.remove(self._recorded)
         self.feed.close()
+        self.metrics.close()
 
     def _recorded(self, batch: Sequence[AnyEvent]) -> None:
         for event in batch:

@@ -40,11 +40,13 @@ AGE_STEP_S = 0.5
 
 
 class Picture:
-    def __init__(self, book: Book, redact: Redact = str, seq: int = 0) -> None:
+    def __init__(self, book: Book, redact: Redact = str, seq: int = 0, age: QueueAge | None = None) -> None:
+        """`age` is one that others keep up to date; without it the picture keeps its own."""
         self.book = book
         self.seq = seq  # of the last event it has been told of
         self._redact = redact
-        self._age = QueueAge(book)
+        self._age = age or QueueAge(book)
+        self._keeps_age = age is None
         self.bars = Bars(book)
         self._widths: deque[Row] = deque(maxlen=WIDTHS_MAX)
         self._widths_total = 0
@@ -93,7 +95,8 @@ class Picture:
             if on is not None:
                 on(event, happened)
         self.seq += len(batch)
-        self._age.recorded(batch, self._ended)
+        if self._keeps_age:
+            self._age.recorded(batch, self._ended)
         self._ended = []
         touched: dict[str, None] = {}
         tasks = [self._task(record, touched) for record in self._changed.values()]  # before what happened to them
