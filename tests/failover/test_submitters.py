@@ -15,7 +15,7 @@ from manyhands.runtime.session import dispatching
 from manyhands.store.opening import make, open_reader, open_requests
 
 SUBMITTERS = 4
-TASKS = 2500 if os.environ.get("MANYHANDS_SOAK") else 250
+TASKS = 2500 if os.environ.get("MANYHANDS_SOAK") else 150
 
 SUBMITTER = """
 import sys

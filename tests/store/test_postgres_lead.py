@@ -59,6 +59,7 @@ try:
         size = rng.choice([1, 2, 10, 200, 3000])
         journal.append(AttemptStarted(at=float(size), attempt=i, run=str(batch), task="", host="") for i in range(size))
         os.write(1, b"%d\\n" % batch)
+        time.sleep(rng.random() * 0.02)
 except ManyhandsError as error:
     os.write(1, f"{type(error).__name__}: {error.message}\\n".encode())
 """
