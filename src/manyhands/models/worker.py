@@ -23,6 +23,7 @@ from manyhands.models.planning.planner import Planner
 
 #: On a processor small batches stay in its caches: at 500 tokens each costs a tenth less than at 4,000.
 CPU_BATCH_SECONDS_MAX = 0.15
+DEVICE_BATCH_SECONDS_MAX = 2.0
 SAVE_EVERY_S = 60.0
 
 
@@ -33,6 +34,7 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
     device: str = "auto"  # auto, cpu or cuda
     learned_file: Path | None = None  # where what was learned of memory is kept
     apps: dict[str, float] = {}  # app → its share
+    batch_seconds_max: float | None = None  # no batch takes longer, unless one item does; None: what suits the device
     prep_processes: int = 0  # that tokenise; 0: a thread does
 
 
@@ -53,11 +55,13 @@ async def working(settings: WorkerSettings) -> AsyncIterator[Texts]:
     planner = Planner(store.load() if store else None, in_flight_max=hosting.in_flight_max)
     engine = Engine(hosting, planner, devices)
     preparer: Preparer = Processes(settings.prep_processes) if settings.prep_processes else Threads()
-    bounds = {"batch_seconds_max": CPU_BATCH_SECONDS_MAX} if device == "cpu" else {}
+    longest_s = settings.batch_seconds_max or (CPU_BATCH_SECONDS_MAX if device == "cpu" else DEVICE_BATCH_SECONDS_MAX)
     engine.start(
         [
             backends[model.name].description.spec(
-                **({"in_flight_max": threads, **bounds, "pinned": model.pinned}),
+                in_flight_max=threads,
+                batch_seconds_max=longest_s,
+                pinned=model.pinned,
                 priority=model.priority,
                 weight=model.weight,
             )

@@ -18,7 +18,7 @@ def told(answers: list[Answer | Trouble]) -> list[float | str]:
 
 async def until(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(60):
-        while not condition():
+        while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 

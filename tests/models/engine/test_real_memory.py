@@ -1,0 +1,129 @@
+"""Real models, real memory: what the kernel refuses, what processes hold, and the same vectors whatever the packing."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+from manyhands.config.models import ModelConfig
+from manyhands.models.backends.interface import Description
+from manyhands.models.engine.answers import Answer
+from manyhands.models.engine.prep_processes import Processes
+from manyhands.models.engine.texts import Texts, Threads
+from manyhands.models.worker import WorkerSettings, working
+from models.docstrings import docstrings
+
+MB = 2**20
+
+
+def test_a_real_allocation_failure_loses_no_item_and_the_worker_goes_on(minilm: Path) -> None:
+    """The process may map a few megabytes more and no others: the first large batch fails deep in the library."""
+    program = Path(__file__).with_name("short_of_memory.py")
+    done = subprocess.run([sys.executable, str(program), str(minilm)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["failures"] >= 1
+    assert told["trouble"] == ""
+    under, after = np.array(told["under"]), np.array(told["after"])
+    assert under.shape == after.shape == (20, 384)
+    assert (under * after).sum(1).min() > 0.999999
+
+
+async def test_vectors_are_the_same_whatever_the_packing(minilm: Path) -> None:
+    texts = [text[:400] for text in docstrings(24)]
+    model = ModelConfig(name="minilm", path=str(minilm), truncate=True)
+    async with working(WorkerSettings(models=(model,), workspace=minilm, threads=1, device="cpu")) as worker:
+        together = vectors(await worker.answers("minilm", texts))
+        alone = [vectors(await worker.answers("minilm", [text])) for text in texts]
+        assert worker.engine.counts.batches["minilm"] < 2 * len(texts)
+    assert (together * np.concatenate(alone)).sum(1).min() >= 0.999999
+
+
+def vectors(answers: list[object]) -> np.ndarray:
+    assert all(isinstance(answer, Answer) for answer in answers), answers
+    return np.stack([answer.output for answer in answers if isinstance(answer, Answer)])
+
+
+async def test_a_process_that_tokenises_is_small_and_has_no_device(minilm: Path) -> None:
+    description = encoder_of(minilm)
+    processes, threads = Processes(1), Threads()
+    try:
+        texts = [*docstrings(200), ("a question", "and an answer")]
+        there = await processes.encode(description, texts, True)
+        assert there == await threads.encode(description, texts, True)
+        assert await processes.vocabulary(description) == 30_522
+        (pid,) = processes.pids
+        process = psutil.Process(pid)
+        assert process.memory_info().rss <= 40 * MB
+        maps = Path(f"/proc/{pid}/maps").read_text()
+        assert not [line for line in maps.splitlines() if "libcuda" in line or "libcudart" in line or "nvidia" in line]
+        assert process.environ()["CUDA_VISIBLE_DEVICES"] == ""
+    finally:
+        await processes.close()
+        await threads.close()
+
+
+async def test_a_process_that_tokenises_and_is_killed_is_started_anew(minilm: Path) -> None:
+    processes = Processes(1)
+    try:
+        before = await processes.encode(encoder_of(minilm), ["hello"], False)
+        (pid,) = processes.pids
+        os.kill(pid, 9)
+        assert await processes.encode(encoder_of(minilm), ["hello"], False) == before
+        assert processes.pids != [pid]
+    finally:
+        await processes.close()
+
+
+def encoder_of(folder: Path) -> Description:
+    return Description(
+        name="minilm",
+        task="embed",
+        backend="onnx",
+        weights_bytes=0,
+        fingerprint="",
+        length_max=256,
+        tokenizer_file=str(folder / "tokenizer.json"),
+    )
+
+
+async def test_two_models_take_turns_and_hold_little_more_than_their_weights(minilm: Path, tmp_path: Path) -> None:
+    """In a process of its own, so that what other tests left behind is not counted."""
+    program = "import asyncio, models.engine.test_real_memory as t; asyncio.run(t.hold_two({!r}))".format(str(minilm))
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    done = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    grown, weights = map(int, done.stdout.split())
+    assert grown <= 1.2 * weights, f"{grown / MB:.0f} MB more for {weights / MB:.0f} MB of weights"
+
+
+async def hold_two(folder: str) -> None:
+    import onnx  # noqa: F401
+    import onnxruntime  # noqa: F401
+    import tokenizers  # noqa: F401
+
+    models = tuple(ModelConfig(name=name, path=folder) for name in ("one", "two"))
+    settings = WorkerSettings(models=models, workspace=Path(folder), threads=1, device="cpu")
+    async with working(settings) as worker:
+        before = psutil.Process().memory_info().rss
+        for _ in range(3):
+            await asyncio.gather(*(_some(worker, model.name) for model in models))
+        from manyhands.models.engine.computing import give_back_memory
+
+        give_back_memory()
+        grown = psutil.Process().memory_info().rss - before
+        weights = sum(each.weights_bytes for each in worker.engine.descriptions())
+    print(grown, weights, flush=True)
+    os._exit(0)
+
+
+async def _some(worker: Texts, model: str) -> None:
+    answers = await worker.answers(model, [text[:300] for text in docstrings(8)], cut=True)
+    assert all(isinstance(answer, Answer) for answer in answers)
