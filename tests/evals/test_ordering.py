@@ -63,3 +63,8 @@ def test_without_interleaving_one_arm_follows_the_other() -> None:
 def test_replications_come_one_after_the_other(order: str) -> None:
     units = units_of(a_spec(2, 3, 3, order=order))
     assert [unit.trials[0].replication for unit in units] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+
+
+def test_an_eval_that_may_stop_when_it_is_decided_goes_case_by_case() -> None:
+    units = units_of(a_spec(2, 3, 2, stop_when_decided=True))
+    assert [unit.trials[0].case for unit in units] == ["c0", "c0", "c1", "c1", "c2", "c2"]

@@ -5,6 +5,7 @@ import json
 from cli.console import Console
 from evals.specs import evaluated, record_of, results, workspace, written
 from manyhands.core.model import TaskState
+from manyhands.evals.figures import decided
 
 SCORERS = """
 [[scorer]]
@@ -136,3 +137,17 @@ async def test_a_null_arm_is_the_baseline_over_again(console: Console) -> None:
     assert [arm.name for arm in record.spec.arms] == ["a", "b", "null"]
     for replication in (1, 2):
         assert found["null", "c0", replication] == found["a", "c0", replication]
+
+
+async def test_an_eval_that_may_stop_when_it_is_decided_runs_no_more_cases_than_that_takes(console: Console) -> None:
+    written(
+        console, cases=30, replications=1, scorers='[[scorer]]\nname = "done"\ntype = "done"', stop_when_decided=True
+    )
+    text = (console.directory / "spec.toml").read_text()
+    console.write("spec.toml", text.replace("echo begun >> log.txt;", "exit 3;", 1))
+    record = await evaluated(console, concurrency=4)
+    assert record.state == "decided"
+    scored = [outcome.case for outcome in record.outcomes if outcome.arm == "b" and outcome.state == "scored"]
+    assert scored == [f"c{n}" for n in range(len(scored))]
+    assert 3 <= len(scored) < 30
+    assert decided(record)

@@ -1,6 +1,7 @@
 """`manyhands eval SPEC`: an eval to its end, or until the user has had enough."""
 
 import asyncio
+from importlib.util import find_spec
 from pathlib import Path
 
 from manyhands.cli.eval_commands import ReportOutput
@@ -8,6 +9,7 @@ from manyhands.cli.interrupts import Interrupts
 from manyhands.cli.output import duration, put, put_lines, say
 from manyhands.cli.settings import load
 from manyhands.core.state import Record
+from manyhands.errors import UsageError
 from manyhands.evals.evaluation import Wishes, evaluate, with_flags
 from manyhands.evals.hosts import check_against
 from manyhands.evals.manifest import Scores
@@ -26,13 +28,15 @@ def run_eval(
     spec_file: Path,
     wishes: Wishes,
     interleave: bool,
+    stop_when_decided: bool,
     output: ReportOutput,
     config_path: Path | None,
     hosts_path: Path | None,
     store: str | None,
 ) -> int:
+    _check_libraries()
     config = load(config_path, hosts_path, store)
-    read = with_flags(read_spec(spec_file), interleave)
+    read = with_flags(read_spec(spec_file), interleave, stop_when_decided)
 
     async def go() -> EvalRecord:
         return await evaluate(read, config, wishes, Interrupts(), Lines(read.spec))
@@ -42,16 +46,18 @@ def run_eval(
     return _exit_code(record)
 
 
+def _check_libraries() -> None:
+    """Asked for now: the figures that need them come hours later."""
+    if find_spec("scipy") is None:
+        raise UsageError("the report of an eval needs scipy", "`pip install 'manyhands[evals]'` has it")
+
+
 def _print(record: EvalRecord, output: ReportOutput) -> None:
     if record.state != "stopped":
         put(_report(record, output))
-    for warning in record.warnings:
-        say(f"note: {warning}")
     scored = sum(outcome.state == "scored" for outcome in record.outcomes)
     took = duration(record.ended_at - record.started_at)
     say(f"eval {record.id}: {record.state} · {scored} of {len(record.outcomes)} trials scored · {took}")
-    for arm, scorer, count, why in _broken(record):
-        say(f"scorer {scorer} gave no score {count} times on arm {arm}: {why}")
     if record.state == "stopped":
         say("the same command goes on from here")
 
@@ -64,20 +70,13 @@ def _report(record: EvalRecord, output: ReportOutput) -> str:
     return render[output](record, compare(record))
 
 
-def _broken(record: EvalRecord) -> list[tuple[str, str, int, str]]:
-    found: dict[tuple[str, str], list[str]] = {}
-    for outcome in record.outcomes:
-        for scorer, why in outcome.score_errors.items():
-            found.setdefault((outcome.arm, scorer), []).append(why)
-    return [(arm, scorer, len(whys), whys[0]) for (arm, scorer), whys in found.items()]
-
-
 def _exit_code(record: EvalRecord) -> int:
     """That an arm fails is a result; that a trial has none is not as it should be."""
     if record.state == "stopped":
         return 75
-    whole = all(outcome.state == "scored" and not outcome.score_errors for outcome in record.outcomes)
-    return 0 if record.state == "finished" and whole else 1
+    given = {"scored", "missing"} if record.state == "decided" else {"scored"}
+    whole = all(outcome.state in given and not outcome.score_errors for outcome in record.outcomes)
+    return 0 if record.state in ("finished", "decided") and whole else 1
 
 
 def check_eval(spec_file: Path, config_path: Path | None, hosts_path: Path | None, store: str | None) -> None:

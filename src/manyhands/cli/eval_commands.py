@@ -45,6 +45,9 @@ def eval_run(
     no_interleave: Annotated[
         bool, typer.Option("--no-interleave", help="one arm after the other; the report says what that costs")
     ] = False,
+    stop_when_decided: Annotated[
+        bool, typer.Option("--stop-when-decided", help="case by case, and no more once every comparison is decided")
+    ] = False,
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="start nothing more once a session has failed; what finished is kept")
     ] = False,
@@ -67,7 +70,7 @@ def eval_run(
     from manyhands.evals.evaluation import Wishes
 
     wishes = Wishes(_concurrency(concurrency), fail_fast, fresh, allow_tampering)  # type: ignore[arg-type]
-    raise typer.Exit(run_eval(spec, wishes, not no_interleave, output, config, hosts, store))
+    raise typer.Exit(run_eval(spec, wishes, not no_interleave, stop_when_decided, output, config, hosts, store))
 
 
 def _concurrency(text: str | None) -> int | str | None:
@@ -156,4 +159,7 @@ def eval_inject(
 
 
 # At the end: it takes what is declared above.
+eval_report_commands.add_to(app)
+
+
 eval_report_commands.add_to(app)

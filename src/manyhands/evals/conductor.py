@@ -4,6 +4,7 @@ It keeps nothing of its own that a crash could lose: where each trial stands is 
 """
 
 import asyncio
+import shutil
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,15 +16,17 @@ from manyhands.core.state import Record, Run
 from manyhands.errors import Unavailable
 from manyhands.evals import control
 from manyhands.evals.engine import Engine
+from manyhands.evals.figures import decided
 from manyhands.evals.heartbeats import Heartbeats
 from manyhands.evals.layout import Layout, read_whole
 from manyhands.evals.manifest import Manifest, Scores
-from manyhands.evals.model import EvalState, Injection
+from manyhands.evals.model import EvalRecord, EvalState, Injection, TrialState
 from manyhands.evals.ordering import Trial, units_of
 from manyhands.evals.outcomes import (
     ended_well,
     injections_of,
     is_over,
+    record_of,
     session_of,
     state_of,
     trials_of,
@@ -78,7 +81,7 @@ class Conductor:
         self._copying: dict[Trial, asyncio.Task[None]] = {}
         self._work: set[asyncio.Task[None]] = set()
         self._beats = Heartbeats(layout, dispatcher.clock.now)
-        self._paused = self._stopped = self._aborted = self._failed = False
+        self._paused = self._stopped = self._aborted = self._failed = self._decided = False
         self._delayed: set[str] = set()  # runs of which it has been said
         self._marked: set[Trial] = set()  # scored, or about to be
         self.scores: dict[Trial, Scores] = {}
@@ -106,6 +109,8 @@ class Conductor:
             return "aborted"
         if self._failed:
             return "failed_fast"
+        if self._decided and not self._pacer.is_over:
+            return "decided"
         return "finished" if self._pacer.is_over else "stopped"
 
     async def _wait(self) -> None:
@@ -125,7 +130,7 @@ class Conductor:
     def _is_at_rest(self) -> bool:
         if self._leaves or self._stopped:
             return not any(run.in_flight for run in self._engine.runs_in_flight())
-        if (self._failed or self._aborted) and not self._pacer.in_flight:
+        if self._is_enough and not self._pacer.in_flight:
             self._mark_all(as_far_as_it_is=True)
             return not self._work
         return self._pacer.is_over and not self._work
@@ -164,7 +169,7 @@ class Conductor:
     def _start_what_may(self) -> None:
         while self._wants_place and not self._is_held and self._pacer.take_place():
             self._wants_place.pop(0).set_result(None)
-        if self._is_held or self._failed or self._aborted:
+        if self._is_held or self._is_enough:
             return
         for turns in self._pacer.start():
             self._spawn(self._begin(turns))
@@ -173,12 +178,17 @@ class Conductor:
                 self._prepare(trial)
 
     @property
+    def _is_enough(self) -> bool:
+        """Nothing more is begun, and what has ended is reported."""
+        return self._failed or self._aborted or self._decided
+
+    @property
     def _is_held(self) -> bool:
         return self._paused or self._stopped
 
     async def _begin(self, turns: Sequence[Turn]) -> None:
         await asyncio.gather(*(self._made_ready(turn) for turn in turns))
-        if self._is_held or self._aborted:
+        if self._is_held or self._is_enough:
             for turn in turns:
                 self._pacer.put_back(turn)
             return
@@ -234,7 +244,7 @@ class Conductor:
     def _mark_if_over(self, case: str, replication: int, as_far_as_it_is: bool = False) -> None:
         """All arms together: a judge compares them."""
         trials = [Trial(arm.name, case, replication) for arm in self._spec.arms]
-        states = {trial: state_of(self._run_of(trial), self._spec.sessions) for trial in trials}
+        states = {trial: self._state_of(trial) for trial in trials}
         if "missing" in states.values() and not as_far_as_it_is:
             return
         left = [trial for trial in trials if states[trial] == "scored" and trial not in self._marked]
@@ -251,6 +261,18 @@ class Conductor:
         for trial, scores in (await self._marking.mark(trials)).items():
             self.scores[trial] = scores
             self._onlooker.marked(trial, scores)
+            for session in range(2, self._spec.sessions + 1):  # nothing is begun anew here any more
+                await asyncio.to_thread(shutil.rmtree, self._layout.before(trial, session), ignore_errors=True)
+
+        if self._spec.stop_when_decided and not self._decided and self._is_case_over(trials[0].case):
+            self._decided = await asyncio.to_thread(decided, self.record("stopped"))
+
+    def _is_case_over(self, case: str) -> bool:
+        trials = [trial for trial in trials_of(self._spec) if trial.case == case]
+        return all(trial in self.scores or self._state_of(trial) == "infrastructure" for trial in trials)
+
+    def record(self, state: EvalState, warnings: Sequence[str] = ()) -> EvalRecord:
+        return record_of(self._manifest, self._dispatcher.book, self.scores, state, self._now, warnings)
 
     async def _carry_scorer(self, run: str, task: Task) -> Record:
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -318,6 +340,9 @@ class Conductor:
             self._dispatcher.tell(CancelAsked(self._now, name, session_id(turn.session), "the eval was aborted"))
         self._onlooker.says("aborted: what runs is being stopped")
         self._changed.set()
+
+    def _state_of(self, trial: Trial) -> TrialState:
+        return state_of(self._run_of(trial), self._spec.sessions)
 
     def _run_of(self, trial: Trial) -> Run | None:
         return self._dispatcher.book.runs.get(run_name(self._manifest.id, trial))

@@ -14,6 +14,7 @@ from manyhands.core.book import Book
 from manyhands.core.commands import StartAttempt
 from manyhands.core.events import CancelAsked, Input, ResumeAsked, RunResumed
 from manyhands.core.state import Run
+from manyhands.errors import UsageError
 from manyhands.evals import control
 from manyhands.evals.calibrating import Calibrating
 from manyhands.evals.conductor import Conductor, Onlooker
@@ -22,7 +23,7 @@ from manyhands.evals.layout import Layout, read_whole, write_whole
 from manyhands.evals.manifest import Manifest, check_same, source_of
 from manyhands.evals.model import Concurrency, EvalRecord, EvalState, Spec
 from manyhands.evals.ordering import Trial
-from manyhands.evals.outcomes import record_of, trials_of
+from manyhands.evals.outcomes import trials_of
 from manyhands.evals.scoring.loading import check_functions
 from manyhands.evals.spec_file import ReadSpec
 from manyhands.evals.trials import run_name
@@ -89,7 +90,8 @@ class _Evaluation:
         manifest = read_whole(Layout(self._store, known.name).manifest, Manifest) if known is not None else None
         if manifest is not None:
             check_same(manifest, self._spec, self._wishes.concurrency)
-            self.manifest, self.layout = manifest, Layout(self._store, manifest.id)
+            self.manifest, self.layout = self._with_wishes(manifest), Layout(self._store, manifest.id)
+            await asyncio.to_thread(write_whole, self.layout.manifest, self.manifest)
             events: list[Input] = [RunResumed(self._dispatcher.clock.now(), manifest.id)]
         else:
             self.manifest = self._new_manifest()
@@ -97,6 +99,14 @@ class _Evaluation:
             await asyncio.to_thread(self._make_directory)
             events = control.opening(self.manifest.id, self.manifest.started_at, source)
         await self._dispatcher.submit(*events, *leaving.watch_over(self._dispatcher, self.manifest.id))
+
+    def _with_wishes(self, manifest: Manifest) -> Manifest:
+        """What was allowed once stays allowed."""
+        return msgspec.structs.replace(
+            manifest,
+            fail_fast=manifest.fail_fast or self._wishes.fail_fast,
+            allow_tampering=manifest.allow_tampering or self._wishes.allow_tampering,
+        )
 
     def _new_manifest(self) -> Manifest:
         flag, spec = self._wishes.concurrency, self._spec
@@ -136,8 +146,7 @@ class _Evaluation:
             self._dispatcher, self.manifest, self.layout, self._store, self._onlooker, lambda: bool(leaving.wanted)
         )
         state = await conductor.run()
-        book, now = self._dispatcher.book, self._dispatcher.clock.now()
-        record = record_of(self.manifest, book, conductor.scores, state, now, self._warnings())
+        record = conductor.record(state, self._warnings())
         await asyncio.to_thread(write_whole, self.layout.record, record)
         await self._close(state)
         return record
@@ -196,8 +205,13 @@ class _Origins:
         return self._layout.workspace(trial), self._layout.before(trial, int(number))
 
 
-def with_flags(read: ReadSpec, interleave: bool) -> ReadSpec:
-    if interleave:
-        return read
-    spec: Spec = msgspec.structs.replace(read.spec, interleave=False)
+def with_flags(read: ReadSpec, interleave: bool, stop_when_decided: bool = False) -> ReadSpec:
+    spec: Spec = read.spec
+    interleave = interleave and spec.interleave
+    stop_when_decided = stop_when_decided or spec.stop_when_decided
+    if stop_when_decided and not interleave:
+        raise UsageError(
+            "an eval that goes arm by arm cannot stop when it is decided", "leave out one of the two options"
+        )
+    spec = msgspec.structs.replace(spec, interleave=interleave, stop_when_decided=stop_when_decided)
     return msgspec.structs.replace(read, spec=spec)

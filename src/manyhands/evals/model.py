@@ -13,8 +13,8 @@ Order = Literal["drawn", "swap"]
 #: What became of a trial. Only `scored` ones have scores; `infrastructure` says nothing about the arm;
 #: `aborted` and `missing` ones were stopped by a person, or not reached.
 TrialState = Literal["scored", "infrastructure", "aborted", "missing"]
-#: How the eval as a whole ended; `stopped` goes on with the same command.
-EvalState = Literal["finished", "failed_fast", "aborted", "stopped"]
+#: How the eval as a whole ended; `decided` before all trials had run, `stopped` goes on with the same command.
+EvalState = Literal["finished", "decided", "failed_fast", "aborted", "stopped"]
 
 
 class Prices(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -77,6 +77,7 @@ class Spec(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     concurrency: int | Literal["auto"] = 1
     timeout: float = 1800.0  # seconds, of a session
     baseline: str = ""  # an arm's name; filled in with the first arm's when the spec is read
+    stop_when_decided: bool = False  # case by case, until confidence sequences leave no doubt
 
     def arm(self, name: str) -> Arm:
         return next(arm for arm in self.arms if arm.name == name)

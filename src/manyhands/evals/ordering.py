@@ -25,18 +25,20 @@ class Unit(NamedTuple):
 
 
 def units_of(spec: Spec) -> list[Unit]:
-    """Replication by replication, so that one that is cut short has few cases without a partner."""
+    """Replication by replication, so that one that is cut short has few cases without a partner.
+
+    One that may stop when it is decided goes case by case: what it has by then are whole cases.
+    """
     arms = [arm.name for arm in spec.arms]
     cases = [case.name for case in spec.cases]
     replications = range(1, spec.replications + 1)
     if not spec.interleave:
         return [Unit((Trial(arm, case, number),)) for arm in arms for number in replications for case in cases]
     orders = (_swapped if spec.order == "swap" else _drawn)(arms, cases, spec.replications, spec.seed)
-    return [
-        Unit(tuple(Trial(arm, case, number) for arm in orders[case, number]))
-        for number in replications
-        for case in cases
-    ]
+    pairs = [(case, number) for number in replications for case in cases]
+    if spec.stop_when_decided:
+        pairs.sort(key=lambda pair: cases.index(pair[0]))
+    return [Unit(tuple(Trial(arm, case, number) for arm in orders[case, number])) for case, number in pairs]
 
 
 Orders = dict[tuple[str, int], list[str]]

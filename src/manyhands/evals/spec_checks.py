@@ -43,6 +43,8 @@ def check_spec(spec: Spec, path: Path, sheet: Sheet) -> bool:
         sheet.tell(("arm",), "two trials would have one name: arms and cases with dots", "write the names without dots")
     if spec.baseline not in arms:
         _unknown_arm(spec.baseline, ("eval", "baseline"), arms, sheet)
+    if spec.stop_when_decided and not spec.interleave:
+        sheet.tell(("eval",), "an eval that goes arm by arm cannot stop when it is decided", "leave `interleave` out")
     if len(spec.arms) < 2:
         sheet.tell((), "has one arm: there is nothing to compare it with", "add an [[arm]], or `null_arm = true`")
     for place, arm in enumerate(spec.arms):

@@ -42,6 +42,7 @@ class Settings(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     timeout: float = 1800.0
     baseline: str = ""
     null_arm: bool = False
+    stop_when_decided: bool = False
 
 
 class ReadSpec(Struct, frozen=True):

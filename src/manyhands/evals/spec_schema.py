@@ -20,6 +20,7 @@ NOTES: dict[str, dict[str, str]] = {
         "concurrency": "the most sessions at once, or auto",
         "timeout": "of a session",
         "baseline": "the arm that others are compared with; default: the first",
+        "stop_when_decided": "runs case by case, and no more cases once every comparison is decided",
         "null_arm": "adds the baseline over again, as a check: it should not differ",
     },
     "Arm": {

@@ -31,9 +31,11 @@ def source_of_trials(eval_id: str) -> str:
 
 def prompt_of(arm: Arm, case: Case, session: int) -> str:
     """The arm's words around the case's. A field that nobody fills stays as it is: prompts are full of braces."""
-    asked = case.prompts[session - 1] if case.prompts else case.prompt
-    values = {**case.values, "prompt": _filled(asked, case.values)}
-    return _filled(arm.prompt, values)
+    return _filled(arm.prompt, {**case.values, "prompt": case_prompt(case, session)})
+
+
+def case_prompt(case: Case, session: int) -> str:
+    return _filled(case.prompts[session - 1] if case.prompts else case.prompt, case.values)
 
 
 def _filled(text: str, values: dict[str, str]) -> str:

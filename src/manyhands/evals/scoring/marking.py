@@ -14,7 +14,7 @@ from manyhands.evals.outcomes import ended_well, session_of
 from manyhands.evals.scoring import tasks
 from manyhands.evals.scoring.artefacts import LOOKS, Artefacts, Score, look, read_text, text_for
 from manyhands.evals.scoring.pairwise import grading_prompt
-from manyhands.evals.trials import prompt_of, run_name
+from manyhands.evals.trials import case_prompt, run_name
 from manyhands.runtime.runs import attempt_directory
 
 #: Runs a task in a run of the store to its end, once there is room for it.
@@ -91,7 +91,7 @@ class Marking:
     async def _compare(self, scorer: Scorer, trial: Trial, mine: Artefacts, theirs: Artefacts) -> Score:
         try:
             ours, other = text_for(scorer, mine), text_for(scorer, theirs)
-            asked = prompt_of(self._spec.arm(self._spec.baseline), mine.case, self._spec.sessions)
+            asked = case_prompt(mine.case, self._spec.sessions)  # no arm's words around it
             name = run_name(self._manifest.id, trial)
             endings: dict[int, Ending] = {}
             for place, answers in ((1, (ours, other)), (2, (other, ours))):
