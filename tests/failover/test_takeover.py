@@ -29,7 +29,7 @@ from postgres_server import PostgresServer
 SOAK = bool(os.environ.get("MANYHANDS_SOAK"))
 KILLS = 100 if SOAK else 2
 RESTARTS = 20 if SOAK else 1
-TASKS = 4000 if SOAK else 60
+TASKS = 4000 if SOAK else 40
 FILES = 4
 SEED = int(os.environ.get("MANYHANDS_SEED", "1"))
 PATIENCE_S = 120.0
