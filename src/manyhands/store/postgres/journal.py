@@ -34,15 +34,14 @@ class PostgresJournal(PostgresReader):
     is_shared = True
 
     def __init__(self, place: Place, undo: ExitStack) -> None:
-        asked_at = lease.boot_time_s()
-        token, self.strangers_s = lease.take(place)
+        token, until, self.strangers_s = lease.take(place)
         undo.callback(_release, place, token)
         # However long the server is away, the leader waits for it: nothing is acknowledged meanwhile.
         link = open_link(place, _SETTINGS, patience_s=float("inf"))
         undo.callback(link.close)
         super().__init__(link)
         self.last, self.identity = link.run(lambda connection, _: (last_of(connection, place), _identity(connection)))
-        self._keeper = Keeper(place, token, asked_at + lease.LEASE_S)
+        self._keeper = Keeper(place, token, until)
         undo.callback(self._keeper.close)
         self._closing = undo.pop_all()
 

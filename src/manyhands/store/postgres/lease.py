@@ -29,8 +29,8 @@ _RENEW = "UPDATE lease SET expires_at = clock_timestamp() + make_interval(secs =
 
 class Lead(NamedTuple):
     token: int
-    #: What a former leader on another machine ran may still live for this long.
-    strangers_s: float
+    until: float  # in seconds since boot: nobody else can lead before
+    strangers_s: float  # what a former leader on another machine ran may still live for this long
 
 
 class Standing(NamedTuple):
@@ -82,6 +82,7 @@ def take(place: Place) -> Lead:
 
 
 def _take(connection: Connection) -> Lead | None:
+    asked_at = boot_time_s()
     with connection.transaction():
         former = connection.execute(
             "SELECT machine, extract(epoch FROM clock_timestamp() - nullif(taken_at, '-infinity'))::float8 FROM lease"
@@ -102,7 +103,7 @@ def _take(connection: Connection) -> Lead | None:
         strangers_s = LEASE_S + KILL_S - led_s  # those of its own predecessor had all the time it led
     else:
         strangers_s = LEASE_S + KILL_S
-    return Lead(int(row[0]), max(0.0, strangers_s))
+    return Lead(int(row[0]), asked_at + LEASE_S, max(0.0, strangers_s))
 
 
 def renew(connection: Connection, place: Place, token: int) -> float:
