@@ -86,11 +86,16 @@ class Keeper:
     def _serve(self, connection: Connection) -> None:
         has_bell = False
         renew_at = 0.0
+        newest = 0
         while not self._closed.is_set():
             if lease.boot_time_s() >= renew_at:
                 renew_at = lease.boot_time_s() + lease.RENEW_S
                 self.renewed(lease.renew(connection, self._place, self.token))
                 has_bell = has_bell or lease.hold_bell(connection, self._place)
+                was, newest = newest, _newest_request(connection)
+                if newest > was:  # who left it may have died before it could tell
+                    self.wake()
+            # After the queries: what came with their answers waits here, and nothing more would tell of it.
             for _ in connection.notifies(timeout=0):
                 self.wake()
             wait_s = max(0.0, renew_at - lease.boot_time_s())
@@ -104,6 +109,12 @@ class Keeper:
                 told = self.until
                 self._cut_off()
             self._closed.wait(left_s if left_s > 0 else _RETRY_S)
+
+
+def _newest_request(connection: Connection) -> int:
+    row = connection.execute("SELECT coalesce(max(id), 0) FROM request").fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 def channel(place: Place) -> str:
