@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
 from manyhands.backlogs.plan import Plan
-from manyhands.core.model import Family, Host, form_of
+from manyhands.core.model import Family, Host, Route, form_of
+from manyhands.core.outbox import is_allowed
 from manyhands.inputs.problems import Problem, did_you_mean, shown
 
 _TYPE_OF_FORM = {"run": "shell", "call": "python", "prompt": "openai"}
 _Wants = tuple[str, str, str, tuple[tuple[str, float], ...]]
 
 
-def check_hosts(plan: Plan, hosts: Sequence[Host], families: Sequence[Family] = ()) -> list[Problem]:
+def check_hosts(
+    plan: Plan, hosts: Sequence[Host], families: Sequence[Family] = (), routes: Sequence[Route] = ()
+) -> list[Problem]:
     """One problem for all tasks that want the same and cannot have it, at the first of them."""
     first: dict[_Wants, int] = {}
     count: dict[_Wants, int] = {}
@@ -20,7 +23,7 @@ def check_hosts(plan: Plan, hosts: Sequence[Host], families: Sequence[Family] = 
         wants = (form_of(task), task.kind, task.host, resources)
         first.setdefault(wants, number)
         count[wants] = count.get(wants, 0) + 1
-    problems = _check_families(plan, families)
+    problems = [*_check_families(plan, families), *_check_replies(plan, routes)]
     for wants, number in first.items():
         if found := _unmet(wants, hosts):
             field, value, message, hint = found
@@ -43,6 +46,33 @@ def _check_families(plan: Plan, families: Sequence[Family]) -> list[Problem]:
             problems.append(
                 Problem(file=file, line=line, field="family", value=task.family, message=message, hint=hint)
             )
+    return problems
+
+
+def _check_replies(plan: Plan, routes: Sequence[Route]) -> list[Problem]:
+    """Nothing leaves that the config did not allow: a `reply_to` it does not know is refused, never ignored."""
+    by_app = {route.app: route for route in routes}
+    problems: list[Problem] = []
+    for number, task in enumerate(plan.tasks):
+        if not task.reply_to:
+            continue
+        route = by_app.get(task.app) if task.app else None
+        if route is not None and is_allowed(route, task.reply_to):
+            continue
+        if not task.app:
+            why, hint = "it names no `app`", "results are routed per app: give the task one"
+        elif route is None:
+            why, hint = (
+                f"app `{task.app}` has no route",
+                f"write [routes.{task.app}] in manyhands.toml with a `reply_to`",
+            )
+        else:
+            allowed = " or ".join(route.reply_to) or "nothing"
+            why, hint = f"the route of app `{task.app}` allows {allowed}", "add the beginning of its URL there"
+        file, line = plan.places.of(number)
+        message = f"task `{task.id}` may not say where its result goes: {why}"
+        problem = Problem(file=file, line=line, field="reply_to", value=task.reply_to, message=message, hint=hint)
+        problems.append(problem)
     return problems
 
 

@@ -43,7 +43,7 @@ def add_tasks(
     book = open_book(config.store_at) if exists(config.store_at) else None
     run = _target(book, to)
     plan = _plan(files, fields, run)
-    if problems := check_hosts(plan, config.core_hosts(), config.core_families()):
+    if problems := check_hosts(plan, config.core_hosts(), config.core_families(), config.core_routes()):
         raise PlanRefused(problems)
     check_ids(plan.tasks, run)
     tasks = labelled(plan.tasks)

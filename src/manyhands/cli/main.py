@@ -7,7 +7,15 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from manyhands.cli import eval_commands, host_commands, split_commands, store_commands, task_commands, worker_commands
+from manyhands.cli import (
+    eval_commands,
+    host_commands,
+    route_commands,
+    split_commands,
+    store_commands,
+    task_commands,
+    worker_commands,
+)
 from manyhands.cli.options import ConfigOption, HostsOption, OutputOption, StoreOption, UrlOption
 from manyhands.cli.output import Output, ReviewOutput, say
 from manyhands.errors import ManyhandsError
@@ -40,6 +48,7 @@ app.add_typer(task_commands.app, name="task")
 app.add_typer(store_commands.app, name="store")
 app.add_typer(runs_app, name="runs")
 app.add_typer(host_commands.app, name="host")
+app.add_typer(route_commands.app, name="route")
 app.add_typer(plan_app, name="plan")
 app.add_typer(memory_app, name="memory")
 app.add_typer(backlog_app, name="backlog")

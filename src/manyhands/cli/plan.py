@@ -17,7 +17,7 @@ def check_plans(paths: Sequence[Path], output: Output, config_path: Path | None,
     try:
         plan = read_plan(paths)
         config = load(config_path, hosts_path, None)
-        problems = check_hosts(plan, config.core_hosts(), config.core_families())
+        problems = check_hosts(plan, config.core_hosts(), config.core_families(), config.core_routes())
         if problems:
             raise PlanRefused(problems)
     except PlanRefused as refused:

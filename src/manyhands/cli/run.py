@@ -75,7 +75,7 @@ def _read(paths: Sequence[Path], config: Config) -> Plan:
         say(f"reading {size / 1e6:,.0f} MB of plan …")
     try:
         plan = read_plan(paths)
-        problems = check_hosts(plan, config.core_hosts(), config.core_families())
+        problems = check_hosts(plan, config.core_hosts(), config.core_families(), config.core_routes())
     except KeyboardInterrupt:
         raise Unavailable("stopped while reading the plan: nothing was started", "run the same command again") from None
     if problems:

@@ -65,7 +65,7 @@ def _backlog(row: BacklogConfig, config: Config) -> LiveBacklog:
     if row.plan:
         if not path.parent.is_dir():
             raise UsageError(f"there is no directory `{path.parent}`", "the plan may come later, its directory not")
-        return PlanBacklog(path, row.weight, config.core_hosts(), config.core_families())
+        return PlanBacklog(path, row.weight, config.core_hosts(), config.core_families(), config.core_routes())
     like = Task(
         "",
         run=row.run,

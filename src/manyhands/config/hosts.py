@@ -16,8 +16,8 @@ from manyhands.inputs.rules import check_env, check_name, check_resources
 from manyhands.inputs.shape import fits, known
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_LATER_TYPES = ("worker", "ray")
-_TYPES_TEXT = "a host is `shell`, `python` or `openai`"
+_LATER_TYPES = ("ray",)
+_TYPES_TEXT = "a host is `shell`, `python`, `openai` or `worker`"
 
 
 def host_from(name: str, table: object, sheet: Sheet) -> HostConfig | None:
@@ -171,6 +171,13 @@ def _check_api_key_env(name: str, path: FieldPath, sheet: Sheet) -> bool:
     return False
 
 
+def _check_threads(threads: int, path: FieldPath, sheet: Sheet) -> bool:
+    if threads >= 0:
+        return True
+    sheet.wrong(path, threads, "must be 0 or more", "leave it out for one for each core")
+    return False
+
+
 _RULES: dict[str, Callable[[Any, FieldPath, Sheet], bool]] = {
     "kinds": _check_kinds,
     "width": _check_width,
@@ -183,4 +190,5 @@ _RULES: dict[str, Callable[[Any, FieldPath, Sheet], bool]] = {
     "url": _check_url,
     "model": _check_model,
     "api_key_env": _check_api_key_env,
+    "threads": _check_threads,
 }

@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from manyhands.config.families import FamilyConfig
 from manyhands.config.models import ModelConfig
-from manyhands.core.model import Claims, Family, Host, Rate, Rule, Width
+from manyhands.config.routes import RouteConfig
+from manyhands.core.model import Claims, Family, Host, Rate, Route, Rule, Width
 
 
 class _HostFields(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="type"):
@@ -68,11 +69,27 @@ class OpenaiHost(_HostFields, frozen=True, kw_only=True, tag="openai"):
     probe: Literal["ollama", "vllm", "llamacpp", "nvml", "local", "none"] = "none"
 
 
-HostConfig = ShellHost | PythonHost | OpenaiHost
-HOST_TYPES: dict[str, type[ShellHost] | type[PythonHost] | type[OpenaiHost]] = {
+class WorkerHost(_HostFields, frozen=True, kw_only=True, tag="worker"):
+    """The models of [models.…], in a worker that the dispatcher starts; or a worker that runs elsewhere."""
+
+    takes: ClassVar[tuple[str, ...]] = ("prompt",)
+
+    url: str = ""  # of a worker that runs already; "": one is started
+    models: tuple[str, ...] = ()  # of [models.…] that it hosts; all if left out
+    model: str = ""  # for tasks that name none in their `args`
+    api_key_env: str = ""  # with `url`: the variable that has its token
+    system: str = ""
+    threads: int = 0  # batches computed at once; 0: one for each core, at most 4
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    probe: Literal["local", "nvml", "none"] = "none"
+
+
+HostConfig = ShellHost | PythonHost | OpenaiHost | WorkerHost
+HOST_TYPES: dict[str, type[ShellHost] | type[PythonHost] | type[OpenaiHost] | type[WorkerHost]] = {
     "shell": ShellHost,
     "python": PythonHost,
     "openai": OpenaiHost,
+    "worker": WorkerHost,
 }
 
 
@@ -136,9 +153,13 @@ class Config(Struct, frozen=True):
     landing: LandingConfig = LandingConfig()
     families: dict[str, FamilyConfig] = {}
     models: tuple[ModelConfig, ...] = ()
+    routes: dict[str, RouteConfig] = {}
 
     def core_hosts(self) -> tuple[Host, ...]:
         return tuple(host.core_host() for host in self.hosts)
+
+    def core_routes(self) -> tuple[Route, ...]:
+        return tuple(route.core_route(app) for app, route in self.routes.items())
 
     def core_families(self) -> tuple[Family, ...]:
         return tuple(family.core_family(name, place) for place, (name, family) in enumerate(self.families.items()))

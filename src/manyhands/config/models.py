@@ -5,7 +5,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from manyhands.inputs.problems import FieldPath, Sheet
+from manyhands.inputs.problems import FieldPath, Sheet, did_you_mean
 from manyhands.inputs.rules import check_name
 from manyhands.inputs.shape import fits
 
@@ -63,3 +63,18 @@ def _has_sound_numbers(table: dict[str, Any], here: FieldPath, sheet: Sheet) -> 
         sheet.wrong((*here, "weight"), table["weight"], "must be more than 0")
         is_sound = False
     return is_sound
+
+
+def check_hosted(host: str, names: tuple[str, ...], model: str, models: tuple[ModelConfig, ...], sheet: Sheet) -> None:
+    """A worker host starts a worker with models of the config, so there must be some."""
+    known = {each.name for each in models}
+    if not known:
+        sheet.tell(
+            ("hosts", host), "there is no model for this host", 'write [models.NAME] and `path = "…"`, or a `url`'
+        )
+        return
+    for field, wanted in (("models", names), ("model", (model,) if model else ())):
+        for name in wanted:
+            if name not in known:
+                near = did_you_mean(name, known) or f"there is {', '.join(sorted(known))}"
+                sheet.wrong(("hosts", host, field), name, "must be a model of [models.…]", near)

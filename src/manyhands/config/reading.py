@@ -13,8 +13,9 @@ from manyhands.config.database_url import is_database, without_secrets
 from manyhands.config.families import FamilyConfig, family_from
 from manyhands.config.hosts import host_from
 from manyhands.config.layers import Layers, put_environment, put_flags
-from manyhands.config.model import BacklogConfig, Config, HostConfig, LandingConfig, Setting, StoreConfig
-from manyhands.config.models import ModelConfig, model_from
+from manyhands.config.model import BacklogConfig, Config, HostConfig, LandingConfig, Setting, StoreConfig, WorkerHost
+from manyhands.config.models import ModelConfig, check_hosted, model_from
+from manyhands.config.routes import RouteConfig, route_from
 from manyhands.core.model import Rule, Width
 from manyhands.errors import ConfigError
 from manyhands.inputs.problems import FieldPath, Problem, Problems, Sheet, describe
@@ -25,7 +26,7 @@ from manyhands.inputs.toml_lines import Lines
 
 FILE_NAME = "manyhands.toml"
 _SECRET = re.compile("key|token|secret|pass|credential", re.IGNORECASE)
-SECTIONS = ["hosts", "rules", "families", "store", "landing", "backlogs", "models"]
+SECTIONS = ["hosts", "rules", "families", "routes", "store", "landing", "backlogs", "models"]
 
 
 class ConfigRefused(ConfigError):
@@ -81,7 +82,8 @@ def load_config(
     parts = _Parts(layers, sources, problems)
     hosts, rules, store, backlogs = parts.hosts(), parts.rules(), parts.store(), parts.backlogs()
     landing, models = parts.landing(), parts.models()
-    families = parts.families([host.name for host in hosts])
+    families, routes = parts.families([host.name for host in hosts]), parts.routes()
+    parts.check_hosted(hosts, models)
     if problems.total:
         raise ConfigRefused(problems.by_line(), problems.total)
     if default_width is not None:
@@ -90,8 +92,8 @@ def load_config(
             for host in hosts
         )
     workspace = file.parent if file else start
-    settings = tuple(parts.settings(hosts, rules, families, (store, landing), backlogs, models))
-    return Config(workspace, file, hosts, rules, store, settings, backlogs, landing, families, models)
+    config = Config(workspace, file, hosts, rules, store, (), backlogs, landing, families, models, routes)
+    return msgspec.structs.replace(config, settings=tuple(parts.settings(config)))
 
 
 def _read(file: Path, start: Path, sections: list[str], problems: Problems) -> tuple[dict[str, Any], Lines]:
@@ -212,32 +214,40 @@ class _Parts:
         found = [model_from(name, model, sheet) for name, model in table.items()]
         return tuple(model for model in found if model is not None)
 
-    def settings(
-        self,
-        hosts: tuple[HostConfig, ...],
-        rules: tuple[Rule, ...],
-        families: dict[str, FamilyConfig],
-        sections: tuple[StoreConfig, LandingConfig],
-        backlogs: tuple[BacklogConfig, ...],
-        models: tuple[ModelConfig, ...],
-    ) -> list[Setting]:
-        found: list[Setting] = []
+    def check_hosted(self, hosts: tuple[HostConfig, ...], models: tuple[ModelConfig, ...]) -> None:
         for host in hosts:
+            if isinstance(host, WorkerHost) and not host.url:
+                check_hosted(host.name, host.models, host.model, models, self._sheet("hosts"))
+
+    def routes(self) -> dict[str, RouteConfig]:
+        sheet = self._sheet("routes")
+        table = self._layers.table.get("routes", {})
+        if not isinstance(table, dict):
+            sheet.wrong(("routes",), table, "must be a table of routes", "write [[routes.search.sinks]]")
+            return {}
+        found = {app: route_from(app, row, sheet) for app, row in table.items()}
+        return {app: route for app, route in found.items() if route is not None}
+
+    def settings(self, config: Config) -> list[Setting]:
+        found: list[Setting] = []
+        for host in config.hosts:
             kind = host.__struct_config__.tag
             found.append(self._setting(("hosts", host.name, "type"), kind))
             for name in host.__struct_fields__:
                 if name != "name":
                     found.append(self._setting(("hosts", host.name, name), getattr(host, name)))
-        for place, rule in enumerate(rules):
+        for place, rule in enumerate(config.rules):
             found.append(self._setting(("rules", place), rule))
-        for name, family in families.items():
+        for name, family in config.families.items():
             found.append(self._setting(("families", name), family))
-        for title, section in zip(("store", "landing"), sections, strict=True):
+        for app, route in config.routes.items():
+            found.append(self._setting(("routes", app), route))
+        for title, section in (("store", config.store), ("landing", config.landing)):
             for name in section.__struct_fields__:
                 found.append(self._setting((title, name), getattr(section, name)))
-        for place, backlog in enumerate(backlogs):
+        for place, backlog in enumerate(config.backlogs):
             found.append(self._setting(("backlogs", place), backlog))
-        for model in models:
+        for model in config.models:
             found.append(self._setting(("models", model.name), msgspec.structs.replace(model, name="")))
         return found
 

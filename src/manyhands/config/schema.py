@@ -7,6 +7,7 @@ import msgspec
 from manyhands.config.families import FamilyConfig
 from manyhands.config.model import HOST_TYPES, BacklogConfig, LandingConfig, StoreConfig
 from manyhands.config.models import ModelConfig
+from manyhands.config.routes import RouteConfig
 from manyhands.core.model import Rule
 from manyhands.inputs.durations import DURATION_PATTERN
 
@@ -25,6 +26,7 @@ _RULES: dict[str, Any] = {
     "grace": {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": DURATION_PATTERN}]},
     "url": {"type": "string", "pattern": "^https?://[^/@]+(/[^@]*)?$"},
     "model": {"type": "string", "minLength": 1},
+    "threads": {"type": "integer", "minimum": 0},
     "api_key_env": {
         "type": "string",
         "pattern": "^([A-Za-z_][A-Za-z0-9_]*)?$",
@@ -34,7 +36,16 @@ _RULES: dict[str, Any] = {
 
 
 def config_schema() -> dict[str, Any]:
-    types = (*HOST_TYPES.values(), Rule, StoreConfig, BacklogConfig, LandingConfig, FamilyConfig, ModelConfig)
+    types = (
+        *HOST_TYPES.values(),
+        Rule,
+        StoreConfig,
+        BacklogConfig,
+        LandingConfig,
+        FamilyConfig,
+        ModelConfig,
+        RouteConfig,
+    )
     _, definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
     for kind in HOST_TYPES.values():
         host = definitions[kind.__name__]
@@ -65,6 +76,7 @@ def config_schema() -> dict[str, Any]:
         "properties": {
             "hosts": {"type": "object", "additionalProperties": {"anyOf": hosts}},
             "families": {"type": "object", "additionalProperties": {"$ref": "#/$defs/FamilyConfig"}},
+            "routes": {"type": "object", "additionalProperties": {"$ref": "#/$defs/RouteConfig"}},
             "rules": {"type": "array", "items": {"$ref": "#/$defs/Rule"}},
             "store": {"$ref": "#/$defs/StoreConfig"},
             "landing": {"$ref": "#/$defs/LandingConfig"},

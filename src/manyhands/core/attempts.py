@@ -151,6 +151,7 @@ def _settle(book: Book, running: Running, ending: Ending) -> None:
     if ending.kind is EndingKind.DONE:
         record.setbacks = 0
         book.become(record, TaskState.DONE)
+        book.outbox.post(record)
         intake.release_dependents(book, record)
         return
     if ending.kind is EndingKind.CANCELLED:
@@ -174,6 +175,7 @@ def _settle(book: Book, running: Running, ending: Ending) -> None:
 def _fail(book: Book, record: Record, ending: Ending) -> None:
     run = book.runs[record.run]
     book.become(record, TaskState.FAILED, ending.detail or str(ending.kind))
+    book.outbox.post(record)
     intake.skip_dependents(book, record)
     if run.fail_fast:
         intake.cancel_waiting(book, run, f"fail_fast: {record.task.id} failed")

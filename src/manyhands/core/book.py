@@ -11,7 +11,8 @@ from manyhands.core.clutch.memory import HostMemory
 from manyhands.core.commands import AnyCommand
 from manyhands.core.events import Decision
 from manyhands.core.learning import Memory, is_adaptive
-from manyhands.core.model import TERMINAL, Family, Host, Rule, Task, TaskState
+from manyhands.core.model import TERMINAL, Family, Host, Route, Rule, Task, TaskState
+from manyhands.core.outbox import Outbox
 from manyhands.core.placement import takes
 from manyhands.core.ready import ReadySet
 from manyhands.core.state import FamilyState, HostState, Record, Run, Running
@@ -34,6 +35,7 @@ class Book:
         self.rules: tuple[Rule, ...] = ()
         self.families: dict[str, Family] = {}  # safest first
         self.families_to_review: dict[str, Run] = {}  # runs in which one may have a step to take
+        self.outbox = Outbox()
         self.running: dict[int, Running] = {}
         self.held = Holdings()
         self.ready = ReadySet(self._hosts_for)
@@ -193,7 +195,13 @@ class Book:
         timer = self._timers[0][0]
         return timer if self.look_at is None else min(timer, self.look_at)
 
-    def configure(self, hosts: tuple[Host, ...], rules: tuple[Rule, ...], families: tuple[Family, ...] = ()) -> None:
+    def configure(
+        self,
+        hosts: tuple[Host, ...],
+        rules: tuple[Rule, ...],
+        families: tuple[Family, ...] = (),
+        routes: tuple[Route, ...] = (),
+    ) -> None:
         """Hosts that stay keep what they have learned and been told; attempts in flight are never forgotten."""
         kept = self.hosts
         self.hosts = {}
@@ -210,6 +218,7 @@ class Book:
                 self.hosts[name] = old
         self.rules = rules
         self.rules_to_review = True
+        self.outbox.routes = {route.app: route for route in routes}
         self.families = {family.name: family for family in sorted(families, key=lambda family: family.rank)}
         self.families_to_review = {run.name: run for run in self.runs.values() if run.families}
         for pool in self.ready.pools.values():

@@ -7,7 +7,7 @@ Fields may be added with a default; none is ever removed or renamed.
 
 from msgspec import Struct
 
-from manyhands.core.model import Ending, EndingKind, Family, Host, ProcessHandle, Rule, Task
+from manyhands.core.model import Ending, EndingKind, Family, Host, ProcessHandle, Route, Rule, Task
 from manyhands.core.widths import Reading
 
 
@@ -24,6 +24,7 @@ class HostsConfigured(Event, frozen=True, tag="hosts"):
     hosts: tuple[Host, ...]
     rules: tuple[Rule, ...] = ()
     families: tuple[Family, ...] = ()
+    routes: tuple[Route, ...] = ()
 
 
 class RunOpened(Event, frozen=True, tag="run"):
@@ -135,6 +136,25 @@ class MemoryForgotten(Event, frozen=True, tag="forgotten"):
     kind: str = ""
 
 
+class Delivered(Event, frozen=True, tag="delivered"):
+    """A sink has a result, for good."""
+
+    delivery: int
+
+
+class DeliveryGivenUp(Event, frozen=True, tag="dead_letter"):
+    """A sink did not take a result, however often it was tried: a person may look at it and have it sent again."""
+
+    delivery: int
+    error: str
+    tries: int = 0
+
+
+class ResendAsked(Event, frozen=True, tag="resend"):
+    delivery: int = 0  # 0: all that were given up, or those of the app
+    app: str = ""
+
+
 class Woke(Event, frozen=True, tag="woke"):
     """Time passed to where something may be due."""
 
@@ -206,6 +226,9 @@ Input = (
     | WidthSet
     | HostRead
     | MemoryForgotten
+    | Delivered
+    | DeliveryGivenUp
+    | ResendAsked
     | Woke
 )
 Decision = AttemptStarted | StopDecided | RetryDecided | WidthMoved | FamilyMoved

@@ -180,6 +180,16 @@ class Family(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     rank: int = 0  # of those on one host, smaller goes first
 
 
+class Route(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Where the results of an app's tasks are delivered; how to reach a sink is not the core's business."""
+
+    app: str
+    sinks: tuple[str, ...] = ()
+    reply_to: tuple[str, ...] = ()  # what a task's `reply_to` may begin with; none: no task has a say
+    endings: tuple[str, ...] = ("done",)  # of tasks: done, failed
+    order: str = "task"  # results of the same app, run, parent or task are delivered one after another
+
+
 class ProcessHandle(Struct, frozen=True, omit_defaults=True):
     """Enough to find an attempt's processes again after a crash, and never to mistake another for them."""
 

@@ -51,6 +51,9 @@ class Scheduler:
             events.WidthSet: self._on_width_set,
             events.HostRead: self._on_read,
             events.MemoryForgotten: self._on_forgotten,
+            events.Delivered: lambda event: self.book.outbox.delivered(event.delivery),
+            events.DeliveryGivenUp: lambda event: self.book.outbox.given_up(event.delivery, event.error, event.tries),
+            events.ResendAsked: lambda event: self.book.outbox.resend(event.delivery, event.app),
             events.Woke: self._on_woke,
             events.AttemptStarted: self._on_started,
             events.StopDecided: self._on_stop,
@@ -174,7 +177,7 @@ class Scheduler:
         self._wake_at = None  # that alarm is spent, even if it went off a little early
 
     def _on_hosts(self, event: events.HostsConfigured) -> None:
-        self.book.configure(event.hosts, event.rules, event.families)
+        self.book.configure(event.hosts, event.rules, event.families, event.routes)
 
     def _on_run_opened(self, event: events.RunOpened) -> None:
         if event.run in self.book.runs:

@@ -10,6 +10,7 @@ from manyhands.core.clutch.difficulty import Difficulty
 from manyhands.core.clutch.limits import AnyLimit
 from manyhands.core.learning import Memory, is_adaptive
 from manyhands.core.model import EndingKind, Family, Host, ProcessHandle, Rule, TaskState, claims_of
+from manyhands.core.outbox import Outbox
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import FamilyState, HostState, Record, Run, Running
 
@@ -74,6 +75,7 @@ class Snapshot(Struct):
     runs: list[RunPart]
     running: list[RunningPart]
     families: tuple[Family, ...] = ()
+    outbox: Outbox | None = None
 
 
 def save(scheduler: Scheduler) -> bytes:
@@ -102,6 +104,7 @@ def save(scheduler: Scheduler) -> bytes:
             for one in book.running.values()
         ],
         tuple(book.families.values()),
+        book.outbox,
     )
     return msgspec.msgpack.encode(whole)
 
@@ -120,6 +123,8 @@ def load(scheduler: Scheduler, data: bytes) -> bool:
     book = scheduler.book
     book.at, book.rules, book.memory = whole.at, whole.rules, whole.memory
     book.families = {family.name: family for family in whole.families}
+    if whole.outbox is not None:
+        book.outbox = whole.outbox
     book.last_attempt, book.last_number = whole.last_attempt, whole.last_number
     for host_part in whole.hosts:
         host = book.hosts[host_part.host.name] = _host_from(host_part)

@@ -20,7 +20,7 @@ class AttemptRecord(Struct, omit_defaults=True, gc=False):
     started_at: float
     ended_at: float | None = None
     ending: Ending | None = None
-    queued_at: float = 0.0  # since when it was ready; 0: not known, the record is older than this field
+    queued_at: float | None = None  # since when it was ready; None: the record is older than this field
 
 
 class Record(Struct, omit_defaults=True, gc=False):

@@ -1,14 +1,16 @@
 """From the configured hosts to the executors that carry attempts there."""
 
+import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from manyhands.config.model import Config, HostConfig, OpenaiHost, PythonHost, ShellHost
+from manyhands.config.model import Config, HostConfig, OpenaiHost, PythonHost, ShellHost, WorkerHost
 from manyhands.executors.interface import Ended, Executor, Spawned
 from manyhands.landing.executor import WorktreeExecutor
 from manyhands.landing.facts import RunFacts
 from manyhands.landing.ground import Ground
+from manyhands.routes.opening import check_secrets
 from manyhands.runtime.dispatcher import Dispatcher
 from manyhands.runtime.leading import WaitTurn
 from manyhands.runtime.probing import Probing
@@ -28,11 +30,14 @@ async def open_session(
 ) -> AsyncIterator[Dispatcher]:
     """A dispatcher on the configured store and hosts."""
     ground: Ground | None = None
+    identity = ""
+    check_secrets(config.routes, os.environ)
 
     def executors(journal: str, spawned: Spawned, ended: Ended) -> Mapping[str, Executor]:
-        nonlocal ground
+        nonlocal ground, identity
+        identity = journal
         ground = Ground(config.workspace, config.store_directory, config.landing)
-        made = {host.name: _executor(host, config.workspace, journal, spawned, ended, ground) for host in config.hosts}
+        made = {host.name: _executor(host, config, journal, spawned, ended, ground) for host in config.hosts}
         return {name: around(each, ended) for name, each in made.items()} if around else made
 
     try:
@@ -43,6 +48,7 @@ async def open_session(
             config.rules,
             executors,
             families=config.core_families(),
+            routes=config.core_routes(),
             store=config.store_at,
             wait_turn=wait_turn,
         ) as dispatcher:
@@ -50,7 +56,8 @@ async def open_session(
             ground.facts.set_result(RunFacts(dispatcher.book, dispatcher.tell, dispatcher.clock.now))
             probing = Probing(dispatcher, config)
             try:
-                yield dispatcher
+                async with _delivering(dispatcher, config, identity):
+                    yield dispatcher
             finally:
                 await probing.close()
     finally:
@@ -58,9 +65,35 @@ async def open_session(
             await ground.close()
 
 
+@asynccontextmanager
+async def _delivering(dispatcher: Dispatcher, config: Config, journal: str) -> AsyncIterator[None]:
+    """Results leave while the dispatcher is at work, and what is on its way when it stops has a moment to arrive."""
+    if not config.routes and not dispatcher.book.outbox.waiting:
+        yield
+        return
+    from manyhands.routes.delivering import Delivering
+
+    delivering = Delivering(
+        dispatcher.book,
+        dispatcher.submit,
+        dispatcher.clock.now,
+        config.routes,
+        config.workspace,
+        os.environ,
+        journal,
+    )
+    dispatcher.recorded.append(delivering.recorded)
+    try:
+        yield
+    finally:
+        dispatcher.recorded.remove(delivering.recorded)
+        await delivering.close()
+
+
 def _executor(
-    host: HostConfig, workspace: Path, journal: str, spawned: Spawned, ended: Ended, ground: Ground
+    host: HostConfig, config: Config, journal: str, spawned: Spawned, ended: Ended, ground: Ground
 ) -> Executor:
+    workspace = config.workspace
     # Imported where needed: a run with shell hosts alone should not load a model client.
     match host:
         case ShellHost():
@@ -89,3 +122,25 @@ def _executor(
                 stream=host.stream or host.probe in STREAMING,
             )
             return OpenAIExecutor(openai, spawned, ended)
+        case WorkerHost():
+            return _worker(host, workspace, config.file, journal, spawned, ended)
+
+
+def _worker(
+    host: WorkerHost, workspace: Path, config_file: Path | None, journal: str, spawned: Spawned, ended: Ended
+) -> Executor:
+    from manyhands.executors.worker import WorkerExecutor, WorkerSettings
+
+    settings = WorkerSettings(
+        workspace=workspace,
+        journal=journal,
+        url=host.url,
+        config_file=str(config_file or ""),
+        models=host.models,
+        model=host.model,
+        api_key_env=host.api_key_env,
+        system=host.system,
+        threads=host.threads,
+        device=host.device,
+    )
+    return WorkerExecutor(settings, spawned, ended)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from manyhands.core.book import Book
 from manyhands.core.events import HostsConfigured, RunDrained
-from manyhands.core.model import Family, Host, Rule
+from manyhands.core.model import Family, Host, Route, Rule
 from manyhands.core.scheduler import Scheduler
 from manyhands.executors.interface import Ended, Executor, Spawned
 from manyhands.executors.process import is_here, marker_of, reclaim_all
@@ -32,6 +32,7 @@ async def dispatching(
     executors_for: ExecutorsFor,
     *,
     families: Sequence[Family] = (),
+    routes: Sequence[Route] = (),
     all_runs_go_on: bool = False,
     store: Where | None = None,
     wait_turn: WaitTurn | None = None,
@@ -54,7 +55,7 @@ async def dispatching(
             for run in () if all_runs_go_on else _left_over(scheduler.book, journal):
                 dispatcher.tell(RunDrained(clock.now(), run))
             # Before what others have asked for meanwhile: of a host, for one, that is new.
-            dispatcher.tell(HostsConfigured(clock.now(), tuple(hosts), tuple(rules), tuple(families)))
+            dispatcher.tell(HostsConfigured(clock.now(), tuple(hosts), tuple(rules), tuple(families), tuple(routes)))
             dispatcher.start(executors_for(journal.identity, dispatcher.spawned, dispatcher.ended))
             try:
                 await dispatcher.submit()

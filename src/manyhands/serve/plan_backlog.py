@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from manyhands.backlogs.hosts import check_hosts
 from manyhands.backlogs.plan import PlanRefused, read_plan
-from manyhands.core.model import Family, Host, Task, TaskState
+from manyhands.core.model import Family, Host, Route, Task, TaskState
 from manyhands.core.state import Record, Run
 from manyhands.serve.backlog import Steps, Verdict, Wanted
 from manyhands.serve.reconcile import reconcile
@@ -19,7 +19,12 @@ class PlanBacklog:
     claims = False
 
     def __init__(
-        self, file: Path, weight: float = 1.0, hosts: Sequence[Host] = (), families: Sequence[Family] = ()
+        self,
+        file: Path,
+        weight: float = 1.0,
+        hosts: Sequence[Host] = (),
+        families: Sequence[Family] = (),
+        routes: Sequence[Route] = (),
     ) -> None:
         self.file = file
         self.name = file.stem
@@ -27,6 +32,7 @@ class PlanBacklog:
         self.weight = weight
         self._hosts = hosts
         self._families = families
+        self._routes = routes
         self._last = Wanted({}, is_known=False)
         self._signature: object = None
 
@@ -48,7 +54,7 @@ class PlanBacklog:
             return replace(self._last, problems=tuple(refused.problems))
         self._signature = signature
         tasks = {task.id: task for task in plan.tasks}
-        problems = tuple(check_hosts(plan, self._hosts, self._families))
+        problems = tuple(check_hosts(plan, self._hosts, self._families, self._routes))
         self._last = Wanted(tasks, problems, settings=plan.settings, mentioned=tasks, version=signature)
         return self._last
 

@@ -1,0 +1,1 @@
+"""Delivers the results of tasks where the routes of their apps say."""

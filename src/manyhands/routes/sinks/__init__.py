@@ -1,0 +1,1 @@
+"""The places results are delivered to, one file each."""

@@ -1,0 +1,58 @@
+"""A row in a PostgreSQL table for each result, once however often it is sent: the key is the table's primary key."""
+
+import asyncio
+from typing import Any
+
+from manyhands.errors import Unavailable
+from manyhands.routes.letters import Letter
+from manyhands.routes.sinks.interface import SinkError
+
+
+class PostgresSink:
+    def __init__(self, url: str, table: str) -> None:
+        try:
+            import psycopg
+            from psycopg import sql
+        except ImportError:
+            hint = "pip install 'manyhands[postgres]'"
+            raise Unavailable("a postgres sink needs the `psycopg` package", hint) from None
+        self._url = url
+        self._psycopg = psycopg
+        self._lock = asyncio.Lock()
+        self._connection: Any = None
+        name = sql.Identifier(*table.split("."))
+        self._make = sql.SQL(
+            "CREATE TABLE IF NOT EXISTS {} (key text PRIMARY KEY, app text NOT NULL, run text NOT NULL, "
+            "task text NOT NULL, letter jsonb NOT NULL, delivered_at timestamptz NOT NULL DEFAULT now())"
+        ).format(name)
+        self._insert = sql.SQL(
+            "INSERT INTO {} (key, app, run, task, letter) VALUES (%s, %s, %s, %s, %s) ON CONFLICT (key) DO NOTHING"
+        ).format(name)
+
+    async def send(self, letter: Letter) -> None:
+        # PostgreSQL's text has no NUL, and its JSON no escape for one either.
+        body = letter.encoded().decode().replace("\\u0000", "")
+        async with self._lock:
+            try:
+                connection = await self._connected()
+                await connection.execute(self._insert, (letter.key, letter.app, letter.run, letter.task, body))
+            except self._psycopg.Error as problem:
+                await self._drop()
+                permanent = isinstance(problem, self._psycopg.DataError | self._psycopg.ProgrammingError)
+                raise SinkError(str(problem).splitlines()[0] if str(problem) else "lost", permanent=permanent) from None
+
+    async def _connected(self) -> Any:
+        if self._connection is None:
+            self._connection = await self._psycopg.AsyncConnection.connect(
+                self._url, autocommit=True, connect_timeout=10
+            )
+            await self._connection.execute(self._make)
+        return self._connection
+
+    async def _drop(self) -> None:
+        if self._connection is not None:
+            await self._connection.close()
+            self._connection = None
+
+    async def close(self) -> None:
+        await self._drop()

@@ -1,0 +1,77 @@
+"""A dispatcher killed at random while it delivers to three sinks: every result arrives, and by its key exactly once."""
+
+import asyncio
+import json
+import os
+import random
+import subprocess
+from typing import Any
+
+import pytest
+
+from cli.console import Console, sh, shell_host
+from routes.receivers import Hook
+
+KILLS = 100 if os.environ.get("MANYHANDS_SOAK") else 3
+TASKS = 4 * KILLS
+
+
+@pytest.mark.slow
+def test_kills_lose_no_result_and_keys_make_each_one_single(
+    console: Console, hook: Hook, postgres_server: Any, redis_url: str
+) -> None:
+    console.config(
+        shell_host(2)
+        + "[routes.search]\ntries = 1000\n"
+        + '[[routes.search.sinks]]\ntype = "file"\npath = "results.jsonl"\n'
+        + f'[[routes.search.sinks]]\ntype = "webhook"\nurl = "{hook.url}"\n'
+        + f'[[routes.search.sinks]]\ntype = "redis"\nurl = "{redis_url}"\nstream = "killed"\n'
+        + '[[routes.search.sinks]]\ntype = "postgres"\nurl_env = "RESULTS_URL"\ntable = "killed"\n'
+    )
+    url = postgres_server.url()
+    console.plan([sh(f"t{n}", f"sleep 0.1; echo {n}", app="search") for n in range(TASKS)])
+    draw = random.Random(20261116)
+    killed = 0
+    while killed < KILLS:
+        hook.answers = [draw.choice([200, 503]) for _ in range(5)]
+        live = console.start("run", "plan.jsonl", RESULTS_URL=url)
+        try:
+            live.process.wait(draw.uniform(0.3, 1.5))
+            break
+        except subprocess.TimeoutExpired:
+            live.process.kill()
+            live.process.wait()
+            killed += 1
+    hook.answers = []
+    done = console.run("run", "plan.jsonl", RESULTS_URL=url)
+    assert done.code == 0, done.err
+    assert killed >= min(3, KILLS), "the campaign was too quick to kill anything"
+    lines = (console.directory / "results.jsonl").read_text().splitlines()
+    in_file = [json.loads(line) for line in lines if _is_whole(line)]
+    wanted = {f"t{n}" for n in range(TASKS)}
+    for letters in (in_file, hook.letters, asyncio.run(_in_redis(redis_url))):
+        by_key = {letter["key"]: letter["task"] for letter in letters}
+        assert sorted(by_key.values()) == sorted(wanted), "each result has one key, and each key one result"
+    assert asyncio.run(_in_postgres(url)) == sorted(wanted), "where the receiver keeps keys, once"
+
+
+def _is_whole(line: str) -> bool:
+    try:
+        return bool(json.loads(line))
+    except ValueError:
+        return False  # a write that a kill cut short; the result came again
+
+
+async def _in_redis(url: str) -> list[dict[str, Any]]:
+    import redis.asyncio as redis
+
+    async with redis.from_url(url) as client:
+        return [json.loads(fields[b"letter"]) for _, fields in await client.xrange("killed")]
+
+
+async def _in_postgres(url: str) -> list[str]:
+    import psycopg
+
+    async with await psycopg.AsyncConnection.connect(url) as connection:
+        rows = await (await connection.execute("SELECT task FROM killed")).fetchall()
+        return sorted(row[0] for row in rows)
