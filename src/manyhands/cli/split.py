@@ -7,6 +7,7 @@ from pathlib import Path
 
 from manyhands.cli.output import say
 from manyhands.cli.split_output import SplitOutput
+from manyhands.core.model import WORKTREE
 from manyhands.errors import UsageError
 from manyhands.split.correction import correct
 from manyhands.split.directory_source import CodeBase, read_directory
@@ -31,11 +32,14 @@ def split_code_base(
     template: Path | None,
     kind: str,
     run: str,
+    worktrees: bool,
     previous: Path | None,
     again: Sequence[str],
 ) -> None:
     if plan is not None:
         check_plan_name(plan)
+    if worktrees and not run:
+        raise UsageError("only commands work in worktrees, and the tasks have none", "add --run 'agent -p {prompt}'")
     prompt = _template(template)
     if again and previous is None:
         raise UsageError("--again names subplans of an earlier tree, but none is given", "add --correct TREE.json")
@@ -45,7 +49,8 @@ def split_code_base(
         say(f"note: {note}")
     sys.stdout.write(_shown(tree, code.source, output, title=str(graph or path)))
     if plan is not None:
-        tasks = tasks_of(tree, code.source, prompt, kind, shlex.split(run))
+        workspace = WORKTREE if worktrees else ""
+        tasks = tasks_of(tree, code.source, prompt, kind, shlex.split(run), workspace)
         write_plan(plan, tasks)
         say(f"plan `{plan}`: {len(tasks):,} tasks")
     if output is not SplitOutput.TREE:

@@ -27,6 +27,7 @@ def split(
     ] = None,
     kind: Annotated[str, typer.Option(help="the kind of the plan's tasks")] = "code",
     command: Annotated[str, typer.Option("--run", help="what the plan's tasks run, such as 'agent -p {prompt}'")] = "",
+    worktrees: Annotated[bool, typer.Option("--worktrees", help="each task of the plan gets a git worktree")] = False,
     correct: Annotated[
         Path | None, typer.Option(help="bring this tree (JSON) up to date: the rest keeps its ids")
     ] = None,
@@ -53,6 +54,7 @@ def split(
         template,
         kind,
         command,
+        worktrees,
         correct,
         again or (),
     )

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from manyhands.core.model import Claims, Task
 from manyhands.inputs.paths import BadPath, plain_claim
 from manyhands.split.model import Node, Source, Tree
@@ -21,13 +23,19 @@ _SPECIAL = re.compile(r"[*?\[\]{}\\]")
 
 
 def tasks_of(
-    tree: Tree, source: Source, template: str = DEFAULT_TEMPLATE, kind: str = "code", run: Sequence[str] = ()
+    tree: Tree,
+    source: Source,
+    template: str = DEFAULT_TEMPLATE,
+    kind: str = "code",
+    run: Sequence[str] = (),
+    workspace: str = "",
 ) -> list[Task]:
     near = neighbours_of_leaves(tree, source)
-    return [_task(leaf, near.get(leaf.id, []), template, kind, tuple(run)) for leaf in tree.leaves()]
+    like = Task("", kind=kind, run=tuple(run), workspace=workspace)
+    return [_task(leaf, near.get(leaf.id, []), template, like) for leaf in tree.leaves()]
 
 
-def _task(leaf: Node, near: list[Neighbour], template: str, kind: str, run: tuple[str, ...]) -> Task:
+def _task(leaf: Node, near: list[Neighbour], template: str, like: Task) -> Task:
     part = f" lines {leaf.ranges[0].first_line}-{leaf.ranges[0].last_line}" if leaf.ranges else ""
     values = {
         "id": leaf.id,
@@ -37,12 +45,11 @@ def _task(leaf: Node, near: list[Neighbour], template: str, kind: str, run: tupl
         "neighbours": "\n".join(f"- {each.file} ({each.leaf})" for each in near) or "(none)",
         "parent": leaf.parent or "",
     }
-    return Task(
+    return replace(
+        like,
         id=leaf.id,
-        kind=kind,
         title=f"{leaf.name}{part} ({len(leaf.files)} files, {leaf.tokens:,} tokens)",
         claims=Claims(write=tuple(dict.fromkeys(claim_of(file) for file in leaf.files))),
-        run=run,
         prompt=_FIELD.sub(lambda match: values[match[1]], template),
         parent=leaf.parent or "",
     )
