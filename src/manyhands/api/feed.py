@@ -175,6 +175,11 @@ class Feed:
             self._snapshots[key] = (now, place, piece)
         return place, piece
 
+    def catch_up(self) -> None:
+        """Take in all that has been recorded, now."""
+        if self._batch:
+            self._flush()
+
     # Frames
 
     @property

@@ -9,7 +9,7 @@ from manyhands.api import answers
 from manyhands.api.asking import Asked, RunsQuery, TasksQuery, WidthsQuery
 from manyhands.api.files import last_lines, output_path
 from manyhands.api.office import Office
-from manyhands.api.picture.rows import cause_of, claims_row, host_row, run_row, short
+from manyhands.api.picture.rows import cause_of, claims_row, host_row, queued_at, run_row, short
 from manyhands.core.claims import each_claim, is_resource, overlap
 from manyhands.core.explain import explain
 from manyhands.core.model import Claims, TaskState, claims_of
@@ -144,7 +144,7 @@ def _attempt(office: Office, record: Record, number: int) -> answers.Attempt:
         attempt=tried.attempt,
         number=number,
         host=tried.host,
-        queued_at=tried.queued_at or tried.started_at,
+        queued_at=queued_at(tried),
         started_at=tried.started_at,
         ended_at=tried.ended_at,
         ending=str(ending.kind) if ending else "",
@@ -173,5 +173,6 @@ def lanes(office: Office, asked: Asked) -> answers.Lanes:
 
 def widths(office: Office, asked: Asked) -> answers.Widths:
     query: WidthsQuery = asked.query
+    office.feed.catch_up()
     moves = office.feed.picture.widths(query.host, query.since)
     return answers.Widths([answers.WidthMove(**move) for move in moves], len(moves))

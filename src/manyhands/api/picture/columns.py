@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from manyhands.api.picture.bars import Bars
-from manyhands.api.picture.rows import Redact, Row, cause_of, claims_row, short
+from manyhands.api.picture.rows import Redact, Row, cause_of, claims_row, queued_at, short
 from manyhands.core.model import TERMINAL, Claims, claims_of
 from manyhands.core.state import Record, Run
 
@@ -79,7 +79,7 @@ def bar_columns(bars: Bars, run: str | None) -> Row:
         "kind": coded(bar.record.task.kind for bar in shown),
         "host": coded(bar.tried.host for bar in shown),
         "slot": [bar.slot for bar in shown],
-        "queued_at": [bar.tried.queued_at or bar.tried.started_at for bar in shown],
+        "queued_at": [queued_at(bar.tried) for bar in shown],
         "started_at": [bar.tried.started_at for bar in shown],
         "ended_at": [bar.tried.ended_at for bar in shown],
         "ending": coded(str(bar.tried.ending.kind) if bar.tried.ending else "" for bar in shown),

@@ -5,7 +5,7 @@ from typing import Any
 
 from manyhands.core.events import WidthMoved
 from manyhands.core.model import Claims, TaskState, claims_of
-from manyhands.core.state import HostState, Lane, Record, Run
+from manyhands.core.state import AttemptRecord, HostState, Lane, Record, Run
 
 Row = dict[str, Any]
 #: Leaves secrets out of a text.
@@ -114,6 +114,10 @@ def width_row(event: WidthMoved) -> Row:
         "width": event.width,
         "reason": event.reason,
     }
+
+
+def queued_at(tried: AttemptRecord) -> float:
+    return tried.started_at if tried.queued_at is None else tried.queued_at
 
 
 def claims_row(claims: Claims) -> list[str]:
