@@ -24,7 +24,7 @@ QUICK = Question(resamples=199)
 
 
 def figures(lift: Lift) -> object:
-    return lift.scorer, lift.arm, lift.estimate, lift.left_out, lift.cases
+    return lift.scorer, lift.arm, lift.null, lift.estimate, lift.left_out, lift.cases
 
 
 def test_logs_of_inspect_ai_are_compared_in_either_format() -> None:

@@ -47,6 +47,7 @@ class FoundArm(Struct, frozen=True):
     trials: tuple[FoundTrial, ...]
     interleaved: bool = False
     concurrency: int = 1
+    same_as: str = ""
 
 
 def record_of(name: str, source: str, arms: Sequence[FoundArm], baseline: str, warnings: Sequence[str]) -> EvalRecord:
@@ -61,7 +62,8 @@ def record_of(name: str, source: str, arms: Sequence[FoundArm], baseline: str, w
             scorers.update(dict.fromkeys(trial.scores))
     spec = Spec(
         name=name,
-        arms=tuple(Arm(arm) for arm in named),
+        # A null arm without the arm it repeats is an arm like any other.
+        arms=tuple(Arm(arm, same_as=found.same_as if found.same_as in named else "") for arm, found in named.items()),
         cases=tuple(Case(case, prompt=trial.prompt, cluster=trial.cluster) for case, trial in cases.items()),
         scorers=tuple(Scorer(scorer, "python") for scorer in scorers),
         replications=max(trial.replication for arm in arms for trial in arm.trials),

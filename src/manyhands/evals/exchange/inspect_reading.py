@@ -61,7 +61,8 @@ def inspect_arm(path: Path, log: Mapping[str, Any]) -> FoundArm:
         raise UsageError(f"`{path}` is no log of Inspect AI that can be read: {problem!r}") from problem
     if own:
         names = (str(own["arm"]), *names)
-    return FoundArm(names, trials, interleaved=bool(own.get("interleaved")), concurrency=_most_at_once(trials))
+    took_turns, same_as = bool(own.get("interleaved")), str(own.get("same_as", ""))
+    return FoundArm(names, trials, took_turns, _most_at_once(trials), same_as)
 
 
 def _in_order_of(about: Mapping[str, Any]) -> Callable[[FoundTrial], tuple[int, int]]:

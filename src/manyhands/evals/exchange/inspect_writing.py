@@ -53,7 +53,7 @@ def inspect_log(record: EvalRecord, arm: str) -> dict[str, Any]:
             "model": f"manyhands/{arm}",
             "config": {"epochs": spec.replications, "max_samples": record.concurrency.n},
             "packages": {"manyhands": __version__},
-            "metadata": {"manyhands": {"arm": arm, "interleaved": spec.interleave, "seed": spec.seed}},
+            "metadata": {"manyhands": {"arm": arm, "same_as": spec.arm(arm).same_as, "interleaved": spec.interleave}},
         },
         "plan": {"name": "plan", "steps": [], "config": {}},
         "results": _results(record, outcomes),

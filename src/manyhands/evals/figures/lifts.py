@@ -39,9 +39,13 @@ def lift_of(
     permutation = permutation_test(differences, clusters, seed, ask.resamples)
     p = estimate.p
     notes = [estimate.note] if estimate.note else []
-    if p is None and permutation is not None:
+    if permutation is not None and p is None:
         p = permutation.p
         notes.append("whether there is a lift is told by the permutation test alone")
+    elif permutation is not None and p is not None and p < 1 - ask.level <= permutation.p:
+        notes.append(
+            "the t test sees a lift that the permutation test, which assumes less and sees less, does not confirm"
+        )
     if clusters is not None and estimate.interval is not None and len(set(clusters)) < CLUSTERS_MIN:
         notes.append(
             f"{len(set(clusters))} clusters are few: the interval rests on their number, not on that of the cases"

@@ -142,10 +142,8 @@ def _about_null_arms(lifts: Sequence[Lift]) -> Iterator[Mark]:
             continue
         told = f"null arm: `{lift.arm}` is `{lift.baseline}` over again"
         if lift.verdict in (Verdict.BETTER, Verdict.WORSE):
-            yield Mark(
-                "null",
-                f"{told}, and yet `{lift.scorer}` shows a lift of {lift.estimate.mean:+.3g}: do not trust the others",
-            )
+            lifted = f"{told}, and yet `{lift.scorer}` shows a lift of {lift.estimate.mean:+.3g} (p = {lift.p:.2g})"
+            yield Mark("null", f"{lifted}: do not trust the others unless it was chance; run it again")
         else:
             yield Mark("null", f"{told}, and `{lift.scorer}` shows no lift, as it should", serious=False)
 

@@ -116,8 +116,9 @@ def _facts(lift: Lift, comparison: Comparison) -> str:
         for name in lift.left_out.__struct_fields__
         if (count := getattr(lift.left_out, name))
     )
-    holm = f"Holm, of {comparison.family}" if comparison.family > 1 and not lift.null else "paired t"
-    tests = [
+    holm = f"Holm, of {comparison.family}" if comparison.family > 1 and not lift.null else ""
+    t = words.p_value(lift.estimate.p)
+    tests = [f"t {t}"] + [
         f"{name} {words.p_value(tested.p)}"
         for name, tested in (("sign", lift.sign), ("permutation", lift.permutation))
         if tested
@@ -135,7 +136,7 @@ def _facts(lift: Lift, comparison: Comparison) -> str:
             words.interval(lift.estimate.interval),
             f"bootstrap {words.interval(lift.bootstrap)}",
         ),
-        ("p", words.p_value(lift.p_adjusted), "; ".join([holm, *tests])),
+        ("p", words.p_value(lift.p_adjusted), "; ".join(part for part in [holm, *tests] if part)),
         ("effect", words.number(lift.effect_size, True), f"SD {words.number(lift.estimate.sd)}"),
         ("pairs", f"{lift.pairs:,}", f"{units}; left out {left_out or 0}"),
     ]
