@@ -76,10 +76,14 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     console.plan([*quick, *slow], "plan.jsonl")
     live = console.start("serve", "--plan", "plan.jsonl", "--port", "0")
     live.wait_for("action=serving")
-    found = re.search(r"action=serving .*(http://[\d.:]+)", live.err)
-    assert found is not None
-    yield Served(console, live, found[1])
+    yield Served(console, live, address_of(live))
     console.close()
+
+
+def address_of(live: Live) -> str:
+    found = re.search(r"action=serving .*(http://[\d.:]+)", live.err)
+    assert found is not None, live.err
+    return found[1]
 
 
 def open_page(browser: Any, url: str, width: int = 1280, height: int = 900, **settings: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The page of a real `manyhands serve` in a real browser: it shows what the journal says, and what it orders is done."""
+"""The page of a real `manyhands serve` in a real browser: it shows what the journal says; what it orders is done."""
 
 from collections.abc import Iterator
 from typing import Any

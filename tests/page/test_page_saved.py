@@ -21,7 +21,7 @@ def saved(browser: Any, tmp_path: Path) -> Iterator[Any]:
     empty: dict[str, Any] = {"total": 0, "shown": 0}
     told["snapshot"] = {**whole, "seq": 0, "at": at, "tasks": empty, "bars": empty, "runs": [], "hosts": []}
     run = {"t": "run", **whole["runs"][0], "ended_at": None}
-    frames = [[1, at, [run, *({"t": "host", **host} for host in whole["hosts"])]]]
+    frames = [{"seq": 1, "at": at, "changes": [run, *({"t": "host", **host} for host in whole["hosts"])]}]
     moments: dict[float, list[dict[str, Any]]] = {}
     for n, attempt in enumerate(bars["attempt"]):
         row = {name: bars[name][n] for name in ("run", "task", "kind", "host", "slot", "queued_at", "number", "of")}
@@ -29,7 +29,7 @@ def saved(browser: Any, tmp_path: Path) -> Iterator[Any]:
         moments.setdefault(start["at"], []).append(start)
         end = {"t": "end", "attempt": attempt, "at": bars["ended_at"][n], "ending": bars["ending"][n]}
         moments.setdefault(end["at"], []).append(end)
-    frames += [[n + 2, when, moments[when]] for n, when in enumerate(sorted(moments))]
+    frames += [{"seq": n + 2, "at": when, "changes": moments[when]} for n, when in enumerate(sorted(moments))]
     told["frames"] = frames
     url = saved_page(tmp_path, single_page(json.dumps(told)))
     page = open_page(browser, url, offline=True)

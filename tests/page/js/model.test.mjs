@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { apply, fromSnapshot } from "../../../src/manyhands/page/js/model.js";
+import { apply, fromSnapshot, laneRowsOf } from "../../../src/manyhands/page/js/model.js";
 import { end, host, nothing, seen, start, task } from "./made.mjs";
 
 test("what is in flight over time is what started and has not ended", () => {
@@ -41,7 +41,7 @@ test("the width over time follows the moves, and what it was before the first of
 
 test("a lane's own slots are the first that are free", () => {
   const model = seen([100, host("a", 3)], [101, start(1, 101, { kind: "x" }), start(2, 101, { kind: "y", slot: 1 }), start(3, 101, { kind: "x", slot: 2 })], [105, end(1, 105), start(4, 105, { kind: "x" })]);
-  assert.deepEqual([1, 2, 3, 4].map((attempt) => model.bars.get(attempt).laneSlot), [0, 0, 1, 0]);
+  assert.deepEqual((laneRowsOf(model), [1, 2, 3, 4]).map((attempt) => model.bars.get(attempt).laneSlot), [0, 0, 1, 0]);
 });
 
 test("spans of idleness close when the cause changes, and say what they were", () => {

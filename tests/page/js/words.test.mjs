@@ -73,7 +73,7 @@ test("a tree has epics within epics, counts everything once, and keeps what has 
 test("a recording plays at its speed, goes to any moment and back, through the same reducer", () => {
   const told = [];
   const sink = { model: (model) => told.push(model), changed: () => {} };
-  const frames = [{ seq: 1, at: 100, changes: [host("a", 1)] }, [2, 110, [start(1, 110)]], { seq: 3, at: 120, changes: [end(1, 120)] }];
+  const frames = [{ seq: 1, at: 100, changes: [host("a", 1)] }, { seq: 2, at: 110, changes: [start(1, 110)] }, { seq: 3, at: 120, changes: [end(1, 120)] }];
   const source = new RecordedSource(sink, { snapshot: nothing(), frames });
   assert.equal(source.model.inFlight.size, 0);
   source.seek(111);

@@ -51,12 +51,12 @@ export class App {
 
 	takeModel(model) {
 		this.model = model;
-		this.lastAt.cards = this.lastAt.panels = 0;
+		this.lastAt.panels = (this.frameAt ?? 0) - EVERY_MS.panels + 50; // what runs is seen before the rest is built
 		this.dirty();
 	}
 
 	changed(model, frame) {
-		for (const change of frame?.changes ?? []) if (change.at) this.arrived.push(change.at);
+		for (const change of frame?.changes ?? []) if (change.at) keep(this.arrived, change.at);
 		this.dirty();
 	}
 
@@ -210,7 +210,7 @@ export class App {
 		if (isMoving) this.dirty();
 		keep(this.timings.redraw, performance.now() - began);
 		for (const at of this.arrived) keep(this.timings.lag, Date.now() - at * 1000);
-		this.arrived = [];
+		this.arrived.length = 0;
 		if (model.hosts.size) this.timings.first ??= performance.now();
 		$("ribbon").dataset.width = String(model.series.width.last);
 		$("ribbon").dataset.inFlight = String(model.inFlight.size);

@@ -1,16 +1,21 @@
 // Asks of the server, and orders to it. An order is only said to be done once the server has it on disk.
 
-export class Refused extends Error {}
+const TRIES = 12;
 
 async function answered(response) {
 	const isJson = (response.headers.get("content-type") ?? "").includes("json");
 	const body = isJson ? await response.json() : null;
-	if (!response.ok) throw new Refused(body?.error ? [body.error, body.hint].filter(Boolean).join(" — ") : `the server answered ${response.status}`);
+	if (!response.ok) throw new Error(body?.error ? [body.error, body.hint].filter(Boolean).join(" — ") : `the server answered ${response.status}`);
 	return body;
 }
 
+/** What takes the server long it makes for few at a time; then one asks again a little later. */
 export async function ask(path) {
-	return answered(await fetch(path, { headers: { accept: "application/json" } }));
+	for (let tries = 1; ; tries++) {
+		const response = await fetch(path, { headers: { accept: "application/json" } });
+		if (response.status !== 429 || tries >= TRIES) return answered(response);
+		await new Promise((done) => setTimeout(done, 1000));
+	}
 }
 
 export async function order(method, path, body = {}) {

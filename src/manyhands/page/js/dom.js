@@ -29,6 +29,13 @@ export function setText(element, text) {
 	if (element.textContent !== text) element.textContent = text;
 }
 
+/** Fills the element anew if what it tells is something else than before. */
+export function redo(element, told, make) {
+	if (element.told === told) return;
+	element.told = told;
+	element.replaceChildren(...make());
+}
+
 /** Makes the children of `parent` those of `items`, keeping the element of each key. */
 export function keyed(parent, items, keyOf, make, update) {
 	const known = (parent.byKey ??= new Map());

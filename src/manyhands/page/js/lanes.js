@@ -85,7 +85,7 @@ export class Lanes {
 		this.marks(c, out, view);
 	}
 
-	/** How long it waited, as a thin line under the time before; where another bar is it stays behind. */
+	/** How long it waited, as a thin line before it; behind another bar only when it is looked at. */
 	waits(c, model, out, view) {
 		for (let i = 0; i < out.size; i++) {
 			const bar = out.bar[i];

@@ -1,4 +1,5 @@
 // Where every bar, gap and slot of the lanes goes: data in, rectangles out. No canvas, no clock.
+import { laneRowsOf } from "./model.js";
 import { firstAbove } from "./steps.js";
 
 export const HEAD_H = 22; // the line that names a host
@@ -51,7 +52,7 @@ function groupsByKind(model) {
 	const hosts = [...new Set([...model.hosts.keys(), ...model.rows.keys()])];
 	for (const host of hosts) {
 		for (const kind of model.kinds) {
-			const rows = model.laneRows.get(host + "\n" + kind);
+			const rows = laneRowsOf(model).get(host + "\n" + kind);
 			if (rows) groups.push({ host, kind, rows });
 		}
 	}

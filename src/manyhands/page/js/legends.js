@@ -1,15 +1,9 @@
 // What colours, signs and textures mean; only what is in sight.
 import { causeOf, ENDINGS } from "./causes.js";
-import { button, h } from "./dom.js";
+import { button, h, redo } from "./dom.js";
 import { causeSwatch, kindVars } from "./paint.js";
 import { STATES } from "./tree.js";
 import { count } from "./words.js";
-
-function redo(element, told, make) {
-	if (element.told === told) return;
-	element.told = told;
-	element.replaceChildren(...make());
-}
 
 const isOn = (filter, term) => String(filter.split(/\s+/).includes(term));
 

@@ -1,5 +1,5 @@
 // The clutch meter: for every host how wide it is, how much of that is used, how its kinds go, and why.
-import { button, h, keyed, setText } from "./dom.js";
+import { button, h, keyed, redo, setText } from "./dom.js";
 import { causeOf } from "./causes.js";
 import { kindIndex, kindVars } from "./paint.js";
 import { percent } from "./words.js";
@@ -47,9 +47,7 @@ export class Meter {
 function fill(row, model, host, bars) {
 	const { parts } = row;
 	row.host = host;
-	const n = `${bars.length}/${host.width}`;
-	if (row.shownN !== n) parts.n.replaceChildren(String(bars.length), h("small", {}, ` of ${host.width}`));
-	row.shownN = n;
+	redo(parts.n, `${bars.length}/${host.width}`, () => [String(bars.length), h("small", {}, ` of ${host.width}`)]);
 	const idle = model.idle.find((each) => each.host === host.host);
 	setText(parts.why, whyText(host, idle, bars.length));
 	parts.why.title = idle?.detail ?? host.why ?? "";
@@ -57,12 +55,9 @@ function fill(row, model, host, bars) {
 	parts.free.hidden = host.pinned == null;
 	const lanes = (host.lanes ?? []).filter((lane) => lane.in_flight || lane.success != null);
 	const told = lanes.map((lane) => `${lane.kind}|${lane.success == null ? "" : percent(lane.success)}|${lane.width ?? ""}|${lane.in_flight}`).join();
-	if (row.told !== told) parts.kinds.replaceChildren(...lanes.slice(0, 4).map((lane) => laneChip(model, lane)));
-	row.told = told;
+	redo(parts.kinds, told, () => lanes.slice(0, 4).map((lane) => laneChip(model, lane)));
 	const kinds = bars.map((bar) => kindIndex(model, bar.kind)).sort();
-	const drawn = kinds.join() + "/" + host.width;
-	if (row.drawn !== drawn) parts.slots.replaceChildren(...slotDots(kinds, host.width));
-	row.drawn = drawn;
+	redo(parts.slots, kinds.join() + "/" + host.width, () => slotDots(kinds, host.width));
 }
 
 function laneChip(model, lane) {

@@ -19,7 +19,7 @@ export function emptyModel() {
 		barsTotal: 0,
 		barsKnownFrom: -Infinity, // earlier attempts were left out of the snapshot
 		rows: new Map(), // host → one array of bars per slot, each in order of start
-		laneRows: new Map(), // host \n kind → the same, by lane
+		laneRows: null, // host \n kind → the same, by lane; made when first asked for
 		inFlight: new Map(), // attempt → bar
 		widths: [],
 		widthsTotal: 0,
@@ -65,13 +65,13 @@ export function fromSnapshot(snapshot) {
 	for (const span of snapshot.idle_past ?? []) spansOf(model, span.host).push({ ...span });
 	setIdle(model, snapshot.idle ?? []);
 	model.claims = snapshot.claims ?? [];
+	for (const [attempt, line] of Object.entries(snapshot.lines ?? {})) apply(model, { t: "output", attempt: Number(attempt), line });
 	setWaiting(model, snapshot.waiting ?? { oldest_s: 0, ready: 0 });
 	setCost(model, snapshot.tokens ?? { in: 0, out: 0 }, snapshot.cost ?? null);
 	return model;
 }
 
-export function applyFrame(model, frame) {
-	const [seq, at, changes] = Array.isArray(frame) ? frame : [frame.seq, frame.at, frame.changes];
+export function applyFrame(model, { seq, at, changes }) {
 	model.at = Math.max(model.at, at);
 	for (const change of changes) apply(model, change);
 	model.seq = seq;
@@ -156,7 +156,7 @@ function recordWidth(model, host, at, width) {
 
 function recordCeiling(model, at = model.at) {
 	let sum = 0;
-	for (const host of model.hosts.values()) sum += host.ceiling ?? host.pinned ?? Infinity;
+	for (const host of model.hosts.values()) sum += Math.max(host.width, host.ceiling ?? host.pinned ?? Infinity);
 	if (Number.isFinite(sum)) model.series.ceiling.push(at, sum); // else one of them has none
 }
 
@@ -190,15 +190,27 @@ function place(model, bar) {
 	const rows = groupOf(model.rows, bar.host);
 	bar.slot = bar.slot ?? firstFree(rows, bar.start);
 	rowOf(rows, bar.slot).push(bar);
-	const lane = groupOf(model.laneRows, bar.host + "\n" + bar.kind);
-	bar.laneSlot = firstFree(lane, bar.start);
-	rowOf(lane, bar.laneSlot).push(bar);
+	if (model.laneRows) placeInLane(model, bar);
 	const task = model.tasks.get(keyOf(bar.run, bar.task));
 	if (task) {
 		task.host = bar.host;
 		task.tries = bar.number;
 		task.attempt = bar.attempt;
 	}
+}
+
+function placeInLane(model, bar) {
+	const lane = groupOf(model.laneRows, bar.host + "\n" + bar.kind);
+	bar.laneSlot = firstFree(lane, bar.start);
+	rowOf(lane, bar.laneSlot).push(bar);
+}
+
+export function laneRowsOf(model) {
+	if (!model.laneRows) {
+		model.laneRows = new Map();
+		for (const bar of model.bars.values()) placeInLane(model, bar); // in order of start
+	}
+	return model.laneRows;
 }
 
 function groupOf(map, key) {
@@ -285,7 +297,7 @@ function rowsIn(table, names) {
 	const columns = names.map((name) => table[name]).map((raw) => (!raw || Array.isArray(raw) ? raw : raw.index.map((i) => raw.values[i])));
 	return Array.from({ length: table.shown ?? 0 }, (_, i) => {
 		const row = {};
-		names.forEach((name, k) => (row[name] = columns[k]?.[i]));
+		for (let k = 0; k < names.length; k++) row[names[k]] = columns[k]?.[i];
 		return row;
 	});
 }

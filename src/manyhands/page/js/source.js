@@ -1,6 +1,7 @@
 // Where changes come from: the live stream, or a recording played at any speed. Both end in the same reducer.
 import { applyFrame, fromSnapshot } from "./model.js";
 
+const BARS_KEPT = 150_000; // a page that stays open for days begins anew with what a snapshot has
 const RETRY_MS = [500, 1000, 2000, 5000];
 
 export class LiveSource {
@@ -39,6 +40,7 @@ export class LiveSource {
 			this.clockAhead = Math.max(this.clockAhead, frame.at - Date.now() / 1000);
 			applyFrame(this.model, frame);
 			this.sink.changed(this.model, frame);
+			if (this.model.bars.size > BARS_KEPT) this.renew();
 		});
 		stream.addEventListener("error", () => {
 			this.sink.state("lost");
@@ -46,6 +48,12 @@ export class LiveSource {
 			const wait = RETRY_MS[Math.min(this.failures++, RETRY_MS.length - 1)];
 			this.timer = setTimeout(() => this.open(), wait);
 		});
+	}
+
+	renew() {
+		this.stream.close();
+		this.lastId = "";
+		this.open();
 	}
 
 	get now() {
@@ -64,11 +72,9 @@ export class RecordedSource {
 	constructor(sink, recording) {
 		this.sink = sink;
 		this.snapshot = recording.snapshot;
-		this.frames = recording.frames.map((frame) =>
-			Array.isArray(frame) ? { seq: frame[0], at: frame[1], changes: frame[2] } : frame,
-		);
-		this.first = this.frames.length ? this.frames[0].at : this.snapshot.at;
-		this.last = this.frames.length ? this.frames[this.frames.length - 1].at : this.snapshot.at;
+		this.frames = recording.frames;
+		this.first = this.frames[0]?.at ?? this.snapshot.at;
+		this.last = this.frames.at(-1)?.at ?? this.snapshot.at;
 		this.speed = 10;
 		this.isPlaying = false;
 		this.restart();

@@ -48,12 +48,15 @@ export class TaskPage {
 		const { run, task } = this.shown;
 		const isStill = () => this.shown?.run === run && this.shown?.task === task;
 		try {
-			const [detail, told] = await Promise.all([ask(taskPath(run, task)), ask(taskPath(run, task) + "/story")]);
+			const detail = await ask(taskPath(run, task));
 			if (!isStill()) return;
 			this.detail = detail;
-			this.story = told?.story ?? told;
 			this.draw(now);
 			await this.readOutput();
+			const { story } = await ask(taskPath(run, task) + "/story");
+			if (!isStill()) return;
+			this.story = story;
+			this.draw(now);
 		} catch (error) {
 			if (isStill()) this.say(error.message);
 		}
@@ -109,7 +112,6 @@ export class TaskPage {
 		try {
 			await order("POST", `${taskPath(run, task)}/${verb}`);
 			this.say(`${verb}: done, and on disk`, true);
-			this.load();
 		} catch (error) {
 			this.say(error.message);
 		}

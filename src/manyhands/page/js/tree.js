@@ -1,5 +1,5 @@
 // The plan's tree on the page: open and close, and a click narrows everything to what hangs below.
-import { button, h } from "./dom.js";
+import { button, h, redo } from "./dom.js";
 import { treeOf, visible } from "./tree_layout.js";
 import { count } from "./words.js";
 
@@ -7,16 +7,8 @@ export const STATES = ["done", "running", "ready", "backoff", "blocked", "deferr
 
 export function progressBar(element, counts) {
 	const parts = STATES.filter((state) => counts[state]);
-	const told = parts.map((state) => state + counts[state]).join();
-	if (element.told === told) return;
-	element.told = told;
-	const known = new Map([...element.children].map((span) => [span.dataset.state, span]));
-	element.replaceChildren(...parts.map((state) => {
-		const span = known.get(state) ?? h("span", { "data-state": state });
-		span.style.flexGrow = String(counts[state]);
-		span.title = `${state} ${count(counts[state])}`;
-		return span;
-	}));
+	redo(element, parts.map((state) => state + counts[state]).join(), () =>
+		parts.map((state) => h("span", { "data-state": state, title: `${state} ${count(counts[state])}`, vars: { "flex-grow": counts[state] } })));
 }
 
 export class Tree {

@@ -6,7 +6,7 @@ const time = (t) => (Math.round(t * 100) / 100).toString();
 
 export function toHash(view) {
 	const query = [];
-	const put = (name, value) => query.push(`${name}=${encodeURIComponent(value).replaceAll("%3A", ":").replaceAll("%2F", "/").replaceAll("%20", "+")}`);
+	const put = (name, value) => query.push(`${name}=${encodeURIComponent(value).replace(/%(3A|2F)/g, decodeURIComponent)}`);
 	if (view.run) put("run", view.run);
 	if (view.filter) put("filter", view.filter);
 	if (view.rows !== START.rows) put("rows", view.rows);

@@ -1,0 +1,161 @@
+"""How fast is the page, in headless Chromium with software rendering?
+
+The goals: a full redraw of 10,000 bars in at most 30 ms, a frame of panning or zooming in at most 16 ms, the first picture of
+a run of 50,000 tasks after at most 1.5 s, and from an event to its pixel at most 250 ms (p95) at 200 events a second.
+Drawing is measured until its pixels can be read back, so that nothing put off to later is left out; beside the time that
+passed stands the processor time of the page's main thread, which a busy machine does not stretch as much.
+"""
+
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from playwright.sync_api import sync_playwright
+from record import record
+
+from cli.console import Console, wait_until
+from manyhands.page.inlining import single_page
+from page.browsing import CHROMIUM, address_of, open_page, recording, saved_page
+
+QUESTION = "page_speed"
+REDRAWS = 60
+BARS = 10_000
+TASKS = 50_000
+WATCHED_S = 20.0
+
+REDRAW = """(turns) => {
+    const app = manyhands, took = [];
+    const read = (id) => document.getElementById(id).getContext("2d").getImageData(5, 5, 1, 1).data[3];
+    const { from, to } = app.span;
+    for (let i = 0; i < turns.length; i++) {
+        const began = performance.now(), [zoom, at] = turns[i], span = (to - from) / zoom;
+        if (zoom > 1) app.setWindow({ from: from + (to - from - span) * at, to: from + (to - from - span) * at + span });
+        app.drawTime(true);
+        read("ribbon"), read("lanes");
+        took.push(performance.now() - began);
+    }
+    return took;
+}"""
+
+
+def p95(values: Sequence[float]) -> float:
+    return sorted(values)[int(0.95 * (len(values) - 1))]
+
+
+def tell(what: str, params: dict[str, Any], values: Sequence[float], goal: str, cpu_ms: float | None = None) -> None:
+    cpu = f"   main thread {cpu_ms:7.1f} ms" if cpu_ms is not None else ""
+    print(f"{what:<28} median {statistics.median(values):7.1f} ms   p95 {p95(values):7.1f} ms{cpu}   goal {goal}")
+    record(QUESTION, {"what": what, **params}, statistics.median(values), "ms")
+    record(QUESTION, {"what": what, **params}, p95(values), "ms, p95")
+    if cpu_ms is not None:
+        record(QUESTION, {"what": what, **params}, cpu_ms, "ms of the main thread")
+
+
+class MainThread:
+    """The processor time that a page's main thread has used."""
+
+    def __init__(self, page: Any) -> None:
+        self._session = page.context.new_cdp_session(page)
+        self._session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def used_ms(self) -> float:
+        metrics = self._session.send("Performance.getMetrics")["metrics"]
+        return 1000 * next(one["value"] for one in metrics if one["name"] == "TaskDuration")
+
+
+def drawing(browser: Any, folder: Path) -> None:
+    url = saved_page(folder, single_page(json.dumps(recording(BARS, hosts=4, width=10))))
+    page = open_page(browser, url, 1600, 900)
+    page.wait_for_timeout(1500)
+    thread = MainThread(page)
+
+    def measure(what: str, params: dict[str, Any], turns: list[list[float]], goal: str) -> None:
+        before = thread.used_ms()
+        took = page.evaluate(REDRAW, turns)
+        tell(what, {"bars": BARS, **params}, took, goal, (thread.used_ms() - before) / len(turns))
+
+    page.evaluate(REDRAW, [[1, 0]] * 5)  # the first ones compile the code
+    measure("full redraw", {}, [[1, 0]] * REDRAWS, "30 ms")
+    measure("a frame of panning", {"shown": "20 %"}, [[5, n / REDRAWS] for n in range(REDRAWS)], "16 ms")
+    measure("a frame of zooming", {"shown": "91 % to 3 %"}, [[1.1 * 1.06**n, 0.4] for n in range(REDRAWS)], "16 ms")
+    page.context.close()
+
+
+@contextmanager
+def serving(folder: Path, width: int, tasks: int, delay_s: float) -> Iterator[tuple[Console, str]]:
+    folder.mkdir()
+    console = Console(folder)
+    console.config(
+        f'[hosts.functions]\ntype = "python"\nwidth = {width}\n[store]\ndurability = "crash"\n',
+    )
+    rows = [
+        {
+            "id": f"t{n}",
+            "kind": ("code", "text", "audit")[n % 3],
+            "title": f"Look at part {n}",
+            "parent": f"epic-{n % 50}",
+        }
+        | {"call": "asyncio:sleep", "args": {"delay": delay_s}}
+        for n in range(tasks)
+    ]
+    console.plan(rows)
+    live = console.start("serve", "--plan", "plan.jsonl", "--port", "0")
+    try:
+        live.wait_for("action=serving")
+        yield console, address_of(live)
+    finally:
+        console.close()
+
+
+def first_picture(browser: Any, folder: Path) -> None:
+    with serving(folder / "large", 64, TASKS, 0.0) as (_, url):
+        page = open_page(browser, url, 1600, 900)
+        done = "manyhands.model.runs.get('plan-1')?.counts?.done ?? 0"
+        wait_until(lambda: page.evaluate(done) >= TASKS, f"{TASKS} tasks", 300.0)
+        page.context.close()
+        took = []
+        for _ in range(5):
+            page = open_page(browser, url, 1600, 900)
+            took.append(page.evaluate("manyhands.timings.first"))
+            page.context.close()
+        tell("first picture of a run", {"tasks": TASKS}, took, "1500 ms")
+
+
+def event_to_pixel(browser: Any, folder: Path) -> None:
+    """Fifty at a time, half a second each: a hundred start and a hundred end every second."""
+    with serving(folder / "busy", 50, 4_000, 0.5) as (_, url):
+        page = open_page(browser, url)
+        page.wait_for_timeout(3000)
+        page.evaluate("manyhands.timings.lag.length = 0")
+        began, before = time.monotonic(), page.evaluate("manyhands.model.series.ended.last")
+        lags: list[float] = []
+        while time.monotonic() - began < WATCHED_S:
+            page.wait_for_timeout(1000)
+            lags += page.evaluate("manyhands.timings.lag.splice(0)")
+        ended = page.evaluate("manyhands.model.series.ended.last") - before
+        rate = 2 * ended / (time.monotonic() - began)
+        page.context.close()
+        print(f"{rate:.0f} events a second were watched")
+        tell("from an event to its pixel", {"events_per_s": 200}, lags, "250 ms (p95)")
+
+
+def main() -> None:
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as directory:
+        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        for measure in (drawing, first_picture, event_to_pixel):
+            measure(browser, Path(directory))
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
