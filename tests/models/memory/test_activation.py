@@ -33,7 +33,7 @@ def run_batches(seed: int, batches: int = 100) -> list[float]:
     ratios = []
     for _ in range(batches):
         length = min(512, int(chance.lognormvariate(3.9, 1.1)) + 3)
-        fitting = memory.count_max(length, chance.choice([1, 2, 4]) * 1024 * MIB)
+        fitting = memory.count_max(length, chance.choice([1, 2, 4]) * 1024 * MIB, enough=1000)
         count = max(1, min(fitting, chance.choice([1, 8, 64, 256, 1000])))
         peak = peak_of(truth, count, length, chance)
         ratios.append(memory.bytes_of(count, length) / peak)
@@ -72,7 +72,7 @@ def test_how_many_fit_takes_no_more_than_the_room() -> None:
             memory.learn(count, length, int(truth.of(count, length)))
         for _ in range(10):
             length, room = chance.randint(1, 600), 10 ** chance.uniform(5, 10)
-            count = memory.count_max(length, room)
+            count = memory.count_max(length, room, enough=10**9)
             assert count == 0 or memory.bytes_of(count, length) <= room
 
 

@@ -19,8 +19,9 @@ EQUALLY_GOOD = 0.03
 SPREAD = 1.12
 #: Allocators take memory in blocks; 2 MiB is that of CUDA and of huge pages.
 BLOCK_BYTES = 2 * 2**20
+MARGIN, HALF_OF_MARGIN = 1.09, 1.045
 #: A batch within what was seen and expected changes little: fitting again waits until these make a share of all.
-REFIT_SHARE = 0.25
+REFIT_SHARE = 0.4
 
 
 class ActivationMemory:
@@ -32,9 +33,12 @@ class ActivationMemory:
 
     def learn(self, count: int, length: int, peak_bytes: int) -> None:
         one = Seen(count, length, float(peak_bytes))
-        if peak_bytes <= 0 or peak_bytes < 0.5 * self._at_least(one):
+        best = self._curves[0] if self._curves else None
+        curved = best.growth.of(count, length) if best is not None else 0.0
+        unlikely = best is None or peak_bytes < 0.5 * curved
+        if peak_bytes <= 0 or (unlikely and peak_bytes < 0.5 * self._at_least(one)):
             return  # it used memory that was held already: says nothing of what it takes
-        expected = self._curves and peak_bytes <= self._curves[0].growth.of(count, length) * self._curves[0].above
+        expected = best is not None and peak_bytes <= HALF_OF_MARGIN * best.above * curved
         self._sightings.add(one)
         self._since_fit += 1
         larger = one.features[1] > self._padded_max or one.features[2] > self._padded_length_max
@@ -57,10 +61,13 @@ class ActivationMemory:
             bound = min(bound, self._margin * curved)
         return int(bound) + BLOCK_BYTES
 
-    def count_max(self, length: int, room_bytes: float) -> int:
-        """How many items padded to `length` certainly take no more than this, by `bytes_of`."""
+    def count_max(self, length: int, room_bytes: float, enough: int) -> int:
+        """How many items padded to `length` certainly take no more than this, by `bytes_of`; at most `enough`."""
         if not self._seen:
-            return max(0, int(self._guessed_count(length, room_bytes)))
+            return max(0, min(enough, int(self._guessed_count(length, room_bytes))))
+        guessed = self._guessed_count(length, (room_bytes - BLOCK_BYTES) / self._guess_scale)
+        if guessed >= enough:
+            return enough
         curved, seen_max = 0.0, 0.0
         square = length * length
         if self._curves:
@@ -68,7 +75,7 @@ class ActivationMemory:
             curved = min(self._count_below(fit, length, room / fit.above) for fit in self._curves)
             seen_max = min(self._padded_max / length, self._padded_length_max / square)
             if 1 <= curved <= seen_max:
-                return int(curved)
+                return min(enough, int(curved))
         room = (room_bytes - BLOCK_BYTES) / self._spread
         most = max(
             (
@@ -78,8 +85,7 @@ class ActivationMemory:
             ),
             default=0.0,
         )
-        most = max(most, self._guessed_count(length, (room_bytes - BLOCK_BYTES) / self._guess_scale))
-        return max(0, int(max(most, min(curved, seen_max)) + 1e-9))
+        return max(0, min(enough, int(max(most, guessed, min(curved, seen_max)) + 1e-9)))
 
     def _guessed_count(self, length: int, room: float) -> float:
         return (room - self._guess.k0) / max(self._guess.of_item(length), 1e-9)
@@ -122,7 +128,7 @@ class ActivationMemory:
         fits: list[Fit] = fits_of(self._seen, BLOCK_BYTES) if len(self._seen) >= SEEN_FOR_CURVES else []
         unsure = 0.5 / max(1, len(self._seen))
         self._curves = [fit for fit in fits if fit.error <= fits[0].error + EQUALLY_GOOD + unsure]
-        self._margin = 1.09 + unsure
+        self._margin = MARGIN + unsure
         self._spread = SPREAD + unsure
         said = [one.value / max(self._guess.of(one.count, one.length), 1.0) for one in self._seen]
         self._guess_scale = self._spread * max([1.0, *said])

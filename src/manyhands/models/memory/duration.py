@@ -7,7 +7,6 @@ from manyhands.models.memory.sightings import Sightings, blended
 from manyhands.models.model import Growth
 
 SEEN_FOR_A_FIT = 4
-REFIT_EVERY = 16
 
 
 class BatchDuration:
@@ -23,7 +22,7 @@ class BatchDuration:
             return
         self._sightings.add(Seen(count, length, took_s))
         self._since_fit += 1
-        if self._since_fit >= min(REFIT_EVERY, len(self._sightings.all())):
+        if self._since_fit >= len(self._sightings):
             self._refit()
 
     def seen(self) -> list[Seen]:

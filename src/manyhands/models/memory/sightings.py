@@ -24,6 +24,9 @@ class Sightings:
         if len(self._cells) > CELLS_MAX:
             del self._cells[next(iter(self._cells))]
 
+    def __len__(self) -> int:
+        return len(self._cells)
+
     def all(self) -> list[Seen]:
         return list(self._cells.values())
 

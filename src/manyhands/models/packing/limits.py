@@ -27,12 +27,12 @@ class BatchLimits:
         return known
 
     def _count_max(self, length: int) -> int:
-        fitting = self._activation.count_max(length, self.room_bytes)
+        in_time = (self._spec.batch_seconds_max - self.seconds.k0) / max(self.seconds.of_item(length), 1e-12)
+        enough = min(self._spec.batch_items_max, max(1, int(in_time)))
         bound = self._bounds.count_max(length, self.room_bytes)
         if bound is not None:
-            fitting = min(fitting, bound)
-        in_time = (self._spec.batch_seconds_max - self.seconds.k0) / max(self.seconds.of_item(length), 1e-12)
-        return min(fitting, self._spec.batch_items_max, max(1, int(in_time)))
+            enough = min(enough, bound)
+        return self._activation.count_max(length, self.room_bytes, enough)
 
 
 def round_up(length: int) -> int:

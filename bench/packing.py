@@ -1,0 +1,151 @@
+"""How much of what is computed is padding, and what does planning cost?
+
+Real mixed-length text, simulated computing: the planner is the real one and its time is measured; the waste is
+arithmetic. With the tokenizer of MiniLM if it is there (`--tokenizer FILE`), else with a stand-in.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parent))
+
+from record import record
+
+from manyhands.models import model as m
+from manyhands.models.devices.simulated import SimulatedDevice
+from manyhands.models.planning.planner import Planner
+from models.docstrings import LENGTH_MAX, docstrings, token_lengths
+from models.simulated_worker import GIB, MIB, SimulatedWorker, Truth, a_spec
+
+#: MiniLM on one core, as measured; and a device on which a batch costs as much as thousands of tokens besides its own.
+COSTS = {
+    "onnxruntime": m.Growth(0.0014, 0.000184),
+    "torch": m.Growth(0.0057, 0.000165, 1e-7),
+    "large device": m.Growth(0.01, 2e-6),
+}
+
+
+class RecordingPlanner(Planner):
+    """Keeps what it was told, so that the very same can be told again with nothing else being timed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[tuple[m.Event, ...]] = []
+
+    def handle(self, first: m.Event, *more: m.Event) -> list[m.Decision]:
+        self.told.append((first, *more))
+        return super().handle(first, *more)
+
+
+def planning_seconds(told: list[tuple[m.Event, ...]]) -> float:
+    """Processor time, the least of three."""
+    took = []
+    for _ in range(3):
+        planner = Planner()
+        began = time.process_time()
+        for events in told:
+            planner.handle(*events)
+        took.append(time.process_time() - began)
+    return min(took)
+
+
+def lengths_of(count: int, tokenizer_file: str | None) -> list[int]:
+    if tokenizer_file is None:
+        return token_lengths(count)
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(tokenizer_file)
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(LENGTH_MAX)
+    return [len(one.ids) for one in tokenizer.encode_batch(list(docstrings(count)))]
+
+
+def waste(batches: Sequence[Sequence[int]]) -> float:
+    return 1 - sum(map(sum, batches)) / sum(max(batch) * len(batch) for batch in batches)
+
+
+def fixed(lengths: Sequence[int], size: int = 32) -> list[Sequence[int]]:
+    return [lengths[begin : begin + size] for begin in range(0, len(lengths), size)]
+
+
+def by_tokens(lengths: Sequence[int], budget: int = 4096) -> list[list[int]]:
+    """In order of arrival, as many as fit a budget of padded tokens."""
+    batches: list[list[int]] = [[]]
+    for length in lengths:
+        if batches[-1] and max(length, *batches[-1]) * (len(batches[-1]) + 1) > budget:
+            batches.append([])
+        batches[-1].append(length)
+    return batches
+
+
+def sorted_windows(lengths: Sequence[int], window: int) -> list[Sequence[int]]:
+    return [batch for begin in range(0, len(lengths), window) for batch in fixed(sorted(lengths[begin:][:window]))]
+
+
+def seconds_of(batches: Sequence[Sequence[int]], cost: m.Growth) -> float:
+    return sum(cost.of(len(batch), max(batch)) for batch in batches)
+
+
+def serve(lengths: list[int], waiting: int, cost: m.Growth) -> tuple[list[list[int]], float]:
+    """So many wait all the time; the batches, and the seconds of planning them."""
+    truth = Truth(90 * MIB, m.Growth(8 * MIB, 25_000.0, 150.0), cost)
+    planner = RecordingPlanner()
+    worker = SimulatedWorker(planner, {"minilm": truth}, {"gpu": SimulatedDevice(8 * GIB)})
+    items = [m.Item(id, "minilm", length) for id, length in enumerate(lengths)]
+    worker.start(a_spec(truth=truth))
+    given = 0
+
+    def refill() -> list[m.Event]:
+        nonlocal given
+        more = tuple(items[given : len(worker.done) + waiting])
+        given += len(more)
+        if given < len(items):
+            worker.later(worker.at + 0.01, refill)
+        return [m.ItemsArrived(worker.at, more)] if more else []
+
+    worker.later(0.0, refill)
+    worker.run()
+    assert len(worker.done) == len(items)
+    return [[lengths[id] for id in batch.items] for batch in worker.batches], planning_seconds(planner.told)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--items", type=int, default=4096)
+    parser.add_argument("--tokenizer", help="the tokenizer.json of a model")
+    options = parser.parse_args()
+    lengths = lengths_of(options.items, options.tokenizer)
+    tokens = "tokenizer" if options.tokenizer else "stand-in"
+    middle = sorted(lengths)[len(lengths) // 2]
+    print(f"{len(lengths)} docstrings, tokens by {tokens}: mean {sum(lengths) / len(lengths):.0f}, median {middle}")
+    for name, cost in COSTS.items():
+        naive = seconds_of(fixed(lengths), cost)
+        print(f"\n{name:42}{'waste':>8}{'× naive':>9}{'batches':>9}{'planner µs an item':>20}")
+        others = {
+            "fixed 32, order of arrival": fixed(lengths),
+            "4096 tokens, order of arrival": by_tokens(lengths),
+            "windows of 256 sorted, fixed 32": sorted_windows(lengths, 256),
+            "all sorted, fixed 32": sorted_windows(lengths, len(lengths)),
+        }
+        for packer, batches in others.items():
+            print(f"{packer:42}{waste(batches):8.1%}{naive / seconds_of(batches, cost):9.2f}{len(batches):9}")
+            record("packing", {"packer": packer, "cost": name, "tokens": tokens}, waste(batches), "padding")
+        for waiting in (64, 256, 1024):
+            batches, planning_s = serve(lengths, waiting, cost)
+            per_item = planning_s / len(lengths) * 1e6
+            faster = naive / seconds_of(batches, cost)
+            print(
+                f"{f'planner, {waiting} waiting':42}{waste(batches):8.1%}{faster:9.2f}{len(batches):9}{per_item:20.1f}"
+            )
+            params = {"packer": "planner", "waiting": waiting, "cost": name, "tokens": tokens, "items": len(lengths)}
+            record("packing", params, waste(batches), "padding")
+            record("packing", params, faster, "× naive, by the cost model")
+            record("packing", params, per_item, "µs of planner an item")
+
+
+if __name__ == "__main__":
+    main()
