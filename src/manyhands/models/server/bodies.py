@@ -11,6 +11,9 @@ from starlette.responses import Response
 from manyhands.errors import ManyhandsError, Unavailable, UsageError
 from manyhands.models.engine.answers import Busy, NoSuchModel, TooMuch, Trouble
 
+#: A request, as JSON has it.
+Body = dict[str, Any]
+
 BODY_BYTES_MAX = 64 * 2**20
 
 
@@ -20,7 +23,7 @@ class BadRequest(UsageError):
         self.status = status
 
 
-async def body_of(request: Request) -> dict[str, Any]:
+async def body_of(request: Request) -> Body:
     pieces, size = [], 0
     async for piece in request.stream():
         size += len(piece)
@@ -37,33 +40,33 @@ async def body_of(request: Request) -> dict[str, Any]:
     return body
 
 
-def text_field(body: dict[str, Any], name: str, otherwise: str | None = None) -> str:
+def text_field(body: Body, name: str, otherwise: str | None = None) -> str:
     value = body.get(name, otherwise)
     if not isinstance(value, str):
         raise BadRequest(f"`{name}` must be a string" if name in body else f"`{name}` is missing")
     return value
 
 
-def number_field(body: dict[str, Any], name: str) -> int | None:
+def number_field(body: Body, name: str) -> int | None:
     value = body.get(name)
     if value is not None and (type(value) is not int or value < 1):
         raise BadRequest(f"`{name}` must be a whole number above 0")
     return value
 
 
-def flag_field(body: dict[str, Any], name: str) -> bool | None:
+def flag_field(body: Body, name: str) -> bool | None:
     value = body.get(name)
     if value is not None and type(value) is not bool:
         raise BadRequest(f"`{name}` must be true or false")
     return value
 
 
-def app_of(body: dict[str, Any]) -> str:
+def app_of(body: Body) -> str:
     """OpenAI's name for the end user; shares of the worker go by it."""
     return text_field(body, "user", "")
 
 
-def priority_of(body: dict[str, Any]) -> int:
+def priority_of(body: Body) -> int:
     value = body.get("priority", 2)
     if type(value) is not int or not 0 <= value <= 4:
         raise BadRequest("`priority` must be 0 (critical) to 4")

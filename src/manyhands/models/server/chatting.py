@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from manyhands.models.backends.interface import Chat
@@ -13,10 +12,10 @@ from manyhands.models.engine.answers import Answer, Trouble
 from manyhands.models.engine.texts import Texts
 from manyhands.models.server.bodies import (
     BadRequest,
+    Body,
     all_failed,
     app_of,
     as_json,
-    body_of,
     flag_field,
     number_field,
     priority_of,
@@ -30,8 +29,7 @@ class Chatting:
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
 
-    async def completions(self, request: Request) -> Response:
-        body = await body_of(request)
+    async def completions(self, body: Body) -> Response:
         model = model_for(self._texts.engine, body, "generate")
         messages = body.get("messages")
         if not isinstance(messages, list) or not messages or not all(isinstance(each, dict) for each in messages):
@@ -46,7 +44,7 @@ class Chatting:
             return all_failed([answer])
         return as_json({**answer.output, "model": model})
 
-    async def _streamed(self, model: str, body: dict[str, Any], app: str, priority: int) -> Response:
+    async def _streamed(self, model: str, body: Body, app: str, priority: int) -> Response:
         loop = asyncio.get_running_loop()
         pieces: asyncio.Queue[dict[str, Any] | Answer | Trouble | BaseException] = asyncio.Queue()
         gone = False

@@ -3,17 +3,16 @@
 import base64
 from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from manyhands.models.engine.answers import Answer, Trouble, WrongTask
 from manyhands.models.engine.texts import Texts
 from manyhands.models.server.bodies import (
     BadRequest,
+    Body,
     all_failed,
     app_of,
     as_json,
-    body_of,
     flag_field,
     number_field,
     priority_of,
@@ -27,9 +26,8 @@ class Embedding:
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
 
-    async def openai(self, request: Request) -> Response:
+    async def openai(self, body: Body) -> Response:
         """`POST /v1/embeddings`."""
-        body = await body_of(request)
         model = model_for(self._texts.engine, body, "embed")
         coding = text_field(body, "encoding_format", "float")
         if coding not in ("float", "base64"):
@@ -44,9 +42,8 @@ class Embedding:
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
         return as_json({"object": "list", "model": model, "data": rows, "usage": usage})
 
-    async def tei(self, request: Request) -> Response:
+    async def tei(self, body: Body) -> Response:
         """`POST /embed`: a list of vectors and nothing else, so all must be good."""
-        body = await body_of(request)
         model = model_for(self._texts.engine, body, "embed")
         answers = await self._answers(body, "inputs", model)
         troubles = [answer for answer in answers if isinstance(answer, Trouble)]
@@ -54,19 +51,19 @@ class Embedding:
             return all_failed(troubles)
         return as_json([answer.output.tolist() for answer in answers if isinstance(answer, Answer)])
 
-    async def _answers(self, body: dict[str, Any], field: str, model: str) -> list[Answer | Trouble]:
+    async def _answers(self, body: Body, field: str, model: str) -> list[Answer | Trouble]:
         inputs = inputs_of(body, field)
         cut = flag_field(body, "truncate")
         return await self._texts.answers(model, inputs, cut=cut, app=app_of(body), priority=priority_of(body))
 
-    def _dimensions(self, body: dict[str, Any], model: str) -> int | None:
+    def _dimensions(self, body: Body, model: str) -> int | None:
         wanted, width = number_field(body, "dimensions"), self._texts.engine.description(model).width
         if wanted is not None and wanted > width:
             raise WrongTask(f"model `{model}` has {width} dimensions, `dimensions` = {wanted} is more")
         return wanted
 
 
-def inputs_of(body: dict[str, Any], field: str) -> list[Any]:
+def inputs_of(body: Body, field: str) -> list[Any]:
     """A text, texts, tokens, or lists of tokens."""
     if field not in body:
         raise BadRequest(f"`{field}` is missing")

@@ -1,14 +1,12 @@
 """Which model a request means: the one it names, or the only one that does what is asked."""
 
-from typing import Any
-
 from manyhands.models.backends.interface import Task
 from manyhands.models.engine.answers import WrongTask
 from manyhands.models.engine.engine import Engine
-from manyhands.models.server.bodies import BadRequest
+from manyhands.models.server.bodies import BadRequest, Body
 
 
-def model_for(engine: Engine, body: dict[str, Any], *tasks: Task) -> str:
+def model_for(engine: Engine, body: Body, *tasks: Task) -> str:
     name = body.get("model")
     fitting = [each.name for each in engine.descriptions() if each.task in tasks]
     if name is None or name == "":

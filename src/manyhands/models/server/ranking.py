@@ -2,17 +2,16 @@
 
 from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from manyhands.models.engine.answers import Answer, Trouble
 from manyhands.models.engine.texts import Texts
 from manyhands.models.server.bodies import (
     BadRequest,
+    Body,
     all_failed,
     app_of,
     as_json,
-    body_of,
     flag_field,
     number_field,
     priority_of,
@@ -27,9 +26,8 @@ class Ranking:
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
 
-    async def rerank(self, request: Request) -> Response:
+    async def rerank(self, body: Body) -> Response:
         """`documents` as infinity, Cohere and Jina have it; `texts` as TEI has it, which wants a bare list back."""
-        body = await body_of(request)
         model = model_for(self._texts.engine, body, "rerank")
         query = text_field(body, "query")
         is_tei = "documents" not in body
@@ -57,8 +55,7 @@ class Ranking:
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
         return as_json(rows if is_tei else {"object": "rerank", "model": model, "results": rows, "usage": usage})
 
-    async def classify(self, request: Request) -> Response:
-        body = await body_of(request)
+    async def classify(self, body: Body) -> Response:
         model = model_for(self._texts.engine, body, "classify", "rerank")
         labels = self._texts.engine.description(model).labels
         answers = await self._answers(body, model, inputs_of(body, "input"))
@@ -70,7 +67,7 @@ class Ranking:
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
         return as_json({"object": "classify", "model": model, "data": rows, "usage": usage})
 
-    async def _answers(self, body: dict[str, Any], model: str, inputs: list[Any]) -> list[Answer | Trouble]:
+    async def _answers(self, body: Body, model: str, inputs: list[Any]) -> list[Answer | Trouble]:
         if any(isinstance(each, list) for each in inputs):
             raise BadRequest("tokens can be embedded, not classified: send texts")
         cut = flag_field(body, "truncate")
