@@ -123,28 +123,6 @@ def _executor(
             )
             return OpenAIExecutor(openai, spawned, ended)
         case WorkerHost():
-            return _worker(host, workspace, config_file, journal, spawned, ended)
-
-
-def _worker(
-    host: WorkerHost, workspace: Path, config_file: Path | None, journal: str, spawned: Spawned, ended: Ended
-) -> Executor:
-    from manyhands.executors.worker import WorkerExecutor, WorkerSettings
-
-    settings = WorkerSettings(
-        workspace=workspace,
-        journal=journal,
-        url=host.url,
-        config_file=str(config_file or ""),
-        models=host.models,
-        model=host.model,
-        api_key_env=host.api_key_env,
-        system=host.system,
-        threads=host.threads,
-        device=host.device,
-    )
-    return WorkerExecutor(settings, spawned, ended)
-        case WorkerHost():
             return _worker(host, workspace, config.file, journal, spawned, ended)
 
 
