@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 from starlette.requests import Request
 
 from manyhands.api.refusals import JSON, BadRequest
@@ -22,12 +22,15 @@ LIMIT_MAX = 1_000
 SAMPLES_MAX = 20_000
 
 
+# What may be left out of a query is unset, not None: `null` in an address is a word like any other.
+
+
 class Nothing(Struct, forbid_unknown_fields=True):
     pass
 
 
 class StreamQuery(Struct, forbid_unknown_fields=True):
-    run: Name | None = None
+    run: Name | UnsetType = UNSET
     after: Annotated[str, Meta(max_length=60)] = ""
 
 
@@ -37,10 +40,10 @@ class RunsQuery(Struct, forbid_unknown_fields=True):
 
 
 class TasksQuery(Struct, forbid_unknown_fields=True):
-    run: Name | None = None
-    state: TaskState | None = None
-    kind: Text | None = None
-    host: Name | None = None  # of its latest attempt
+    run: Name | UnsetType = UNSET
+    state: TaskState | UnsetType = UNSET
+    kind: Text | UnsetType = UNSET
+    host: Name | UnsetType = UNSET  # of its latest attempt
     q: Text = ""  # in its id or title
     file: Text = ""  # one that it claims
     offset: Number = 0
@@ -48,12 +51,12 @@ class TasksQuery(Struct, forbid_unknown_fields=True):
 
 
 class OutputQuery(Struct, forbid_unknown_fields=True):
-    attempt: Annotated[int, Meta(ge=1, le=2**53)] | None = None  # its number among those of the task; the latest
+    attempt: Annotated[int, Meta(ge=1, le=2**53)] | UnsetType = UNSET  # its number among those of the task; the latest
     after: Number = 0  # byte
 
 
 class WidthsQuery(Struct, forbid_unknown_fields=True):
-    host: Name | None = None
+    host: Name | UnsetType = UNSET
     since: Moment = 0.0
 
 

@@ -37,7 +37,7 @@ class Endpoint(NamedTuple):
 
 def stream(office: Office, asked: Asked) -> Stream:
     after = asked.query.after or asked.after
-    return Stream(office.feed, after, asked.query.run, asked.may_command, asked.takes_gzip)
+    return Stream(office.feed, after, asked.query.run or None, asked.may_command, asked.takes_gzip)
 
 
 async def series(office: Office, asked: Asked) -> answers.Series:

@@ -19,7 +19,7 @@ async def output(office: Office, asked: Asked) -> answers.Output:
     query: OutputQuery = asked.query
     record = office.record(asked.path["run"], asked.path["task"])
     history = record.history or []
-    number = query.attempt if query.attempt is not None else len(history)
+    number = query.attempt or len(history)
     if not 1 <= number <= len(history):
         had = f"it has had {len(history)}" if history else "it has not been tried yet"
         raise UnknownTask(f"task `{record.task.id}` has no attempt {number}", had)

@@ -38,7 +38,7 @@ def _run(office: Office, run: Run) -> answers.RunRow:
 
 def tasks(office: Office, asked: Asked) -> answers.Tasks:
     query: TasksQuery = asked.query
-    looked_at = [office.run(query.run)] if query.run is not None else list(office.book.runs.values())[::-1]
+    looked_at = [office.run(query.run)] if query.run else list(office.book.runs.values())[::-1]
     counts = {str(state): sum(run.counts[state] for run in looked_at) for state in TaskState}
     found = [record for run in looked_at for record in _matching(run, query)]
     shown = found[query.offset : query.offset + query.limit]
@@ -49,11 +49,11 @@ def _matching(run: Run, query: TasksQuery) -> Iterator[Record]:
     wanted = query.q.lower()
     for record in run.records.values():
         task = record.task
-        if query.state is not None and record.state is not query.state:
+        if query.state and record.state is not query.state:
             continue
-        if query.kind is not None and task.kind != query.kind:
+        if query.kind and task.kind != query.kind:
             continue
-        if query.host is not None and (not record.history or record.history[-1].host != query.host):
+        if query.host and (not record.history or record.history[-1].host != query.host):
             continue
         if wanted and wanted not in task.id.lower() and wanted not in task.title.lower():
             continue
@@ -174,5 +174,5 @@ def lanes(office: Office, asked: Asked) -> answers.Lanes:
 def widths(office: Office, asked: Asked) -> answers.Widths:
     query: WidthsQuery = asked.query
     office.feed.catch_up()
-    moves = office.feed.picture.widths(query.host, query.since)
+    moves = office.feed.picture.widths(query.host or None, query.since)
     return answers.Widths([answers.WidthMove(**move) for move in moves], len(moves))
