@@ -23,6 +23,8 @@ class MemoryBounds:
 
     def count_max(self, length: int, room_bytes: float) -> int | None:
         """Half of what failed, in padded tokens; at least one. None: nothing of that length ever failed."""
+        if not self._bounds:
+            return None
         tokens = min(
             (
                 bound.count * bound.length
