@@ -2,7 +2,7 @@
 
 2 arms × 5 cases × 5 replications of agents that take 0.2 s. Ideal is sessions × 0.2 s / N; the makespan is from the
 first start to the last end. The goal: at most 1.1 × ideal at N = 10. Agents are functions, which cost nothing
-themselves, and processes; beside these `manyhands run` with the same 50 commands, since starting processes takes time of its own.
+themselves, and processes; beside these `manyhands run` with the same 50 commands, since starting processes takes time.
 """
 
 import json

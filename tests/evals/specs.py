@@ -60,7 +60,7 @@ def written(
     Held, they wait until there is a file named like their replication beside the spec: see `let_go`.
     """
     gate = f"{console.directory}/go-$MANYHANDS_REPLICATION"
-    waits = f"until test -e {gate}; do sleep 0.1; done" if held else f"sleep {nap}"
+    waits = f"sleep {nap}" + (f"; until test -e {gate}; do sleep 0.1; done" if held else "")
     lines = ["[eval]", *(f"{field} = {json.dumps(value)}" for field, value in {"name": "e", **settings}.items())]
     for arm, lift in (("a", 0), ("b", 3)):
         command = AGENT.replace("{waits}", waits).replace("{lift}", str(lift))

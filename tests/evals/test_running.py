@@ -130,6 +130,15 @@ async def test_trials_start_with_a_copy_of_what_the_case_has(console: Console) -
     assert (console.directory / "start" / "answer.txt").read_text() == "40\n"
 
 
+async def test_a_case_may_be_the_whole_project_and_does_not_hold_the_store(console: Console) -> None:
+    written(console, cases=1, replications=1)
+    text = (console.directory / "spec.toml").read_text()
+    console.write("spec.toml", text.replace('prompt = "do 0"', 'prompt = "do 0"\nfiles = "."'))
+    assert (await evaluated(console)).state == "finished"
+    assert (workspace(console, "a", "c0", 1) / "spec.toml").exists()
+    assert not (workspace(console, "a", "c0", 1) / ".manyhands").exists()
+
+
 async def test_a_null_arm_is_the_baseline_over_again(console: Console) -> None:
     written(console, cases=1, replications=2, null_arm=True)
     record = await evaluated(console, concurrency=3)

@@ -121,8 +121,10 @@ def test_yaml_says_the_same_as_toml(tmp_path: Path) -> None:
 
 def test_a_spec_that_asks_for_more_than_its_hosts_take_is_refused(tmp_path: Path) -> None:
     (tmp_path / "spec.toml").write_text(GOOD)
+    read = read_spec(tmp_path / "spec.toml")
+    check_width(read.spec, load_config(tmp_path), 1000)
     (tmp_path / "manyhands.toml").write_text('[hosts.local]\ntype = "shell"\nwidth = 3\n')
-    read, config = read_spec(tmp_path / "spec.toml"), load_config(tmp_path)
+    config = load_config(tmp_path)
     check_width(read.spec, config, 3)
     with pytest.raises(UsageError, match=r"concurrency 4 is more than the hosts of the arms take at once \(3\)"):
         check_width(read.spec, config, 4)

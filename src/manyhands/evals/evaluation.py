@@ -129,11 +129,13 @@ class _Evaluation:
             shutil.rmtree(self.layout.directory)
         for case in self._spec.cases:
             nothing = self.layout.directory / "nothing"
-            copy_fresh(self._read.file.parent / case.files if case.files else nothing, self.layout.case(case.name))
+            source = (self._read.file.parent / case.files).resolve() if case.files else nothing
+            # A case may be the whole project, and the store in it.
+            copy_fresh(source, self.layout.case(case.name), leave_out=self._store.resolve())
         write_whole(self.layout.manifest, self.manifest)
 
     async def calibrate(self, leaving: Leaving) -> None:
-        most = min(widest(self._spec, self._config), len(trials_of(self._spec)))
+        most = int(min(AUTO_MAX, widest(self._spec, self._config), len(trials_of(self._spec))))
         self._onlooker.says("looking for how many may run at once, on trials that are not scored")
         calibrating = Calibrating(
             self._dispatcher, self.manifest, self.layout, self._onlooker.says, lambda: bool(leaving.wanted)

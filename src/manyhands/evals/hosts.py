@@ -1,5 +1,6 @@
 """The hosts of an eval: those of the config at a width that stays as it is, and some that only score."""
 
+import math
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
@@ -54,11 +55,10 @@ def _sample_tasks(spec: Spec, config: Config) -> list[Task]:
     ]
 
 
-def widest(spec: Spec, config: Config) -> int:
-    """The most sessions that all hosts of the arms together take at once."""
+def widest(spec: Spec, config: Config) -> float:
+    """The most sessions that all hosts of the arms together take at once; infinite where the config sets no bound."""
     hosts = {host.name: host for task in _sample_tasks(spec, config) for host in _able(task, config.core_hosts())}
-    bounds = [host.width.max for host in hosts.values()]
-    return min(AUTO_MAX, sum(bound if bound is not None else AUTO_MAX for bound in bounds))
+    return sum(math.inf if host.width.max is None else host.width.max for host in hosts.values())
 
 
 def narrow_arms(spec: Spec, config: Config, at_once: int) -> list[str]:
@@ -66,7 +66,7 @@ def narrow_arms(spec: Spec, config: Config, at_once: int) -> list[str]:
     narrow = []
     for task in _sample_tasks(spec, config):
         bounds = [host.width.max for host in _able(task, config.core_hosts())]
-        if None not in bounds and sum(bound or 0 for bound in bounds) < at_once:
+        if sum(math.inf if bound is None else bound for bound in bounds) < at_once:
             narrow.append(task.id)
     return narrow
 
@@ -83,9 +83,9 @@ def _able(task: Task, hosts: Sequence[Host]) -> list[Host]:
 
 def check_width(spec: Spec, config: Config, at_once: int) -> None:
     most = widest(spec, config)
-    if at_once > max(most, AUTO_MAX) or (at_once > most and most < AUTO_MAX):
+    if at_once > most:
         raise UsageError(
-            f"concurrency {at_once} is more than the hosts of the arms take at once ({most})",
+            f"concurrency {at_once} is more than the hosts of the arms take at once ({most:g})",
             "raise the `width` of a host in the config, or ask for less",
         )
 

@@ -12,13 +12,17 @@ from manyhands.executors.interface import Ended, Executor
 _STOPPED = Ending(EndingKind.CANCELLED, "stopped before it began")
 
 
-def copy_fresh(source: Path, target: Path) -> None:
+def copy_fresh(source: Path, target: Path, leave_out: Path | None = None) -> None:
     """The target is as the source, whatever was there, and never half of it."""
+
+    def left_out(directory: str, names: list[str]) -> list[str]:
+        return [name for name in names if Path(directory, name).absolute() == leave_out]
+
     beside = target.with_name(f"{target.name}.new")
     _remove(beside)
     beside.parent.mkdir(parents=True, exist_ok=True)
     if source.is_dir():
-        shutil.copytree(source, beside, symlinks=True)
+        shutil.copytree(source, beside, symlinks=True, ignore=left_out if leave_out is not None else None)
     else:
         beside.mkdir()
         if source.exists():
