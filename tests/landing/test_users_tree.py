@@ -86,6 +86,28 @@ async def test_stashed_changes_that_do_not_fit_any_more_stay_in_the_stash(projec
     assert "manyhands: before plan-1/a landed" in project.git("stash", "list")
 
 
+async def test_stashes_of_attempts_are_not_mistaken_for_those_of_a_person(project: Project) -> None:
+    project.config(dirty="stash")
+    project.write({"base.txt": "ONE\ntwo\nthree\n"})
+    script = "echo theirs > CHANGELOG.md; git stash -q; sed -i s/three/THREE/ base.txt"
+    run = await project.run(sh("a", script), sh("b", "git stash list; echo x > CHANGELOG.md; git stash -q; touch b"))
+    assert set(states(run).values()) == {"done"}, details(run, "a")
+    assert project.read("base.txt") == "ONE\ntwo\nTHREE\n"
+    assert project.read("CHANGELOG.md") == "# Changes\n"
+    assert len(project.git("stash", "list").splitlines()) == 2
+
+
+async def test_changes_put_aside_when_it_was_killed_are_in_the_stash_after_the_next_start(project: Project) -> None:
+    project.write({"base.txt": "mine\n"})
+    aside = project.git("stash", "create", "manyhands: before plan-1/a landed")
+    project.git("update-ref", f"refs/manyhands/aside/{aside}", aside)
+    project.git("checkout", "--", "base.txt")
+    run = await project.run(sh("a", "touch a"))
+    assert states(run) == {"a": "done"}
+    assert project.git("show", "stash@{0}:base.txt") == "mine"
+    assert project.git("for-each-ref", "refs/manyhands") == ""
+
+
 async def test_a_target_that_nobody_has_checked_out_moves_alone(project: Project) -> None:
     project.git("branch", "work")
     project.config(target="work")

@@ -52,6 +52,16 @@ def test_landing_is_configured_checked_and_told(tmp_path: Path) -> None:
     assert {problem.field for problem in refused.value.problems} == {"landing.strategy", "landing.branch"}
 
 
+def test_issues_of_a_backlog_may_ask_for_worktrees_if_they_run_a_command(tmp_path: Path) -> None:
+    config = tmp_path / "manyhands.toml"
+    config.write_text('[[backlogs]]\nbeads = "."\nrun = ["true"]\nworkspace = "worktree"\n')
+    assert load_config(tmp_path, environ={}).backlogs[0].workspace == "worktree"
+    config.write_text('[[backlogs]]\nbeads = "."\nworkspace = "worktree"\n')
+    with pytest.raises(ConfigRefused) as refused:
+        load_config(tmp_path, environ={})
+    assert "only a command can have a worktree" in refused.value.message
+
+
 def test_every_setting_of_landing_is_explained() -> None:
     words = (ROOT / "docs" / "landing.md").read_text()
     assert [field for field in LandingConfig.__struct_fields__ if f"`{field}`" not in words] == []

@@ -159,3 +159,12 @@ async def test_a_branch_kept_from_an_earlier_store_is_not_overwritten(project: P
     assert states(run) == {"a": "done"}
     assert project.branches() == ["manyhands/plan-1/a.1"]
     assert project.git("rev-parse", "manyhands/plan-1/a.1") == tip
+
+
+async def test_an_attempt_that_deletes_its_own_git_file_cannot_reach_the_project_around_it(project: Project) -> None:
+    script = "rm .git; touch stray; git add --all && exit 7; git commit -qam oops && exit 8; true"
+    run = await project.run(sh("a", script, attempts=1), sh("b", "touch b"))
+    assert states(run) == {"a": "failed", "b": "done"}
+    assert "not a git repository" in details(run, "a")[0]
+    assert project.subjects() == ["b"]
+    assert (project.changes(), project.worktrees()) == ("", [])

@@ -72,6 +72,7 @@ def _backlog(row: BacklogConfig, config: Config) -> LiveBacklog:
         call=row.call,
         args=row.args,
         check=row.check,
+        workspace=row.workspace,
         claims=row.claims,
         timeout=row.timeout,
         attempts=row.attempts,

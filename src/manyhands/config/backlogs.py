@@ -17,6 +17,7 @@ _FOR_ISSUES = (
     "call",
     "args",
     "check",
+    "workspace",
     "claims",
     "timeout",
     "attempts",
@@ -50,6 +51,10 @@ def _names_one(row: dict[str, Any], path: FieldPath, sheet: Sheet) -> bool:
     if extra:
         message = f"`{extra}` is for `beads` alone: the tasks of a plan say it themselves"
         sheet.tell((*path, extra), message, "put it into the plan", row[extra])
+        return False
+    if row.get("workspace") and not row.get("run"):
+        message = "only a command can have a worktree, and this backlog has no `run`"
+        sheet.tell((*path, "workspace"), message, "give it `run`, or leave out `workspace`", row["workspace"])
         return False
     if row.get("run") and row.get("call"):
         sheet.tell((*path, "call"), "a backlog has `run` or `call`, not both", "keep one of them", row["call"])

@@ -110,6 +110,7 @@ class BacklogConfig(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     call: str = ""
     args: dict[str, Any] | None = None
     check: tuple[str, ...] = ()
+    workspace: Literal["", "worktree"] = ""
     claims: Claims | None = None  # of issues that have no file lists
     timeout: float | None = None  # seconds
     attempts: int = 3

@@ -7,16 +7,17 @@ from functools import partial
 from msgspec.structs import replace
 
 from manyhands.core.commands import StartAttempt
-from manyhands.core.model import WORKTREE, Ending, EndingKind
+from manyhands.core.model import WORKTREE, Ending, EndingKind, Task
 from manyhands.errors import ManyhandsError, UsageError
 from manyhands.executors.in_flight import InFlight
 from manyhands.executors.interface import Ended, Executor
 from manyhands.landing.commits import find_landed, name_of
+from manyhands.landing.git import CEILING
 from manyhands.landing.ground import Ground
 from manyhands.landing.record import LandingRecord, earlier_records
 from manyhands.landing.repository import Repository
 from manyhands.landing.touchdown import Touchdown
-from manyhands.landing.worktree import worktree_for
+from manyhands.landing.worktree import Worktree, worktree_for
 
 
 class WorktreeExecutor:
@@ -83,14 +84,19 @@ class WorktreeExecutor:
         try:
             await ground.aside(worktree.make)
             await ground.aside(record.save, directory)
-            inside = replace(order.task, workspace=str(worktree.workspace / self._cwd))
-            ending = await self._step(replace(order, task=inside), directory)
+            inside = replace(order, task=self._inside(order.task, worktree))
+            ending = await self._step(inside, directory)
             if ending.kind is not EndingKind.DONE:
                 return ending
-            return await touchdown.land(ending, partial(self._check, replace(order, task=inside), directory))
+            return await touchdown.land(ending, partial(self._check, inside, directory))
         finally:
             ground.queue.leave(order.attempt)
             await ground.to_the_end(partial(ground.remove, worktree, touchdown.keeps_branch))
+
+    def _inside(self, task: Task, worktree: Worktree) -> Task:
+        # The worktree lies inside the project: without its own .git, the project's would be found.
+        env = {CEILING: str(worktree.path.parent), **(task.env or {})}
+        return replace(task, workspace=str(worktree.workspace / self._cwd), env=env)
 
     async def _check(self, order: StartAttempt, directory: str, argv: Sequence[str]) -> Ending:
         return await self._step(replace(order, task=replace(order.task, run=tuple(argv), check=())), directory)

@@ -13,6 +13,7 @@ from manyhands.errors import ManyhandsError, Unavailable, UsageError
 LOCK_PATIENCE_S = 30.0
 #: The last one is about a worktree that another git is just making or removing.
 _CONTENTION = re.compile(rb"\.lock': File exists|could not lock config file|failed to read worktrees/")
+CEILING = "GIT_CEILING_DIRECTORIES"
 #: Of the variables that steer git, only who commits and where a person's configuration is go through.
 _KEPT = re.compile(r"GIT_(AUTHOR|COMMITTER)_(NAME|EMAIL)|GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)")
 _SETTINGS = (
@@ -48,6 +49,10 @@ class Git:
 
     def at(self, directory: Path) -> "Git":
         return Git(directory, self._held, self._env)
+
+    def below(self, directory: Path) -> "Git":
+        """That looks no further up for a repository: one that is gone must not be mistaken for the one around it."""
+        return Git(self.directory, self._held, {**self._env, CEILING: str(directory)})
 
     def holding(self, *descriptors: int) -> "Git":
         return Git(self.directory, (*self._held, *descriptors), self._env)

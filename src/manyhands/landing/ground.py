@@ -14,6 +14,7 @@ from typing import ParamSpec, TypeVar
 from manyhands.config.model import LandingConfig
 from manyhands.errors import ManyhandsError, StoreBusy
 from manyhands.landing.facts import RunFacts
+from manyhands.landing.publishing import to_stash
 from manyhands.landing.queue import LandingQueue
 from manyhands.landing.repository import Repository, find_repository
 from manyhands.landing.worktree import WORKTREES, Worktree, clear_leftovers
@@ -98,6 +99,8 @@ class Ground:
         if self._lock is None:
             self._lock = _lock_alone(self.store)
         repository = find_repository(self._workspace, self.config, held=(self._lock,))
+        if to_stash(repository.git):
+            _log.warning("changes put aside while something landed are in `git stash` now")
         for branch in clear_leftovers(repository, self.store):
             _log.warning("branch %s has work of an attempt that was lost", branch)
         return repository

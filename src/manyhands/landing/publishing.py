@@ -12,6 +12,8 @@ from manyhands.config.model import Dirty
 from manyhands.landing.git import Git, GitFailed
 from manyhands.landing.repository import Repository, changed_files
 
+#: Where changes are while the target moves below them.
+_ASIDE = "refs/manyhands/aside"
 #: Git names the files in its way on lines of their own, after a tab.
 _IN_THE_WAY = re.compile(r"^\t(.+)$", re.MULTILINE)
 
@@ -65,13 +67,28 @@ def _forward(repository: Repository, git: Git, place: Path, tip: str, new: str) 
 def _forward_past_changes(
     repository: Repository, git: Git, place: Path, tip: str, new: str, name: str
 ) -> Published | Moved | Blocked:
-    git("stash", "push", "--quiet", "--message", f"manyhands: before {name} landed")
+    # Under a name of its own meanwhile: the stash itself is shared with whatever attempts do to it.
+    changes = git.line("stash", "create", f"manyhands: before {name} landed")
+    git("update-ref", f"{_ASIDE}/{changes}", changes)
+    git("read-tree", "--reset", "-u", "HEAD")
     outcome: Published | Moved | Blocked = _forward(repository, git, place, tip, new)
     for how in (("--index",), ()):  # what was staged is staged again, if it can be
-        if git.ask("stash", "pop", "--quiet", *how) is not None:
+        if git.ask("stash", "apply", "--quiet", *how, changes) is not None:
+            git("update-ref", "-d", f"{_ASIDE}/{changes}")
             return outcome
-        # They are in the stash and stay there. What the pop left half applied is taken back to the commit.
-        git("read-tree", "--reset", "-u", "HEAD")
+        git("read-tree", "--reset", "-u", "HEAD")  # what was half applied
+    to_stash(git)
     if isinstance(outcome, Published):
         return Published(f"changes in {place} did not fit on top: they are in `git stash`")
     return outcome
+
+
+def to_stash(git: Git) -> bool:
+    """Changes that could not be brought back, now or before a crash, go where a person looks for them."""
+    kept = git.line("for-each-ref", "--format=%(objectname)", _ASIDE).split()
+    for changes in kept:
+        # As `git stash store` does, which wants a working tree.
+        message = git.line("log", "-1", "--format=%s", changes)
+        git("update-ref", "--create-reflog", "-m", message, "refs/stash", changes)
+        git("update-ref", "-d", f"{_ASIDE}/{changes}")
+    return bool(kept)

@@ -44,7 +44,6 @@ class Touchdown:
             return _with(ending, "changed nothing")
         if touched.strays:
             return _failed(ending, f"it made a repository of its own in {listed(touched.strays)}; take out its .git")
-        self.keeps_branch = True
         await self._stay_out_if_unwanted()
         queue = self._ground.queue
         async with queue.turn(self._order.attempt, self._worktree.repository.common) as lock:
@@ -66,6 +65,7 @@ class Touchdown:
         self._record.commit = commit(git, tree, base, self._message)
         self._record.touched, self._record.undeclared = touched.paths, touched.undeclared
         git("update-ref", "-m", f"manyhands: {name_of(self._order)}", self._worktree.ref, self._record.commit)
+        self.keeps_branch = not touched.strays
         self._record.save(self._directory)
         return touched
 

@@ -28,7 +28,7 @@ class Worktree(Struct, frozen=True):
 
     @property
     def git(self) -> Git:
-        return self.repository.git.at(self.path)
+        return self.repository.git.at(self.path).below(self.path.parent)
 
     @property
     def ref(self) -> str:
