@@ -2,9 +2,12 @@
 
 import json
 
+import pytest
+
 from cli.console import Console
 from evals.specs import evaluated, record_of, results, workspace, written
 from manyhands.core.model import TaskState
+from manyhands.errors import UsageError
 from manyhands.evals.figures import decided
 
 SCORERS = """
@@ -160,3 +163,12 @@ async def test_an_eval_that_may_stop_when_it_is_decided_runs_no_more_cases_than_
     assert scored == [f"c{n}" for n in range(len(scored))]
     assert 3 <= len(scored) < 30
     assert decided(record)
+
+
+async def test_an_early_stop_needs_arms_that_take_turns_and_scores_with_bounds(console: Console) -> None:
+    written(console, stop_when_decided=True)
+    with pytest.raises(UsageError, match="`answer` may give any number"):
+        await evaluated(console)
+    written(console, stop_when_decided=True, scorers='[[scorer]]\nname = "done"\ntype = "done"')
+    with pytest.raises(UsageError, match="goes arm by arm"):
+        await evaluated(console, interleave=False)

@@ -1,6 +1,7 @@
 """An eval from its spec to its record: begun anew, or gone on with where it was left."""
 
 import asyncio
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,12 +19,14 @@ from manyhands.errors import UsageError
 from manyhands.evals import control
 from manyhands.evals.calibrating import Calibrating
 from manyhands.evals.conductor import Conductor, Onlooker
+from manyhands.evals.figures.stopping import BOUNDED
 from manyhands.evals.hosts import AUTO_MAX, check_against, check_width, eval_config, narrow_arms, widest
 from manyhands.evals.layout import Layout, read_whole, write_whole
 from manyhands.evals.manifest import Manifest, check_same, source_of
 from manyhands.evals.model import Concurrency, EvalRecord, EvalState, Spec
 from manyhands.evals.ordering import Trial
 from manyhands.evals.outcomes import trials_of
+from manyhands.evals.scoring.artefacts import SCORE_GROUP
 from manyhands.evals.scoring.loading import check_functions
 from manyhands.evals.spec_file import ReadSpec
 from manyhands.evals.trials import run_name
@@ -211,9 +214,23 @@ def with_flags(read: ReadSpec, interleave: bool, stop_when_decided: bool = False
     spec: Spec = read.spec
     interleave = interleave and spec.interleave
     stop_when_decided = stop_when_decided or spec.stop_when_decided
-    if stop_when_decided and not interleave:
+    if stop_when_decided:
+        _check_early_stop(spec, interleave)
+    spec = msgspec.structs.replace(spec, interleave=interleave, stop_when_decided=stop_when_decided)
+    return msgspec.structs.replace(read, spec=spec)
+
+
+def _check_early_stop(spec: Spec, interleave: bool) -> None:
+    """Said before anything runs, not when the first case is over."""
+    if not interleave:
         raise UsageError(
             "an eval that goes arm by arm cannot stop when it is decided", "leave out one of the two options"
         )
-    spec = msgspec.structs.replace(spec, interleave=interleave, stop_when_decided=stop_when_decided)
-    return msgspec.structs.replace(read, spec=spec)
+    for scorer in spec.scorers:
+        if scorer.type not in BOUNDED or (
+            scorer.type == "regex" and SCORE_GROUP in re.compile(scorer.pattern).groupindex
+        ):
+            raise UsageError(
+                f"an eval stops when it is decided by scores between 0 and 1; `{scorer.name}` may give any number",
+                "leave out the scorer, or the early stop",
+            )
