@@ -69,7 +69,8 @@ class Leader:
     def __init__(self, url: str, seed: int = 0) -> None:
         command = [sys.executable, "-c", LEADER, url, str(seed)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, bufsize=0)
-        self.said = ""
+        self.said = ""  # since it was last listened to
+        self._transcript = ""
 
     def hear(self, pattern: str, patience_s: float = PATIENCE_S) -> str:
         """Waits until it says so, beyond all it has said before."""
@@ -81,6 +82,7 @@ class Leader:
                 part = os.read(self.process.stdout.fileno(), 1 << 16).decode()
                 assert part or self.process.poll() is None, f"it ended: {self.said[-500:]}"
                 self.said += part
+                self._transcript += part
         self.said = self.said[found.end() :]
         return found[0]
 
@@ -89,9 +91,9 @@ class Leader:
         self.process.send_signal(signal.SIGSTOP)  # the kill is then at the very instant the pipe is read
         assert self.process.stdout is not None
         os.set_blocking(self.process.stdout.fileno(), False)
-        self.said += (self.process.stdout.read() or b"").decode()
+        self._transcript += (self.process.stdout.read() or b"").decode()
         self.kill()
-        whole = self.said[: self.said.rfind("\n") + 1]
+        whole = self._transcript[: self._transcript.rfind("\n") + 1]
         return int((re.findall(r"^(\d+)$", whole, re.MULTILINE) or ["0"])[-1])
 
     def kill(self) -> None:
