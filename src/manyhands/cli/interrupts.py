@@ -43,8 +43,7 @@ class Interrupts:
         if self._dispatcher is None:
             say("stopping as soon as the journal is open")
             return
-        run = self._dispatcher.book.runs.get(self._run)
-        in_flight = run.in_flight if run is not None else 0
+        in_flight = len(self._dispatcher.book.running)  # an eval has many runs
         if level == DRAIN:
             say(f"stopping: waiting for {in_flight} in flight; Ctrl-C again stops them too")
         else:

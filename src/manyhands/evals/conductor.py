@@ -162,6 +162,8 @@ class Conductor:
         self._paused = self._is_leaving()  # had enough before anything began
         run = self._dispatcher.book.runs.get(self._manifest.id)
         self._aborted = run is not None and control.is_aborted(run)
+        if self._spec.stop_when_decided and self.scores:
+            self._decided = decided(self.record("stopped"))
         self._mark_all()
 
     # Sessions
@@ -263,7 +265,6 @@ class Conductor:
             self._onlooker.marked(trial, scores)
             for session in range(2, self._spec.sessions + 1):  # nothing is begun anew here any more
                 await asyncio.to_thread(shutil.rmtree, self._layout.before(trial, session), ignore_errors=True)
-
         if self._spec.stop_when_decided and not self._decided and self._is_case_over(trials[0].case):
             self._decided = await asyncio.to_thread(decided, self.record("stopped"))
 
