@@ -40,7 +40,7 @@ def test_it_says_what_runs_how_wide_and_why_not_wider(page: Any, served: Served)
     book = served.console.book()
     assert page.inner_text("#big-in-flight") == str(len(book.running)) == "2"
     assert page.inner_text("#big-width") == str(sum(host.width for host in book.hosts.values()))
-    assert "slow has all 2 in use (pinned)" in page.inner_text("#headline")
+    assert "slow is full (pinned)" in page.inner_text("#headline")
     assert {"wait-1", "wait-2"} == set(page.locator(".card .id").all_inner_texts())
     assert "begun" in page.locator(".card .out").first.inner_text()
     assert page.complaints == []

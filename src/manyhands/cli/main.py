@@ -277,12 +277,13 @@ def memory_forget(
 def sim(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="a .toml file; see examples/two-hosts.toml")],
     journal: Annotated[Path | None, typer.Option(help="write the journal here, for every other command")] = None,
+    page: Annotated[Path | None, typer.Option(help="write the run here as a page to replay, one .html file")] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """What would happen to this backlog on these hosts? The same core under virtual time."""
     from manyhands.cli.sim import simulate
 
-    _exit(simulate(scenario, journal, output))
+    _exit(simulate(scenario, journal, page, output))
 
 
 @app.command(short_help="Measure the width a host can bear, with real tasks.", epilog=EXIT_CODES)

@@ -7,7 +7,7 @@ from manyhands.cli.output import Output, duration, print_json, print_table, say
 from manyhands.core.events import AnyEvent
 from manyhands.errors import UsageError
 from manyhands.sim.scenario import read_scenario
-from manyhands.sim.trial import HostResult, Result, best_fixed_widths, run_trial
+from manyhands.sim.trial import RUN, HostResult, Result, best_fixed_widths, run_trial
 from manyhands.store.sqlite import open_journal
 
 CHART_COLUMNS = 60
@@ -16,16 +16,19 @@ _BARS = " ▁▂▃▄▅▆▇█"
 EVENTS_AT_ONCE = 5_000
 
 
-def simulate(path: Path, journal: Path | None, output: Output) -> int:
+def simulate(path: Path, journal: Path | None, page: Path | None, output: Output) -> int:
     scenario = read_scenario(path)
     if journal is not None and (journal / "journal.db").exists():
         raise UsageError(f"there is a journal in `{journal}` already", "name a directory that has none, or remove it")
     began = time.monotonic()
     events: list[AnyEvent] = []
-    found = run_trial(scenario, path.parent, recorded=events.append if journal is not None else None)
+    is_kept = journal is not None or page is not None
+    found = run_trial(scenario, path.parent, recorded=events.append if is_kept else None)
     say(f"{found.tasks:,} tasks in {time.monotonic() - began:.1f} s; sweeping fixed widths to compare")
     if journal is not None:
         _write(journal, events)
+    if page is not None:
+        _write_page(page, events)
     widths, best = best_fixed_widths(
         scenario, path.parent, found, lambda host, width, s: say(f"  {host} {width}: {duration(s)}")
     )
@@ -56,6 +59,22 @@ def _write(directory: Path, events: list[AnyEvent]) -> None:
     finally:
         written.close()
     say(f"journal in {directory}: `manyhands runs --store {directory}`")
+
+
+def _write_page(file: Path, events: list[AnyEvent]) -> None:
+    # Imported here: a simulation by itself has no need of the page.
+    from manyhands.api.offline import recorded
+    from manyhands.api.picture.recording import Recording
+    from manyhands.page.inlining import single_page
+
+    told = b"".join(recorded(Recording(enumerate(events, start=1), RUN)))
+    try:
+        file.write_text(single_page(told.decode()), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"cannot write `{file}`: {error.strerror}", "name a file in a directory that is there"
+        ) from None
+    say(f"page in {file}: any browser opens it")
 
 
 def _print(found: Result, widths: dict[str, int], best: Result) -> None:

@@ -98,16 +98,22 @@ test("gaps are where a slot was there and empty, cut by cause", () => {
 
 test("rows stand by host and slot, or by host and kind", () => {
   const model = seen([100, host("a", 3), host("b", 1)], [101, start(1, 101), start(2, 101, { slot: 1, kind: "text" })], [103, end(1, 103)]);
-  const slots = rowsOf(model, "slots", 500).rows;
+  const slots = rowsOf(model, "slots", 500, scaleOf(100, 120, 900)).rows;
   assert.deepEqual(slots.filter((row) => row.type === "slot").map((row) => row.host + row.slot), ["a0", "a1", "a2", "b0"]);
-  const kinds = rowsOf(model, "kinds", 500).rows;
+  const kinds = rowsOf(model, "kinds", 500, scaleOf(100, 120, 900)).rows;
   assert.deepEqual(kinds.filter((row) => row.type === "head").map((row) => row.host + row.kind), ["acode", "atext"]);
+});
+
+test("slots that are not there in the time shown take no room", () => {
+  const model = seen([100, host("a", 3)], [101, start(1, 101, { slot: 2 })], [103, end(1, 103)], [110, host("a", 1)]);
+  const shown = (from, to) => rowsOf(model, "slots", 500, scaleOf(from, to, 900)).rows.filter((row) => row.type === "slot").length;
+  assert.deepEqual([shown(100, 120), shown(111, 120)], [3, 1]);
 });
 
 test("a point finds the bar under it", () => {
   const model = seen([100, host("a", 2)], [101, start(1, 101)], [103, end(1, 103)], [110, start(2, 110)]);
-  const { rows } = rowsOf(model, "slots", 500);
   const scale = scaleOf(100, 120, 1000);
+  const { rows } = rowsOf(model, "slots", 500, scale);
   const y = rows[1].y + 2;
   assert.equal(hit(rows, scale, 120, scale.x(102), y).bar.attempt, 1);
   assert.equal(hit(rows, scale, 120, scale.x(106), y).bar, null);

@@ -41,15 +41,10 @@ export function whyNotWider(model) {
 		const inFlight = inFlightOn(model, host.host);
 		const idle = model.idle.find((each) => each.host === host.host);
 		if (host.paused) reasons.push({ host: host.host, cause: "paused", text: `paused: ${host.paused}`, free: host.width });
-		else if (inFlight >= host.width) reasons.push({ host: host.host, cause: "width", text: fullText(host), free: 0 });
+		else if (inFlight >= host.width) reasons.push({ host: host.host, cause: "width", text: host.pinned != null ? "pinned" : host.why, free: 0 });
 		else if (idle) reasons.push({ host: host.host, cause: idle.cause, text: causeOf(idle.cause).says, detail: idle.detail, free: idle.free });
 	}
 	return reasons;
-}
-
-function fullText(host) {
-	const why = host.pinned != null ? "pinned" : host.why;
-	return `all ${host.width} in use${why ? ` (${why})` : ""}`;
 }
 
 export function inFlightOn(model, host) {
@@ -72,8 +67,10 @@ export function headline(model, totals) {
 	const idle = reasons.filter((reason) => reason.cause === "no work");
 	const parts = [];
 	for (const { host, text } of kept.slice(0, 2)) parts.push(`${host}: ${text}`);
-	if (full.length > 3) parts.push(`${names(full)} are as wide as they may be now`);
-	else parts.push(...full.map(({ host, text }) => `${host} has ${text}`));
+	for (const why of new Set(full.map((reason) => reason.text))) {
+		const those = full.filter((reason) => reason.text === why);
+		parts.push(`${names(those)} ${those.length > 1 ? "are" : "is"} full${why && ` (${why})`}`);
+	}
 	if (idle.length && ready === 0 && !kept.length) parts.push("nothing more is ready");
 	else if (idle.length) parts.push(`nothing ready for ${names(idle)}`);
 	if (!parts.length) parts.push(inFlight >= width ? "every slot is in use" : "starting what may start");

@@ -32,7 +32,8 @@ function line(values, colour) {
 export function showFigures(element, model, from, now) {
 	const { series } = model;
 	const perMinute = throughput(series.done, from, now);
-	const last = perMinute[perMinute.length - 1] ?? 0;
+	const back = Math.max(1, Math.min(60, now - from));
+	const last = ((series.done.last - series.done.valueAt(now - back)) * 60) / back;
 	const oldest = model.waiting.ready ? model.waiting.oldest_s + (now - model.waiting.at) : 0;
 	const figure = (value, label, picture) => h("div", { class: "figure" }, h("div", {}, h("b", {}, value), h("span", {}, label)), picture);
 	const tokens = model.tokens.in + model.tokens.out;

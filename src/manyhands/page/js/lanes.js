@@ -18,7 +18,7 @@ export class Lanes {
 	}
 
 	draw(model, scale, now, gutter, view) {
-		const { rows, height, slotH, hidden } = rowsOf(model, view.rows, view.heightWanted);
+		const { rows, height, slotH, hidden } = rowsOf(model, view.rows, view.heightWanted, scale);
 		this.rows = rows;
 		this.hidden = hidden;
 		const c = fitCanvas(this.canvas, scale.width + gutter, height + AXIS_H);
@@ -81,7 +81,7 @@ export class Lanes {
 			if (out.worst[i]) this.ending(c, out, i, inset);
 			else if (out.bar[i].end === null && slotH > 5) this.open(c, out, i, inset);
 		}
-		if (slotH >= 12) this.names(c, out, inset);
+		if (slotH >= 12) this.names(c, model, out);
 		this.marks(c, out, view);
 	}
 
@@ -128,23 +128,19 @@ export class Lanes {
 		for (let y = row.y + inset; y < row.y + row.h - inset; y += 4) c.fillRect(right - 3, y, 3, 2);
 	}
 
-	names(c, out, inset) {
+	names(c, model, out) {
 		c.font = this.paint.font("11px");
 		c.textAlign = "left";
 		c.textBaseline = "middle";
-		c.fillStyle = "#fff";
-		c.shadowColor = "rgb(0 0 0 / 45%)";
-		c.shadowBlur = 2;
 		for (let i = 0; i < out.size; i++) {
 			const x = Math.max(0, out.x[i]);
 			const room = Math.floor((out.x[i] + out.w[i] - x - (out.worst[i] ? 20 : 10)) / LETTER_W);
 			if (out.merged[i] > 1 || room < 4) continue;
 			const name = out.bar[i].task;
 			const row = this.rows[out.row[i]];
+			c.fillStyle = this.paint.inkOn(model, out.bar[i].kind);
 			c.fillText(name.length > room ? name.slice(0, room - 1) + "…" : name, x + 5, row.y + row.h / 2 + 0.5);
 		}
-		c.shadowBlur = 0;
-		c.shadowColor = "transparent";
 	}
 
 	marks(c, out, view) {

@@ -8,9 +8,10 @@ export const SLOT_MAX_H = 20;
 const BETWEEN_HOSTS = 10;
 const SLOTS_MAX = 2000; // rows beyond this are counted, not drawn
 
-/** The rows, from top to bottom: a head for each host, then its slots (or, by kind, the slots of each lane). */
-export function rowsOf(model, mode, heightWanted) {
-	const groups = mode === "kinds" ? groupsByKind(model) : groupsBySlot(model);
+/** The rows: a head for each host, then its slots (or, by kind, those of each lane). */
+export function rowsOf(model, mode, heightWanted, scale) {
+	const groups = mode === "kinds" ? groupsByKind(model) : groupsBySlot(model, scale);
+	for (const group of groups) while (group.rows.length > group.least && !isInSight(group.rows.at(-1), scale)) group.rows.pop();
 	const slots = groups.reduce((sum, group) => sum + group.rows.length, 0);
 	const heads = groups.length * (HEAD_H + BETWEEN_HOSTS);
 	const fit = slots ? Math.floor((heightWanted - heads) / slots) : SLOT_MAX_H;
@@ -34,16 +35,21 @@ export function rowsOf(model, mode, heightWanted) {
 	return { rows, height: Math.max(y, HEAD_H), slotH, hidden };
 }
 
-/** As many rows as the host was ever wide, and as ever ran there. */
-function groupsBySlot(model) {
+function isInSight(bars, { from, to }) {
+	const first = bars[firstVisible(bars, from)];
+	return Boolean(first && first.start <= to);
+}
+
+/** As many rows as the host was wide in the time shown, and as ran there then. */
+function groupsBySlot(model, { from, to }) {
 	const groups = [];
 	for (const host of model.hosts.keys()) {
 		const used = model.rows.get(host) ?? [];
 		const widths = model.series.widthOf.get(host);
-		const most = Math.max(used.length, ...(widths ? [Math.min(SLOTS_MAX, widths.max(-Infinity, Infinity))] : []));
-		groups.push({ host, kind: "", rows: Array.from({ length: most }, (_, i) => used[i] ?? []) });
+		const least = Math.min(SLOTS_MAX, widths?.max(from, to) ?? 0);
+		groups.push({ host, kind: "", least, rows: Array.from({ length: Math.max(used.length, least) }, (_, i) => used[i] ?? []) });
 	}
-	for (const [host, rows] of model.rows) if (!model.hosts.has(host)) groups.push({ host, kind: "", rows });
+	for (const [host, rows] of model.rows) if (!model.hosts.has(host)) groups.push({ host, kind: "", least: 0, rows: [...rows] });
 	return groups;
 }
 
@@ -53,7 +59,7 @@ function groupsByKind(model) {
 	for (const host of hosts) {
 		for (const kind of model.kinds) {
 			const rows = laneRowsOf(model).get(host + "\n" + kind);
-			if (rows) groups.push({ host, kind, rows });
+			if (rows) groups.push({ host, kind, least: 1, rows: [...rows] });
 		}
 	}
 	return groups;

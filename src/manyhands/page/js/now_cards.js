@@ -5,8 +5,7 @@ import { clock, duration, listed, shownOf } from "./words.js";
 import { keyOf } from "./model.js";
 
 const CARDS_MAX = 120;
-const DENSE_FROM = 7;
-const TIGHT_FROM = 11;
+const STYLES = { dense: 7, tight: 11, many: 25 }; // less room each
 
 /** Stacked as the ribbon stacks them: by kind, the oldest at the bottom. */
 export function inOrder(model) {
@@ -27,8 +26,7 @@ export class NowCards {
 	update(model, now, isShown) {
 		const bars = inOrder(model).reverse();
 		const shown = bars.slice(0, CARDS_MAX);
-		this.list.classList.toggle("is-dense", bars.length >= DENSE_FROM);
-		this.list.classList.toggle("is-tight", bars.length >= TIGHT_FROM);
+		for (const [style, from] of Object.entries(STYLES)) this.list.classList.toggle(`is-${style}`, bars.length >= from);
 		setText(this.count, bars.length ? String(bars.length) : "");
 		if (!bars.length) this.sayEmpty(model);
 		else if (this.empty) {

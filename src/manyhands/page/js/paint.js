@@ -23,6 +23,12 @@ export class Paint {
 		return this.kindColours[kindIndex(model, kind)];
 	}
 
+	/** Black or white, whichever is easier to read on the kind's colour. */
+	inkOn(model, kind) {
+		const [r, g, b] = this.kind(model, kind).match(/\w\w/g).map((pair) => parseInt(pair, 16));
+		return r * 0.3 + g * 0.59 + b * 0.11 > 125 ? "#111" : "#fff";
+	}
+
 	cause(cause) {
 		return this.get(`--cause-${slug(cause)}`) || this.muted;
 	}
