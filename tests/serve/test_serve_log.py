@@ -164,3 +164,23 @@ def test_a_batch_is_written_at_once_and_a_quiet_one_not_at_all() -> None:
         "2026-11-15T23:20:01Z action=draining run=r\n2026-11-15T23:20:01Z action=unpaused host=local\n",
         "2026-11-15T23:20:01Z action=serving url=http://127.0.0.1:8642\n",
     ]
+
+
+def test_every_shape_is_found_also_where_it_is_looked_for_by_its_sign_alone() -> None:
+    shaped = [
+        "sk-abcdefghijkl-mnop",
+        *(f"{name}_abcdefghijklmnop0123" for name in ("ghp", "gho", "ghu", "ghs", "ghr", "hf", "glpat", "npm", "pypi")),
+        *(f"{name}-abcdefghijklmnop0123" for name in ("xoxa", "xoxb", "xoxp", "xoxr", "xoxs", "hf", "npm")),
+        "github_pat_abcdefghijklmnopqrst",
+        "AKIAABCDEFGHIJKLMNOP",
+        "ASIAABCDEFGHIJKLMNOP",
+        "AIzaabcdefghijklmnopqrstuvwxyz0123",
+        "eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl",
+        "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----",
+        "http://user:word@host/",
+        "Bearer abcdefgh",
+        "BASIC dXNlcjpwYXNz",
+        *(f"{name}=abcd" for name in ("KEY", "api_token", "Secret", "PASSWORD")),
+    ]
+    secrets = Secrets({})
+    assert [text for text in shaped if secrets.redact(f"it says {text} here") == f"it says {text} here"] == []

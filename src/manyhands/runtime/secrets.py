@@ -26,6 +26,14 @@ _SHAPES = re.compile(
     r"|(?i:(?:(?<=key=)|(?<=token=)|(?<=secret=)|(?<=password=))[^\s&;,\"']{4,})"
 )
 
+#: What every one of these shapes has in it: looking for them is many times faster than looking for the shapes.
+_SIGNS = (
+    *(f"{name}{dash}" for name in ("ghp", "gho", "ghu", "ghs", "ghr", "hf", "glpat", "npm", "pypi") for dash in "_-"),
+    *("xox", "github_pat_", "akia", "asia", "aiza", "eyj", "-----begin", "://", "bearer ", "basic "),
+    *("key=", "token=", "secret=", "password="),
+)
+_SK = re.compile(r"sk-[\w-]{12}")
+
 
 class Secrets:
     def __init__(self, environ: Mapping[str, str], named: Iterable[str] = ()) -> None:
@@ -51,11 +59,11 @@ class Secrets:
         self._found = None
 
     def redact(self, text: str) -> str:
-        if self._values:
+        if any(value in text for value in self._values):
             if self._found is None:
                 self._found = _any_of(self._values)
             text = self._found.sub(REDACTED, text)
-        return _SHAPES.sub(REDACTED, text)
+        return _SHAPES.sub(REDACTED, text) if _may_have_a_shape(text) else text
 
     def _keep(self, value: str) -> None:
         value = value.strip()
@@ -64,6 +72,11 @@ class Secrets:
             # Of a key of several lines any one may turn up alone.
             self._values.update(line for line in value.split("\n") if len(line) >= LINE_CHARACTERS_MIN)
             self._found = None
+
+
+def _may_have_a_shape(text: str) -> bool:
+    lower = text.lower()
+    return any(sign in lower for sign in _SIGNS) or _SK.search(text) is not None
 
 
 def _any_of(values: Iterable[str]) -> re.Pattern[str]:

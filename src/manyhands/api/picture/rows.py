@@ -122,4 +122,8 @@ def queued_at(tried: AttemptRecord) -> float:
 
 def claims_row(claims: Claims) -> list[str]:
     """`write src/auth/**`: what an attempt holds, for people."""
-    return [f"{mode} {pattern}" for mode in ("write", "append", "read") for pattern in getattr(claims, mode)]
+    rows = [f"write {pattern}" for pattern in claims.write]
+    if claims.append or claims.read:
+        rows += [f"append {pattern}" for pattern in claims.append]
+        rows += [f"read {pattern}" for pattern in claims.read]
+    return rows
