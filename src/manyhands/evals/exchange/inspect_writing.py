@@ -14,7 +14,13 @@ from manyhands.evals.figures.pairs import why_left_out
 from manyhands.evals.model import EvalRecord, Outcome
 
 LOG_VERSION = 2
-STATUS = {"finished": "success", "decided": "success", "failed_fast": "error", "aborted": "cancelled", "stopped": "started"}
+STATUS = {
+    "finished": "success",
+    "decided": "success",
+    "failed_fast": "error",
+    "aborted": "cancelled",
+    "stopped": "started",
+}
 
 
 def write_inspect_logs(record: EvalRecord, directory: Path) -> list[Path]:
