@@ -71,9 +71,9 @@ class Weights:
         return next((prefix + name for prefix in self._prefixes if prefix + name in self._place_of), None)
 
     def _read(self, file: Path) -> None:
-        with file.open("rb") as opened:
-            mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
         try:
+            with file.open("rb") as opened:
+                mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
             (length,) = struct.unpack_from("<Q", mapped)
             header = json.loads(mapped[8 : 8 + length])
         except (struct.error, ValueError, UnicodeDecodeError):
