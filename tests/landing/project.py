@@ -1,7 +1,9 @@
 """A real git repository with a workspace in it, runs on it, and what its history says afterwards."""
 
+import asyncio
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -108,6 +110,14 @@ def sh(
     """A line of shell in a worktree; it claims nothing that it does not say."""
     claims = Claims(write or (), append)
     return Task(id, kind="shell", run=("sh", "-c", script), workspace="worktree", claims=claims, **fields)
+
+
+async def until(holds: Callable[[], Any], patience_s: float = 60.0) -> None:
+    """Wait for something that can only be looked at: a file, a branch."""
+    give_up_at = time.monotonic() + patience_s
+    while not holds():
+        assert time.monotonic() < give_up_at, "waited in vain"
+        await asyncio.sleep(0.05)
 
 
 def attempts(run: Run, task: str) -> list[AttemptRecord]:

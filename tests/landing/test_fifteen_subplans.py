@@ -25,9 +25,7 @@ for file in parts/*.txt; do grep -qx "$(basename $file .txt)" registry.txt; done
 ! grep -l broken parts/*.txt
 """
 STAMP = 'echo "{0} $MANYHANDS_TASK $(date +%s%N)" >> "$STAMPS"; '
-MEET = (
-    'n=0; while [ "$(grep -c begin "$STAMPS")" -lt 10 ]; do n=$((n+1)); [ $n -gt 3000 ] && exit 9; sleep 0.02; done; '
-)
+MEET = 'n=0; while [ "$(grep -c begin "$STAMPS")" -lt 10 ]; do n=$((n+1)); [ $n -gt 900 ] && exit 9; sleep 0.1; done; '
 WORK = "echo made > parts/{0}.txt; echo {0} >> registry.txt; echo '- {0}' >> CHANGELOG.md; "
 
 

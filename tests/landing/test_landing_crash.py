@@ -20,7 +20,7 @@ from landing.project import ENV, Project
 
 SOAK = bool(os.environ.get("MANYHANDS_SOAK"))
 SEED = int(os.environ.get("MANYHANDS_SEED", "1"))
-KILLS, TASKS = (100, 400) if SOAK else (3, 16)
+KILLS, TASKS = (100, 400) if SOAK else (2, 12)
 
 GIT = """#!/bin/sh
 case "$*" in

@@ -5,7 +5,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from landing.project import Project, sh, states
+from landing.project import Project, sh, states, until
 from manyhands.core.events import CancelAsked
 from manyhands.landing.queue import LOCK_FILE
 from manyhands.runtime.dispatcher import Dispatcher
@@ -22,11 +22,10 @@ async def landing_elsewhere(project: Project) -> AsyncIterator[None]:
         os.close(descriptor)
 
 
-async def until_committed(project: Project, dispatcher: Dispatcher, *branches: str) -> None:
+async def until_committed(project: Project, *branches: str) -> None:
     """Their work is done and waits for its turn."""
     base = project.git("rev-parse", "main")
-    while not all(_tip(project, branch) not in ("", base) for branch in branches):
-        await dispatcher.submit()
+    await until(lambda: all(_tip(project, branch) not in ("", base) for branch in branches))
 
 
 def _tip(project: Project, branch: str) -> str:
@@ -36,7 +35,7 @@ def _tip(project: Project, branch: str) -> str:
 async def test_nothing_lands_while_another_process_does(project: Project) -> None:
     async def look(dispatcher: Dispatcher) -> None:
         async with landing_elsewhere(project):
-            await until_committed(project, dispatcher, "manyhands/plan-1/a.1", "manyhands/plan-1/b.1")
+            await until_committed(project, "manyhands/plan-1/a.1", "manyhands/plan-1/b.1")
             assert project.subjects() == []
             assert len(dispatcher.book.running) == 2
 
@@ -50,10 +49,9 @@ async def test_an_attempt_stopped_while_it_waits_does_not_land_and_its_work_stay
 ) -> None:
     async def cancel(dispatcher: Dispatcher) -> None:
         async with landing_elsewhere(project):
-            await until_committed(project, dispatcher, "manyhands/plan-1/a.1")
+            await until_committed(project, "manyhands/plan-1/a.1")
             await dispatcher.submit(CancelAsked(dispatcher.clock.now(), "plan-1", "a", "enough"))
-            while dispatcher.book.runs["plan-1"].in_flight:
-                await dispatcher.submit()
+            await until(lambda: not dispatcher.book.runs["plan-1"].in_flight)
 
     run = await project.run(sh("a", "echo made > a"), meanwhile=cancel)
     assert states(run) == {"a": "cancelled"}

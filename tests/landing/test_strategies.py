@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from landing.project import Project, attempts, details, sh, states
-from manyhands.core.model import Task
+from landing.project import Project, attempts, details, sh, states, until
+from manyhands.core.model import TaskState
+from manyhands.runtime.dispatcher import Dispatcher
 
 #: Waits until as many as its argument have come here: they all started from the same state then.
 MEET = (
     'touch "$DIR/$MANYHANDS_TASK"; n=0; while [ "$(ls "$DIR" | wc -l)" -lt {count} ];'
-    " do n=$((n+1)); [ $n -gt 1500 ] && exit 9; sleep 0.02; done; "
+    " do n=$((n+1)); [ $n -gt 900 ] && exit 9; sleep 0.05; done; "
 )
 
 
@@ -143,18 +144,22 @@ async def test_what_another_has_landed_already_lands_once(project: Project, toge
     assert project.branches() == []
 
 
-async def test_fail_fast_keeps_what_was_under_way_out_of_the_branch(
-    project: Project, together: str, tmp_path: Path
-) -> None:
+async def test_fail_fast_keeps_what_was_under_way_out_of_the_branch(project: Project, tmp_path: Path) -> None:
     """`good` ends well, but only after `bad` has failed; `late` never starts."""
-    project.config(width=2)
-    log = project.store / "attempts" / "plan-1" / "bad.1" / "output.log"
-    failing = Task("bad", kind="shell", run=("sh", "-c", f"{together} exit 1"), workspace="worktree", attempts=1)
-    outlived = (
-        f'{together} while [ -e "{project.store}/worktrees/plan-1/bad.1" ]; do sleep 0.02; done; sleep 0.3; touch good'
+    flag = tmp_path / "bad-has-failed"
+
+    async def tell(dispatcher: Dispatcher) -> None:
+        await until(lambda: dispatcher.book.runs["plan-1"].counts[TaskState.FAILED])
+        flag.touch()
+
+    outlived = f'n=0; while [ ! -e "{flag}" ]; do n=$((n+1)); [ $n -gt 900 ] && exit 9; sleep 0.05; done; touch good'
+    run = await project.run(
+        sh("good", outlived),
+        sh("bad", "touch bad; exit 1", attempts=1),
+        sh("late", "touch late", needs=("good",)),
+        fail_fast=True,
+        meanwhile=tell,
     )
-    run = await project.run(sh("good", outlived), failing, sh("late", "touch late", needs=("good",)), fail_fast=True)
-    assert log.exists()
     assert states(run) == {"good": "cancelled", "bad": "failed", "late": "cancelled"}
     assert run.records["good"].cause == "fail_fast: bad failed"
     assert project.subjects() == []
@@ -167,9 +172,8 @@ async def test_the_target_moved_by_a_person_meanwhile_is_built_upon(
 ) -> None:
     flag = tmp_path / "met" / "person"
 
-    async def commit(dispatcher: object) -> None:
-        while not (tmp_path / "met" / "a").exists():
-            await dispatcher.submit()  # type: ignore[attr-defined]
+    async def commit(_: object) -> None:
+        await until((tmp_path / "met" / "a").exists)
         project.commit({"persons.txt": "mine\n"}, "by hand")
         flag.touch()
 
@@ -183,9 +187,8 @@ async def test_history_rewritten_meanwhile_brings_nothing_back(project: Project,
     """The base of the merge is what the attempt started from, even if that is no longer in the target's history."""
     project.commit({"secret.txt": "oops\n"}, "to be taken out")
 
-    async def rewrite(dispatcher: object) -> None:
-        while not (tmp_path / "met" / "a").exists():
-            await dispatcher.submit()  # type: ignore[attr-defined]
+    async def rewrite(_: object) -> None:
+        await until((tmp_path / "met" / "a").exists)
         project.git("reset", "--quiet", "--hard", "HEAD^")
         (tmp_path / "met" / "person").touch()
 

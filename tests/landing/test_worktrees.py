@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from landing.project import Project, attempts, details, sh, states
+from landing.project import Project, attempts, details, sh, states, until
 from manyhands.core.events import CancelAsked
 from manyhands.core.model import Task
 from manyhands.landing.worktree import safe_name
@@ -131,8 +131,7 @@ async def test_a_cancelled_attempt_is_stopped_cleared_away_and_never_lands(proje
     flag = tmp_path / "flag"
 
     async def cancel(dispatcher: Dispatcher) -> None:
-        while not flag.exists():
-            await dispatcher.submit()
+        await until(flag.exists)
         dispatcher.tell(CancelAsked(dispatcher.clock.now(), "plan-1", "a", "enough"))
 
     run = await project.run(sh("a", f"touch x {flag}; sleep 1000"), sh("b", "touch b"), meanwhile=cancel)
