@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test chromium check bench soak format clean
+.PHONY: setup demo test test-torch chromium check bench soak format clean
 
 setup: .venv/.ready
 
@@ -24,6 +24,16 @@ chromium:
 		|| { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium; } >/dev/null 2>&1 \
 		|| echo "chromium could not be installed; the tests of the page are skipped"
 
+# The tests that hold our encoders against torch, in an environment of their own: torch is large and nothing else needs it.
+test-torch: .venv-torch/.ready
+	.venv-torch/bin/pytest tests/models/backends $(ARGS)
+
+.venv-torch/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-torch
+	.venv-torch/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
+	.venv-torch/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[torch]' pytest pytest-asyncio pytest-xdist
+	touch $@
+
 check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -44,4 +54,4 @@ soak: setup
 	MANYHANDS_SOAK=1 $(BIN)/pytest -m slow $(ARGS)
 
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-torch build dist .pytest_cache .mypy_cache .ruff_cache

@@ -60,7 +60,7 @@ async def test_a_process_that_tokenises_is_small_and_has_no_device(minilm: Path)
         (pid,) = processes.pids
         process = psutil.Process(pid)
         assert process.memory_info().rss <= 40 * MB
-        maps = Path(f"/proc/{pid}/maps").read_text()
+        maps = Path(f"/proc/{pid}/maps").read_text()  # noqa: ASYNC240 - no disk is behind it
         assert not [line for line in maps.splitlines() if "libcuda" in line or "libcudart" in line or "nvidia" in line]
         assert process.environ()["CUDA_VISIBLE_DEVICES"] == ""
     finally:
@@ -94,7 +94,7 @@ def encoder_of(folder: Path) -> Description:
 
 async def test_two_models_take_turns_and_hold_little_more_than_their_weights(minilm: Path, tmp_path: Path) -> None:
     """In a process of its own, so that what other tests left behind is not counted."""
-    program = "import asyncio, models.engine.test_real_memory as t; asyncio.run(t.hold_two({!r}))".format(str(minilm))
+    program = f"import asyncio, models.engine.test_real_memory as t; asyncio.run(t.hold_two({str(minilm)!r}))"
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     done = await asyncio.to_thread(
         subprocess.run, [sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment
