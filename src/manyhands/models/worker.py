@@ -48,9 +48,7 @@ async def working(settings: WorkerSettings) -> AsyncIterator[Texts]:
     devices = await open_devices(settings.device, os.environ.get("CUDA_VISIBLE_DEVICES"))
     store = LearnedStore(settings.learned_file) if settings.learned_file else None
     device = "cpu" if list(await devices.read()) == ["cpu"] else "cuda"
-    backends: dict[str, Backend] = {
-        model.name: backend_of(model, settings.workspace, device) for model in settings.models
-    }
+    backends: dict[str, Backend] = {model.name: backend_of(model, settings.workspace) for model in settings.models}
     hosting = Hosting(backends, threads)
     planner = Planner(store.load() if store else None, in_flight_max=hosting.in_flight_max)
     engine = Engine(hosting, planner, devices)

@@ -57,7 +57,7 @@ class MadeUp:
             activation=Growth(1000.0, 100.0, 0.0),
         )
 
-    def load(self) -> "MadeUp":
+    def load(self, device: str = "cpu") -> "MadeUp":
         if self.load_error is not None:
             raise self.load_error
         self.loads += 1

@@ -15,7 +15,7 @@ _NEEDS = {
 _EXTRA = {"onnx": "models", "torch": "torch", "llamacpp": "models"}
 
 
-def backend_of(model: ModelConfig, workspace: Path, device: str = "cpu") -> Backend:
+def backend_of(model: ModelConfig, workspace: Path) -> Backend:
     """Reads the model's small files; loads nothing."""
     place = _place_of(model, workspace)
     backend = model.backend or ("llamacpp" if place.suffix == ".gguf" else "onnx")
@@ -28,7 +28,7 @@ def backend_of(model: ModelConfig, workspace: Path, device: str = "cpu") -> Back
     if backend == "llamacpp":
         from manyhands.models.backends.llama import LlamaModel
 
-        return LlamaModel(model, place, device)
+        return LlamaModel(model, place)
     from manyhands.models.backends.encoder_folder import read_encoder
 
     if place.is_file():
@@ -39,10 +39,10 @@ def backend_of(model: ModelConfig, workspace: Path, device: str = "cpu") -> Back
     if backend == "torch":
         from manyhands.models.backends.torch_encoder import TorchEncoder
 
-        return TorchEncoder(model.name, encoder, model.length_max, device)
+        return TorchEncoder(model.name, encoder, model.length_max)
     from manyhands.models.backends.onnx_encoder import OnnxEncoder
 
-    return OnnxEncoder(model.name, encoder, model.length_max, device)
+    return OnnxEncoder(model.name, encoder, model.length_max)
 
 
 def _place_of(model: ModelConfig, workspace: Path) -> Path:

@@ -77,4 +77,5 @@ class Backend(Protocol):
 
     description: Description
 
-    def load(self) -> Loaded: ...
+    def load(self, device: str = "cpu") -> Loaded:
+        """`device`: `cpu`, or `cuda:N` as programs number those that they see."""

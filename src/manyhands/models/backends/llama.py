@@ -17,14 +17,14 @@ CONTEXT_SHARE = 1 / 2048
 
 
 class LlamaModel:
-    def __init__(self, model: ModelConfig, file: Path, device: str = "cpu") -> None:
+    def __init__(self, model: ModelConfig, file: Path) -> None:
         if model.task not in ("", "generate"):
             raise ConfigError(f"model `{model.name}`: llama.cpp generates here, it does not {model.task}")
         with file.open("rb") as opened:
             head = opened.read(65_536)
         if head[:4] != b"GGUF":
             raise ConfigError(f"model `{model.name}`: `{file}` is not a GGUF file", "was it downloaded whole?")
-        self._model, self._file, self._device = model, file, device
+        self._model, self._file = model, file
         size = file.stat().st_size
         context = model.slots * model.context
         self.description = Description(
@@ -37,8 +37,8 @@ class LlamaModel:
             slots=model.slots,
         )
 
-    def load(self) -> "LoadedLlama":
-        return LoadedLlama(self._model, self._file, self._device)
+    def load(self, device: str = "cpu") -> "LoadedLlama":
+        return LoadedLlama(self._model, self._file, device)
 
 
 class LoadedLlama:
@@ -50,6 +50,8 @@ class LoadedLlama:
         settings.n_parallel = model.slots
         settings.n_ctx = model.slots * model.context
         settings.n_gpu_layers = 0 if device == "cpu" else 999
+        if device != "cpu":
+            settings.main_gpu = int(device.removeprefix("cuda:"))
         # One thread: with more of them on busy cores they spin against each other and everything stalls.
         settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
         settings.cache_ram_mib = 0

@@ -17,15 +17,14 @@ NAME = "onnx"
 
 
 class OnnxEncoder:
-    def __init__(self, name: str, encoder: EncoderFolder, length_max: int | None = None, device: str = "cpu") -> None:
+    def __init__(self, name: str, encoder: EncoderFolder, length_max: int | None = None) -> None:
         if not encoder.weights and encoder.onnx_file is None:
             raise UsageError(f"`{encoder.folder}` has neither model.safetensors nor model.onnx")
         self._encoder = encoder
-        self._device = device
         self.description = describe(name, encoder, NAME, length_max)
 
-    def load(self) -> "LoadedEncoder":
-        return LoadedEncoder(self._encoder, self._device)
+    def load(self, device: str = "cpu") -> "LoadedEncoder":
+        return LoadedEncoder(self._encoder, device)
 
 
 def describe(name: str, encoder: EncoderFolder, backend: str, length_max: int | None) -> Description:
@@ -105,5 +104,7 @@ def _options() -> "onnxruntime.SessionOptions":
 def _session(model: str | bytes, options: "onnxruntime.SessionOptions", device: str) -> "onnxruntime.InferenceSession":
     import onnxruntime
 
-    wanted = ["CPUExecutionProvider"] if device == "cpu" else ["CUDAExecutionProvider", "CPUExecutionProvider"]
+    wanted: list[Any] = ["CPUExecutionProvider"]
+    if device != "cpu":
+        wanted.insert(0, ("CUDAExecutionProvider", {"device_id": int(device.removeprefix("cuda:"))}))
     return onnxruntime.InferenceSession(model, options, providers=wanted)

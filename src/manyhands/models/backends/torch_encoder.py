@@ -13,15 +13,14 @@ NAME = "torch"
 
 
 class TorchEncoder:
-    def __init__(self, name: str, encoder: EncoderFolder, length_max: int | None = None, device: str = "cpu") -> None:
+    def __init__(self, name: str, encoder: EncoderFolder, length_max: int | None = None) -> None:
         if not encoder.weights:
             raise UsageError(f"`{encoder.folder}` has no model.safetensors", "pickled weights run code; convert them")
         self._encoder = encoder
-        self._device = device
         self.description = describe(name, encoder, NAME, length_max)
 
-    def load(self) -> "LoadedTorch":
-        return LoadedTorch(self._encoder, self._device)
+    def load(self, device: str = "cpu") -> "LoadedTorch":
+        return LoadedTorch(self._encoder, device)
 
 
 class LoadedTorch:

@@ -176,8 +176,8 @@ class Engine:
         match decision:
             case m.RunBatch(batch):
                 self._run(batch)
-            case m.LoadModel(model):
-                self._load(model)
+            case m.LoadModel(model, device):
+                self._load(model, device)
             case m.EvictModel(model):
                 self._evict(model)
             case m.RefuseItems(ids, reason, retry_after_s):
@@ -250,7 +250,9 @@ class Engine:
         memory = await self._devices.read()
         self._tell(m.BatchOutOfMemory(_now(), batch.id, next(iter(memory.values()), None)))
 
-    def _load(self, model: str) -> None:
+    def _load(self, model: str, device: str) -> None:
+        # Devices are told by their ids, in the order in which programs that see them number them.
+        place = m.CPU if device == m.CPU else f"cuda:{list(self._memory).index(device)}"
         before, began = self._memory, _now()
         alone = not self._batches
         self._begun += 1
@@ -264,7 +266,7 @@ class Engine:
                 return
             self._loop.create_task(self._tell_loaded(model, before if alone else {}, _now() - began))
 
-        self._aside(lambda: self._hosting.load(model), loaded)
+        self._aside(lambda: self._hosting.load(model, place), loaded)
 
     async def _tell_loaded(self, model: str, before: dict[str, m.DeviceMemory], took_s: float) -> None:
         grown: int | None = None

@@ -33,8 +33,8 @@ class Hosting:
     def loading_pool(self) -> ThreadPoolExecutor:
         return self._loading
 
-    def load(self, name: str) -> None:
-        self._loaded[name] = self.backends[name].load()
+    def load(self, name: str, device: str) -> None:
+        self._loaded[name] = self.backends[name].load(device)
 
     def evict(self, name: str) -> None:
         """References first, then what was only waiting to be collected, then the pages."""
