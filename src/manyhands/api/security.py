@@ -18,8 +18,8 @@ from manyhands.api.refusals import refusal
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 #: What asks only; everything else changes something and wants the token.
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
-#: Longer than any query of ours.
-QUERY_BYTES_MAX = 4_096
+#: The longest query that is as described, each of its characters escaped.
+QUERY_BYTES_MAX = 16_384
 BODY_BYTES_MAX = 8 << 20
 
 CSP = (
