@@ -1,6 +1,7 @@
 """The way of one attempt's work from its worktree to the target: commit, wait for the turn, merge, check, publish."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 
 from manyhands.core.commands import StartAttempt
 from manyhands.core.model import Ending, EndingKind
+from manyhands.errors import ManyhandsError
 from manyhands.landing.commits import commit, message_of, name_of, snapshot, tree_of
 from manyhands.landing.ground import Ground
 from manyhands.landing.merging import Merged, merge
@@ -112,10 +114,11 @@ class Touchdown:
 
     def _tidy(self) -> None:
         """Branches of earlier attempts that could not say why they should stay: that work is done again now."""
-        self._record.save(self._directory)
-        for _, earlier in earlier_records(self._directory, self._order.number):
-            if not earlier.kept:
-                self._worktree.repository.git("update-ref", "-d", f"refs/heads/{earlier.branch}")
+        with contextlib.suppress(ManyhandsError, OSError):  # it has landed, whatever becomes of these
+            self._record.save(self._directory)
+            for _, earlier in earlier_records(self._directory, self._order.number):
+                if not earlier.kept:
+                    self._worktree.repository.git("update-ref", "-d", f"refs/heads/{earlier.branch}")
 
     def _merge(self, tip: str) -> Merged:
         prefix, claims = self._worktree.repository.prefix, self._order.task.claims
