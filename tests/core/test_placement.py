@@ -127,3 +127,16 @@ def test_a_new_host_takes_what_waits() -> None:
     player.open(a_task("a"), a_task("b"), a_task("t", kind="text"))
     player.play(ev.HostsConfigured(player.at, (a_host("one"), a_host("two", width=2))))
     assert sorted(player.running) == ["a", "b", "t"]
+
+
+def test_among_a_thousand_hosts_starts_are_spread_and_fallbacks_come_last() -> None:
+    hosts = [a_host(f"h{n}", 2) for n in range(100)] + [a_host("spare", 2, fallback=True)]
+    player = Player(*hosts)
+    player.open(*(a_task(f"t{n}") for n in range(150)))
+    in_flight = [len(host.running) for host in player.book.hosts.values()]
+    assert sorted(in_flight, reverse=True) == [2] * 50 + [1] * 50 + [0], "one everywhere before two anywhere"
+    player.add(*(a_task(f"u{n}") for n in range(60)))
+    assert len(player.book.hosts["spare"].running) == 2
+    assert len(player.book.running) == 202
+    player.end("t0", "t1", "t2")
+    assert len(player.book.running) == 202, "places that become free are taken in the same breath"

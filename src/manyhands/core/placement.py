@@ -57,12 +57,13 @@ def choose(
 
     waited_s = 0.0 if waits_since is None else at - waits_since
     chosen = min(free, key=lambda host: (usual_s(host), emptiness(host)))
+    chosen_s = usual_s(chosen) - waited_s
     for host in busy:
-        slot_s = _slot_in_s(host, at, waiting.get(host.name, 0))
-        gain_s = usual_s(chosen) - usual_s(host) - waited_s
-        if slot_s < gain_s:
+        gain_s = chosen_s - usual_s(host)
+        # When a slot comes costs a look at all that runs there: only asked where there is something to gain.
+        if gain_s > 0.0 and _slot_in_s(host, at, waiting.get(host.name, 0)) < gain_s:
             waiting[host.name] = waiting.get(host.name, 0) + 1
-            return Choice(None, slot_s)
+            return Choice(None, _slot_in_s(host, at, waiting[host.name] - 1))
     return Choice(chosen)
 
 

@@ -1,5 +1,6 @@
 """Start what may start, best first, until nothing more can."""
 
+import heapq
 import math
 
 from manyhands.core import attempts, intake
@@ -17,11 +18,13 @@ from manyhands.core.obstacles import (
 )
 from manyhands.core.placement import choose
 from manyhands.core.preemption import Outlook, is_willing
-from manyhands.core.ready import Group, Order
+from manyhands.core.ready import Group, Order, Pool
 from manyhands.core.state import HostState, Running
 
 #: A wide claim (or a large share of a host) that later tasks of its urgency keep getting past goes first after this.
 BYPASSES_MAX = 8
+#: Among more hosts than these nobody waits for a faster one: another as good is about to be free.
+WAITED_FOR_MAX = 64
 #: Groups with critical tasks that are looked at in one round for whom to stop; more would wait for the next.
 CRITICAL_MAX = 64
 
@@ -33,6 +36,9 @@ class _Round:
         self.open = [pool for pool in book.ready.pools.values() if pool.heap]
         self.waiting: dict[str, int] = {}  # host → tasks that rather wait for it than start elsewhere
         self.shut: set[tuple[str, str]] = set()  # (host, kind) that rates or memory keep shut for now
+        self.emptiest: dict[
+            Pool, list[tuple[tuple[bool, float, float], int, HostState]]
+        ] = {}  # heaps, where there are many hosts
         self.aside: list[Group] = []  # could not go now, though others of their pool may
 
 
@@ -133,21 +139,12 @@ def _is_next_at_bottleneck(book: Book, group: Group, holder: Running) -> bool:
 
 def _host_for(book: Book, group: Group, round_: _Round) -> HostState | None:
     kind = group.key.kind
-    free: list[HostState] = []
-    busy: list[HostState] = []
-    for host in group.pool.hosts:
-        if (host.name, kind) in round_.shut:
-            continue
-        if host_obstacle(host, group) is None:
-            free.append(host)
-        elif (
-            host.paused is None
-            and host.barrier is None
-            and host.kept_by in ("", group.key.barrier)
-            and not is_kept_from(host, group)
-            and could_ever_take(host, group)
-        ):
-            busy.append(host)
+    hosts = group.pool.hosts
+    wants_room = group.key.barrier or group.key.resources
+    if len(hosts) > WAITED_FOR_MAX and not wants_room:
+        return _host_of_many(book, group, round_)
+    free = [host for host in hosts if (host.name, kind) not in round_.shut and host_obstacle(host, group) is None]
+    busy = _busy(group, free, round_) if wants_room or free else []
     while free:
         if len(free) == 1 and not busy:
             chosen = free[0]
@@ -170,6 +167,54 @@ def _host_for(book: Book, group: Group, round_: _Round) -> HostState | None:
     if busy and (group.key.barrier or group.key.resources) and group.keeps is None:
         _ask_for_room(book, group, busy)
     return None
+
+
+def _host_of_many(book: Book, group: Group, round_: _Round) -> HostState | None:
+    """As `choose`, but each host is looked at once a round and not once a start; and nobody waits for a faster one."""
+    kind = group.key.kind
+    heap = round_.emptiest.get(group.pool)
+    if heap is None:
+        with_room = [host for host in group.pool.hosts if len(host.running) < host.width]
+        heap = [(_rank(host, kind), place, host) for place, host in enumerate(with_room)]
+        heapq.heapify(heap)
+        round_.emptiest[group.pool] = heap
+    while heap:
+        ranked, place, host = heap[0]
+        rank = _rank(host, kind)
+        if rank != ranked:  # something started there since
+            heapq.heapreplace(heap, (rank, place, host))
+        elif (host.name, kind) in round_.shut or host_obstacle(host, group) is not None:
+            heapq.heappop(heap)
+        elif (start_at := host.limit.start_at(book.at, kind, group.head.seen_bytes)) <= book.at:
+            return host
+        else:
+            if not math.isinf(start_at):
+                book.look_again(start_at)
+            round_.shut.add((host.name, kind))
+    return None
+
+
+def _rank(host: HostState, kind: str) -> tuple[bool, float, float]:
+    """The fastest first, then the emptiest; fallbacks last. One that is not known yet is tried before the others."""
+    lane = host.lanes.get(kind)
+    usual_s = lane.usual_s if lane is not None and lane.usual_s is not None else 0.0
+    return host.host.fallback, usual_s, len(host.running) / host.width if host.width else 1.0
+
+
+def _busy(group: Group, free: list[HostState], round_: _Round) -> list[HostState]:
+    """Hosts that could take it if less ran there now."""
+    kind = group.key.kind
+    return [
+        host
+        for host in group.pool.hosts
+        if host not in free
+        and (host.name, kind) not in round_.shut
+        and host.paused is None
+        and host.barrier is None
+        and host.kept_by in ("", group.key.barrier)
+        and not is_kept_from(host, group)
+        and could_ever_take(host, group)
+    ]
 
 
 def _ask_for_room(book: Book, group: Group, busy: list[HostState]) -> None:
