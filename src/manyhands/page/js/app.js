@@ -161,8 +161,11 @@ export class App {
 	}
 
 	changedView() {
-		const hash = toHash(this.view);
-		if (hash !== location.hash) history.replaceState(null, "", hash);
+		// Browsers bear only so many changes of an address.
+		this.urlTimer ??= setTimeout(() => {
+			this.urlTimer = null;
+			history.replaceState(null, "", toHash(this.view));
+		}, 200);
 		this.lastAt.panels = 0;
 		this.dirty();
 	}
@@ -187,7 +190,7 @@ export class App {
 		this.frameAt = at;
 		// Time itself moves the picture, but only a pixel is worth a redraw.
 		const moved = Math.abs(this.now - (this.drawnNow ?? 0)) * this.scale.perSecond;
-		if (this.isDirty || moved > 0.7) this.drawTime(calm);
+		if (this.model.hosts.size && (this.isDirty || moved > 0.7)) this.drawTime(calm);
 		if (at - this.lastAt.cards > EVERY_MS.cards || this.model.isFresh) this.drawNow(at);
 		if (at - this.lastAt.panels > EVERY_MS.panels) this.drawPanels(at);
 		this.model.isFresh = false;
@@ -211,7 +214,7 @@ export class App {
 		keep(this.timings.redraw, performance.now() - began);
 		for (const at of this.arrived) keep(this.timings.lag, Date.now() - at * 1000);
 		this.arrived.length = 0;
-		if (model.hosts.size) this.timings.first ??= performance.now();
+		this.timings.first ??= performance.now();
 		$("ribbon").dataset.width = String(model.series.width.last);
 		$("ribbon").dataset.inFlight = String(model.inFlight.size);
 	}

@@ -2,7 +2,7 @@
 
 const FIELDS = ["host", "kind", "state", "file", "run"];
 
-export function parseFilter(text) {
+function parseFilter(text) {
 	const terms = [];
 	for (const [, field, quoted, bare] of text.matchAll(/(?:(\w+):)?(?:"([^"]*)"|(\S+))/g)) {
 		const value = (quoted ?? bare ?? "").toLowerCase();

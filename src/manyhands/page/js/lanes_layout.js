@@ -2,9 +2,9 @@
 import { laneRowsOf } from "./model.js";
 import { firstAbove } from "./steps.js";
 
-export const HEAD_H = 22; // the line that names a host
-export const SLOT_MIN_H = 4;
-export const SLOT_MAX_H = 20;
+const HEAD_H = 22; // the line that names a host
+const SLOT_MIN_H = 4;
+const SLOT_MAX_H = 20;
 const BETWEEN_HOSTS = 10;
 const SLOTS_MAX = 2000; // rows beyond this are counted, not drawn
 

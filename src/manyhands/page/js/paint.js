@@ -1,7 +1,7 @@
 // Colours and textures for canvases, read from the style sheet so that light and dark live in one place.
 import { causeOf } from "./causes.js";
 
-export const KIND_COLOURS = 8;
+const KIND_COLOURS = 8;
 
 export class Paint {
 	constructor() {

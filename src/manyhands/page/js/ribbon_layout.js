@@ -1,7 +1,7 @@
 // The ribbon as stacked layers, one value for each pixel column: what runs, by kind, then what is free and why.
 
 /** Free because there is nothing to do is not the same as free but kept from working. */
-export const NO_WORK = new Set(["no work", ""]);
+const NO_WORK = new Set(["no work", ""]);
 
 export function layRibbon(series, kinds, scale, now) {
 	const columns = Math.max(0, Math.min(Math.ceil(scale.width), Math.round(scale.x(now))));

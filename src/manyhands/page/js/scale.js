@@ -1,6 +1,6 @@
 // Time to pixels and back, and what zooming and panning do to the stretch of time shown.
 
-export const SHORTEST_S = 0.05;
+const SHORTEST_S = 0.05;
 
 export function scaleOf(from, to, width) {
 	const perSecond = width / Math.max(1e-9, to - from);
