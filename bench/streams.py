@@ -68,10 +68,14 @@ async def round_of(load: Load, browsers: int) -> tuple[float, float, list[list[i
                 return (*await _timed(dispatcher, tasks), [])
             async with offering(dispatcher, directory, 0) as offered:
                 watching = await _begin_watching(offered.url, browsers, load.tasks)
-                rates = await _timed(dispatcher, tasks)
-                seen = json.loads(await asyncio.wait_for(watching.stdout.read(), 60))  # type: ignore[union-attr]
-                await watching.wait()
-                return (*rates, seen)
+                try:
+                    rates = await _timed(dispatcher, tasks)
+                    seen = json.loads(await asyncio.wait_for(watching.stdout.read(), 60))  # type: ignore[union-attr]
+                    return (*rates, seen)
+                finally:
+                    if watching.returncode is None:
+                        watching.kill()
+                    await watching.wait()
 
 
 async def _timed(dispatcher: object, tasks: list[Task]) -> tuple[float, float]:
