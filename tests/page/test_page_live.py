@@ -191,6 +191,34 @@ def test_a_width_set_on_the_page_widens_the_host_and_the_ribbon(page: Any, serve
     until(page, "document.querySelectorAll('.card').length === 3")
 
 
+def test_a_host_is_paused_and_resumed(page: Any, served: Served) -> None:
+    page.hover(".host[data-host=quick]")
+    page.click(".host[data-host=quick] button:has-text('pause')")
+    until(page, "manyhands.model.hosts.get('quick').paused != null")
+    assert served.console.book().hosts["quick"].paused is not None
+    assert "paused" in page.inner_text(".host[data-host=quick] .why")
+    page.click(".host[data-host=quick] button:has-text('resume')")
+    until(page, "manyhands.model.hosts.get('quick').paused == null")
+    assert served.console.book().hosts["quick"].paused is None
+
+
+def test_the_keyboard_goes_from_task_to_task_and_opens_them(page: Any) -> None:
+    page.evaluate("manyhands.table.here = null")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    second = page.evaluate("manyhands.table.list[1].task")
+    assert page.get_attribute("#table tr.is-here", "data-task") == second
+    page.keyboard.press("Enter")
+    assert page.inner_text("#task h2") == second
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    assert page.evaluate("manyhands.view.rows") == "kinds"
+    page.keyboard.press("g")
+    page.keyboard.press("?")
+    assert "zoom in and out" in page.inner_text("#keys")
+    page.keyboard.press("Escape")
+
+
 def test_those_who_see_no_canvas_get_a_table_and_a_sentence(page: Any) -> None:
     until(page, "document.querySelectorAll('#readers tr').length > 1")
     assert "Width over time" in page.get_attribute("#ribbon", "aria-label")
