@@ -18,6 +18,9 @@ from models.tiny_encoders import write_bert
 
 TOKEN = "a-token-for-the-tests"
 
+#: All of them use the same process.
+pytestmark = pytest.mark.xdist_group("model-worker")
+
 
 def chat(**fields: object) -> dict[str, object]:
     return {"model": "random", "messages": [{"role": "user", "content": "hello"}], "max_tokens": 6, **fields}

@@ -4,7 +4,12 @@ import base64
 import math
 import struct
 
+import pytest
+
 from models.server.live_worker import Worker
+
+#: All of them use the same process.
+pytestmark = pytest.mark.xdist_group("model-worker")
 
 
 def cosine(one: list[float], other: list[float]) -> float:

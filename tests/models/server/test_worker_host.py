@@ -10,6 +10,9 @@ from cli.console import Console
 from llama_server import cached_model
 from models.server.live_worker import Worker
 
+#: All of them use the same process.
+pytestmark = pytest.mark.xdist_group("model-worker")
+
 
 @pytest.fixture
 def console(tmp_path: Path) -> Console:

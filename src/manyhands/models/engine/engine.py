@@ -20,7 +20,7 @@ from manyhands.models.engine.computing import Computed, compute, reason_of
 from manyhands.models.engine.counting import Counts
 from manyhands.models.engine.hosting import Hosting
 from manyhands.models.engine.peaks import Peaks
-from manyhands.models.engine.watchdog import Watchdog
+from manyhands.models.engine.watchdog import TIMES_PREDICTED, Watchdog
 from manyhands.models.planning.planner import Planner
 from manyhands.models.planning.statistics import Statistics
 
@@ -209,10 +209,13 @@ class Engine:
         begun = self._begun
         width = None if description.task == "generate" else description.width
         model = self._hosting.loaded(batch.model)
-        measured = width is not None and len(self._batches) == 1 and self._peaks.wants(batch.model)
+        # How long an answer will be nobody knows; slower than a token a second is not slow but stuck.
+        predicted_s = batch.length / TIMES_PREDICTED if width is None else batch.seconds
+        on_cpu = m.CPU in self._memory  # elsewhere this process's own memory says nothing of the batch
+        measured = width is not None and on_cpu and len(self._batches) == 1 and self._peaks.wants(batch.model)
 
         def work() -> Computed:
-            self._loop.call_soon_threadsafe(self._watchdog.began, batch.id, batch.model, _now(), batch.seconds)
+            self._loop.call_soon_threadsafe(self._watchdog.began, batch.id, batch.model, _now(), predicted_s)
             if not measured:
                 return compute(model, wanted, batch.length, width)
             self._peaks.begin()
@@ -232,6 +235,7 @@ class Engine:
         if done.cancelled():
             return
         computed: Computed = done.result()
+        description = self.description(batch.model)
         now = _now()
         if computed.out_of_memory:
             self.counts.out_of_memory(batch.model)
@@ -243,7 +247,9 @@ class Engine:
             for id, row, output in zip(ids, rows, computed.outputs, strict=True):
                 self._settle((id,), _answer(row, output))
             self.counts.computed(batch, [len(row.ids) for row in rows if isinstance(row, Tokens)], computed.took_s)
-            whole = computed.took_s if len(ids) == len(batch.items) else None
+            # Only an encoder on the processor computes on the thread that is timed, and only a whole batch teaches.
+            is_telling = description.task != "generate" and m.CPU in self._memory and len(ids) == len(batch.items)
+            whole = computed.took_s if is_telling else None
             self._tell(m.BatchEnded(now, batch.id, whole, computed.peak_bytes))
 
     async def _tell_out_of_memory(self, batch: m.Batch) -> None:
