@@ -1,4 +1,4 @@
-// All tasks as a table that only builds the rows in sight; it says how many there are and how many match.
+// All tasks as a table that only builds the rows in sight.
 import { button, h, taskHref } from "./dom.js";
 import { kindVars } from "./paint.js";
 import { count, duration } from "./words.js";
@@ -97,6 +97,7 @@ export class TasksTable {
 		const { scrollTop, clientHeight } = this.element;
 		if (y < scrollTop || y > scrollTop + clientHeight - 2 * ROW_H) this.element.scrollTop = Math.max(0, y - clientHeight / 2);
 		this.draw();
+		this.element.focus({ preventScroll: true });
 		return task;
 	}
 }
