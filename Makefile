@@ -31,7 +31,7 @@ test-torch: .venv-torch/.ready
 .venv-torch/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-torch
 	.venv-torch/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
-	.venv-torch/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[torch]' pytest pytest-asyncio pytest-xdist
+	.venv-torch/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[torch]' pytest pytest-asyncio pytest-xdist hypothesis
 	touch $@
 
 check: setup

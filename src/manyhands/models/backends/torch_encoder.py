@@ -1,5 +1,6 @@
 """Encoders on torch and transformers, for families that the onnx backend cannot draw. Only imported when asked for."""
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,6 +40,7 @@ class LoadedTorch:
             str(encoder.folder), local_files_only=True, use_safetensors=True, dtype=torch.float32
         )
         self._model: Any = model.eval().to(device)
+        self._takes_types = "token_type_ids" in inspect.signature(self._model.forward).parameters
 
     def compute(self, rows: Sequence[Tokens], length: int) -> Sequence[Any]:
         torch = self._torch
@@ -48,7 +50,7 @@ class LoadedTorch:
                 for name, array in padded(rows, length, self._encoder.pad_id).items()
             }
             given = {"input_ids": fed["ids"], "attention_mask": fed["mask"]}
-            if self._encoder.has_types and "token_type_ids" in self._model.forward.__code__.co_varnames:
+            if self._takes_types:
                 given["token_type_ids"] = fed["types"]
             answer = self._model(**given)
             if self._encoder.task != "embed":
