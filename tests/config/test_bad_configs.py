@@ -24,6 +24,7 @@ def only_problem(directory: Path, text: str | bytes, environ: dict[str, str] | N
 
 
 SHELL = '[hosts.h]\ntype = "shell"\n'
+RAY = '[hosts.h]\ntype = "ray"\n'
 OPENAI = '[hosts.h]\ntype = "openai"\nmodel = "m"\nurl = "http://127.0.0.1/v1"\n'
 
 #: (text, line, field, words of the message, words of the hint)
@@ -35,8 +36,12 @@ TEXTS = [
     ("[hosts]\nh = 3\n", 2, "hosts.h", "must be a table, got 3", "[hosts.h]"),
     ("[hosts.h]\nkinds = ['a']\n", 1, "hosts.h", "`type` is missing", 'type = "shell"'),
     ('[hosts.h]\ntype = "shel"\n', 2, "hosts.h.type", "must be a host type, got 'shel'", "did you mean `shell`?"),
-    ('[hosts.h]\ntype = "ray"\n', 2, "hosts.h.type", "that this version does not have, got 'ray'", "`openai`"),
-    ('[hosts.h]\ntype = "ray"\n', 2, "hosts.h.type", "that this version does not have", "`shell`, `python`"),
+    ('[hosts.h]\ntype = "slurm"\n', 2, "hosts.h.type", "must be a host type, got 'slurm'", "`openai`"),
+    (RAY + 'address = "ray://10.0.0.5:10001"\n', 3, "hosts.h.address", "must be the address", "--num-cpus=0"),
+    (RAY + 'address = "10.0.0.5"\n', 3, "hosts.h.address", "must be the address", '"10.0.0.5:6379"'),
+    (RAY + 'workspace = "src"\n', 3, "hosts.h.workspace", "must be an absolute path", "leave it out"),
+    (RAY + 'place_within = "soon"\n', 3, "hosts.h.place_within", "must be a length of time", ""),
+    (RAY + 'nodes = { "" = "x" }\n', 3, "hosts.h.nodes", "must be labels of nodes", "kind"),
     ("[hosts.h]\ntype = 3\n", 2, "hosts.h.type", "must be a host type, got 3", "`openai`"),
     ('[hosts."a b"]\ntype = "shell"\n', 1, "hosts.a b", "must not have blanks", "a-b"),
     (SHELL + 'kindz = ["a"]\n', 3, "hosts.h.kindz", "unknown field `hosts.h.kindz`", "did you mean `kinds`?"),

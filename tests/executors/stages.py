@@ -60,7 +60,7 @@ async def raise_stage(name: str, tmp_path: Path) -> Stage:
     place = {"workspace": workspace, "journal": journal, "grace_s": GRACE_S}
     if name == "shell":
         desk = Desk(lambda s, e: ShellExecutor(ShellSettings(**place), s, e), directory, journal)
-        return Stage(name, desk, workspace, _shell_task, desk.executor.close, count)
+        return Stage(name, desk, workspace, shell_task, desk.executor.close, count)
     if name.startswith("python"):
         desk = Desk(lambda s, e: PythonExecutor(PythonSettings(**place), s, e), directory, journal)
         suffix = "_async" if name == "python-async" else ""
@@ -78,7 +78,7 @@ async def raise_stage(name: str, tmp_path: Path) -> Stage:
     return Stage(name, desk, workspace, _model_tasks(server), close, lambda: server.now)
 
 
-def _shell_task(behaviour: str, flags: Path, **fields: Any) -> Task:
+def shell_task(behaviour: str, flags: Path, **fields: Any) -> Task:
     argv = {
         "works": ("true",),
         "fails": ("sh", "-c", "echo broken; exit 3"),

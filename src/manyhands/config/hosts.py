@@ -16,8 +16,8 @@ from manyhands.inputs.rules import check_env, check_name, check_resources
 from manyhands.inputs.shape import fits, known
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_LATER_TYPES = ("ray",)
-_TYPES_TEXT = "a host is `shell`, `python`, `openai` or `worker`"
+_ADDRESS = re.compile(r"local|auto|[^\s/:@]+:\d{1,5}|\[[0-9A-Fa-f:.]+\]:\d{1,5}")
+_TYPES_TEXT = "a host is `shell`, `python`, `openai`, `worker` or `ray`"
 
 
 def host_from(name: str, table: object, sheet: Sheet) -> HostConfig | None:
@@ -49,8 +49,6 @@ def _type_of(table: dict[str, Any], here: FieldPath, sheet: Sheet) -> Any:
         return HOST_TYPES[value]
     if value is None:
         sheet.tell(here, "`type` is missing", f'{_TYPES_TEXT}: `type = "shell"`')
-    elif value in _LATER_TYPES:
-        sheet.wrong((*here, "type"), value, "is a host type that this version does not have", _TYPES_TEXT)
     else:
         near = did_you_mean(str(value), HOST_TYPES)
         sheet.wrong((*here, "type"), value, "must be a host type", near or _TYPES_TEXT)
@@ -76,7 +74,7 @@ def _take(field: str, value: Any, plain: dict[str, Any], types: dict[str, Any], 
     elif field == "width" and not isinstance(value, dict):
         sheet.wrong(path, value, "must be a whole number or { min, start, max }", "leave it out and the clutch decides")
         return False
-    if field == "grace" and isinstance(value, str):
+    if field in ("grace", "place_within") and isinstance(value, str):
         seconds = parse_duration(value)
         if seconds is None:
             sheet.wrong(path, value, "must be a length of time", DURATION_HINT)
@@ -178,6 +176,30 @@ def _check_threads(threads: int, path: FieldPath, sheet: Sheet) -> bool:
     return False
 
 
+def _check_address(address: str, path: FieldPath, sheet: Sheet) -> bool:
+    if _ADDRESS.fullmatch(address):
+        return True
+    hint = 'for example "10.0.0.5:6379"; or "auto" for the cluster this machine is in, "local" to start one'
+    if address.startswith("ray://"):
+        hint = f"a dispatcher joins the cluster itself: run `ray start --num-cpus=0 --address=…` beside it; {hint}"
+    sheet.wrong(path, address, "must be the address of a Ray cluster's head", hint)
+    return False
+
+
+def _check_nodes(nodes: dict[str, str], path: FieldPath, sheet: Sheet) -> bool:
+    bad = [key for key in nodes if not key.strip()]
+    for key in bad:
+        sheet.wrong(path, key, "must be labels of nodes", 'for example `nodes = { kind = "gpu" }`')
+    return not bad
+
+
+def _check_workspace(workspace: str, path: FieldPath, sheet: Sheet) -> bool:
+    if not workspace or workspace.startswith("/"):
+        return True
+    sheet.wrong(path, workspace, "must be an absolute path on the nodes", "leave it out if it is the same as here")
+    return False
+
+
 _RULES: dict[str, Callable[[Any, FieldPath, Sheet], bool]] = {
     "kinds": _check_kinds,
     "width": _check_width,
@@ -191,4 +213,8 @@ _RULES: dict[str, Callable[[Any, FieldPath, Sheet], bool]] = {
     "model": _check_model,
     "api_key_env": _check_api_key_env,
     "threads": _check_threads,
+    "address": _check_address,
+    "nodes": _check_nodes,
+    "workspace": _check_workspace,
+    "place_within": _check_grace,
 }

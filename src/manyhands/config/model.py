@@ -84,12 +84,27 @@ class WorkerHost(_HostFields, frozen=True, kw_only=True, tag="worker"):
     probe: Literal["local", "nvml", "none"] = "none"
 
 
-HostConfig = ShellHost | PythonHost | OpenaiHost | WorkerHost
-HOST_TYPES: dict[str, type[ShellHost] | type[PythonHost] | type[OpenaiHost] | type[WorkerHost]] = {
+class RayHost(_HostFields, frozen=True, kw_only=True, tag="ray"):
+    """Commands and functions on the nodes of a Ray cluster, or on those of them that have certain labels."""
+
+    takes: ClassVar[tuple[str, ...]] = ("run", "call")
+
+    address: str = "local"  # of its head, `HOST:PORT`; "auto": the cluster this machine is in; "local": one is started
+    nodes: dict[str, str] = {}  # label → value; {}: all nodes
+    workspace: str = ""  # on the nodes; "": where it is here
+    env: dict[str, str] = {}  # beside the environment of Ray's own processes there
+    grace: float = 1.0
+    place_within: float = 600.0  # seconds that an attempt waits for a node with what it asks for
+    probe: Literal["none"] = "none"
+
+
+HostConfig = ShellHost | PythonHost | OpenaiHost | WorkerHost | RayHost
+HOST_TYPES: dict[str, type[ShellHost] | type[PythonHost] | type[OpenaiHost] | type[WorkerHost] | type[RayHost]] = {
     "shell": ShellHost,
     "python": PythonHost,
     "openai": OpenaiHost,
     "worker": WorkerHost,
+    "ray": RayHost,
 }
 
 

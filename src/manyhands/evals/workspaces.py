@@ -7,7 +7,7 @@ from pathlib import Path
 
 from manyhands.core.commands import StartAttempt
 from manyhands.core.model import Ending, EndingKind
-from manyhands.executors.interface import Ended, Executor
+from manyhands.executors.interface import Adopts, Ended, Executor
 
 _STOPPED = Ending(EndingKind.CANCELLED, "stopped before it began")
 
@@ -72,6 +72,9 @@ class RestoringExecutor:
             self._ended(order.attempt, _STOPPED)
         else:
             self._inner.start(order, directory)
+
+    def adopt(self, attempt: int, directory: str) -> bool:
+        return isinstance(self._inner, Adopts) and self._inner.adopt(attempt, directory)
 
     def release(self, attempt: int) -> None:
         self._inner.release(attempt)

@@ -9,7 +9,7 @@ from manyhands.executors.function import describe_error
 from manyhands.executors.interface import Ended
 
 STOPPED = Ending(EndingKind.CANCELLED, "stopped")
-_CLOSED = Ending(EndingKind.CANCELLED, "not started: the executor is closed")
+CLOSED = Ending(EndingKind.CANCELLED, "not started: the executor is closed")
 
 # What an attempt's work is: it returns its ending. Cancelled, it ends what it began and returns or raises.
 Work = Coroutine[Any, Any, Ending]
@@ -27,7 +27,7 @@ class InFlight:
     def start(self, attempt: int, work: Work) -> None:
         if self._closed:
             work.close()
-            self._loop.call_soon(self._ended, attempt, _CLOSED)
+            self._loop.call_soon(self._ended, attempt, CLOSED)
             return
         self._tasks[attempt] = self._loop.create_task(self._carry(attempt, work))
 

@@ -10,7 +10,7 @@
 """
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from manyhands.core.commands import StartAttempt
 from manyhands.core.model import Ending, ProcessHandle
@@ -36,3 +36,11 @@ class Executor(Protocol):
 
     async def close(self) -> None:
         """Stop what is still in flight and let go of all resources."""
+
+
+@runtime_checkable
+class Adopts(Executor, Protocol):
+    """An executor whose attempts outlive their dispatcher."""
+
+    def adopt(self, attempt: int, directory: str) -> bool:
+        """It was in flight under a dispatcher that died. True: its ending follows, once nothing of it is alive."""

@@ -26,6 +26,7 @@ class PythonSettings(ProcessSettings, frozen=True, kw_only=True):
     """What a python host is built from. Modules in the workspace can be imported."""
 
     idle_workers_max: int = 4  # workers kept for the next attempts; each holds what it has imported
+    in_processes: bool = False  # async functions too: whatever runs can be killed from outside
 
 
 class PythonExecutor:
@@ -39,6 +40,7 @@ class PythonExecutor:
         self._steps = Steps(settings, spawned)
         self._workers = Workers(settings, settings.idle_workers_max, spawned, self._steps.census)
         self._in_flight = InFlight(ended, settings.grace_s)
+        self._in_processes = settings.in_processes
         self._async_functions: dict[str, Function] = {}
         self._sync_functions: set[str] = set()
         self._resolving: dict[str, asyncio.Future[Function | None]] = {}
@@ -99,7 +101,7 @@ class PythonExecutor:
 
     async def _async_function(self, name: str) -> Function | None:
         """The function if it is an async one, loaded once and outside the loop; None: a worker's business."""
-        if name in self._sync_functions:
+        if self._in_processes or name in self._sync_functions:
             return None
         if name in self._async_functions:
             return self._async_functions[name]

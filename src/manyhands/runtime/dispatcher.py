@@ -21,7 +21,7 @@ from manyhands.core.model import Ending, EndingKind, ProcessHandle
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import Running
 from manyhands.errors import LeaseLost, Unavailable
-from manyhands.executors.interface import Executor
+from manyhands.executors.interface import Adopts, Executor
 from manyhands.runtime.clock import Clock
 from manyhands.runtime.runs import attempt_directory
 from manyhands.store.interface import Journal
@@ -42,6 +42,8 @@ class Dispatcher:
         self.book = scheduler.book
         self.clock = clock
         self.recorded: list[Callable[[Sequence[AnyEvent]], None]] = []  # told of every batch once it is on disk
+        #: Asked what else happens because of what did: it is decided in the same turn, and on disk in one transaction.
+        self.following: list[Callable[[Sequence[Input]], Sequence[Input]]] = []
         self.found: tuple[Running, ...] = ()  # what a dispatcher that died had in flight; they end lost
         self.commit_s = 0.0  # how long the latest batch took to get there
         self._journal = journal
@@ -71,6 +73,17 @@ class Dispatcher:
             self._cut_off.discard(attempt)
             ending = CUT_OFF
         self.tell(AttemptEnded(self.clock.now(), attempt, ending))
+
+    def adopt(self, running: Running, executor: Executor | None) -> bool:
+        """Whether the executor takes over what a dispatcher that died has left in flight there."""
+        record = running.record
+        place = attempt_directory(self._directory, record.run, record.task.id, len(record.history or ()))
+        if not isinstance(executor, Adopts) or not executor.adopt(running.attempt, place):
+            return False
+        self._executor_of[running.attempt] = executor
+        if running.stop_why is not None:  # the word may not have got through
+            executor.stop(running.attempt)
+        return True
 
     def cut_off(self) -> None:
         """Kill all that is in flight: whoever leads by now may start the same."""
@@ -163,9 +176,12 @@ class Dispatcher:
         """All that has arrived, from decision to disk to deed."""
         happened, self._inbox = self._inbox, []
         answered, self._answered = self._answered, []
-        step = self.scheduler.handle(happened)
-        batch: list[AnyEvent] = [event for event in happened if type(event) is not Woke]
-        batch += step.decisions
+        batch, commands = self._decide(happened)
+        for follow in self.following:
+            if follows := follow(happened):
+                more, orders = self._decide(follows)
+                batch += more
+                commands += orders
         if batch or answered:
             loop = asyncio.get_running_loop()
             handed_over_at = loop.time()
@@ -175,8 +191,14 @@ class Dispatcher:
             self.commit_s = loop.time() - handed_over_at
             for told in self.recorded:
                 told(batch)
-        for command in step.commands:
+        for command in commands:
             self._carry_out(command)
+
+    def _decide(self, happened: Sequence[Input]) -> tuple[list[AnyEvent], list[AnyCommand]]:
+        """What goes on disk, and what is to be done then."""
+        step = self.scheduler.handle(happened)
+        batch: list[AnyEvent] = [event for event in happened if type(event) is not Woke]
+        return batch + step.decisions, step.commands
 
     def _release_waiting(self, task: asyncio.Task[None]) -> None:
         """The loop has ended: whoever waits for an acknowledgement gets its error, not silence."""

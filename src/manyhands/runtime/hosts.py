@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from manyhands.config.model import Config, HostConfig, OpenaiHost, PythonHost, ShellHost, WorkerHost
+from manyhands.config.model import Config, HostConfig, OpenaiHost, PythonHost, RayHost, ShellHost, WorkerHost
 from manyhands.executors.interface import Ended, Executor, Spawned
 from manyhands.landing.executor import WorktreeExecutor
 from manyhands.landing.facts import RunFacts
@@ -14,6 +14,7 @@ from manyhands.routes.opening import check_secrets
 from manyhands.runtime.dispatcher import Dispatcher
 from manyhands.runtime.leading import WaitTurn
 from manyhands.runtime.probing import Probing
+from manyhands.runtime.ray import RayClusters, check_ray
 from manyhands.runtime.session import dispatching
 
 #: Servers known to stream: a stopped attempt then frees its place there at once, and the first token is timed.
@@ -32,12 +33,14 @@ async def open_session(
     ground: Ground | None = None
     identity = ""
     check_secrets(config.routes, os.environ)
+    check_ray(config.hosts)
 
     def executors(journal: str, spawned: Spawned, ended: Ended) -> Mapping[str, Executor]:
         nonlocal ground, identity
         identity = journal
         ground = Ground(config.workspace, config.store_directory, config.landing)
-        made = {host.name: _executor(host, config, journal, spawned, ended, ground) for host in config.hosts}
+        rays = RayClusters()
+        made = {host.name: _executor(host, config, journal, spawned, ended, ground, rays) for host in config.hosts}
         return {name: around(each, ended) for name, each in made.items()} if around else made
 
     try:
@@ -91,7 +94,7 @@ async def _delivering(dispatcher: Dispatcher, config: Config, journal: str) -> A
 
 
 def _executor(
-    host: HostConfig, config: Config, journal: str, spawned: Spawned, ended: Ended, ground: Ground
+    host: HostConfig, config: Config, journal: str, spawned: Spawned, ended: Ended, ground: Ground, rays: RayClusters
 ) -> Executor:
     workspace = config.workspace
     # Imported where needed: a run with shell hosts alone should not load a model client.
@@ -124,6 +127,8 @@ def _executor(
             return OpenAIExecutor(openai, spawned, ended)
         case WorkerHost():
             return _worker(host, workspace, config.file, journal, spawned, ended)
+        case RayHost():
+            return rays.executor(host, workspace, journal, spawned, ended)
 
 
 def _worker(

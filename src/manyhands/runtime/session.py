@@ -51,12 +51,13 @@ async def dispatching(
         dispatcher = Dispatcher(scheduler, journal, directory, clock)
         with guarding(journal, dispatcher):
             dispatcher.found = tuple(scheduler.book.running.values())
-            _end_lost(dispatcher, journal.strangers_s)
+            executors = executors_for(journal.identity, dispatcher.spawned, dispatcher.ended)
+            _adopt_or_end_lost(dispatcher, executors, journal.strangers_s)
             for run in () if all_runs_go_on else _left_over(scheduler.book, journal):
                 dispatcher.tell(RunDrained(clock.now(), run))
             # Before what others have asked for meanwhile: of a host, for one, that is new.
             dispatcher.tell(HostsConfigured(clock.now(), tuple(hosts), tuple(rules), tuple(families), tuple(routes)))
-            dispatcher.start(executors_for(journal.identity, dispatcher.spawned, dispatcher.ended))
+            dispatcher.start(executors)
             try:
                 await dispatcher.submit()
                 yield dispatcher
@@ -66,9 +67,11 @@ async def dispatching(
         await asyncio.to_thread(journal.close)
 
 
-def _end_lost(dispatcher: Dispatcher, strangers_s: float) -> None:
+def _adopt_or_end_lost(dispatcher: Dispatcher, executors: Mapping[str, Executor], strangers_s: float) -> None:
     """What was in flight under a dispatcher that died; of what nobody here can kill, only when it is surely dead."""
     for running in dispatcher.found:
+        if dispatcher.adopt(running, executors.get(running.host.name)):
+            continue
         if strangers_s and not is_here(running.process):
             asyncio.get_running_loop().call_later(strangers_s, dispatcher.ended, running.attempt, LOST)
         else:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from manyhands.core import events
-from manyhands.core.model import TaskState
+from manyhands.core.model import TaskState, is_step
 from manyhands.core.state import Record
 from manyhands.errors import Conflict
 
@@ -17,6 +17,12 @@ class Wish(NamedTuple):
     event: Callable[[float, str, str], events.Input]  # at, run, task
 
     def check(self, record: Record) -> None:
+        if is_step(record.task) and self is WISHES["retry"]:
+            message = f"`{record.task.id}` is a step of the family `{record.task.parent}` and cannot be retried alone"
+            raise Conflict(message, "retry the members that failed: they are done with all steps of a new round")
+        # A member of a family waits as deferred; putting it off says that the next round shall go without it.
+        if self is WISHES["defer"] and record.state is TaskState.DEFERRED and record.task.family:
+            return
         if record.state not in self.allowed:
             message = f"task `{record.task.id}` is {record.state} and cannot be {self.done}"
             raise Conflict(message, _instead(record))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from manyhands.core.commands import StartAttempt
 from manyhands.core.model import Ending, EndingKind
 from manyhands.errors import ManyhandsError
-from manyhands.executors.interface import Ended, Executor
+from manyhands.executors.interface import Adopts, Ended, Executor
 from manyhands.runtime.adding import ADDED
 from manyhands.serve.backlog import LiveBacklog, Log, Verdict
 
@@ -98,6 +98,9 @@ class ClaimingExecutor:
             self._ended(order.attempt, _STOPPED)
         else:
             self._inner.start(order, directory)
+
+    def adopt(self, attempt: int, directory: str) -> bool:
+        return isinstance(self._inner, Adopts) and self._inner.adopt(attempt, directory)
 
     def release(self, attempt: int) -> None:
         self._inner.release(attempt)

@@ -1,0 +1,303 @@
+"""What we ask of Ray: its nodes, an actor on each that carries attempts, and room for attempts that ask for some."""
+
+import asyncio
+import contextlib
+import os
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+from manyhands.executors.output import one_line
+from manyhands.executors.ray.carrier import Carrier, Superseded, Welcome
+from manyhands.executors.ray.demand import Demand
+from manyhands.executors.ray.messages import DriverSettings, Ended, Place, decode_report
+from manyhands.executors.ray.placement import Node, pick
+
+NAMESPACE = "manyhands"
+#: A cluster started here carries no objects: the least that Ray takes.
+_OBJECT_STORE_BYTES = 80_000_000
+_ANSWERS_WITHIN_S = 10.0
+_LOOK_AGAIN_S = 0.2
+_NODES_KNOWN_S = 0.5
+_HELD_CALLS_MAX = 10_000
+#: In the name of a carrier that an attempt has for itself.
+_OWN = ":attempt-"
+
+
+class Gone(Exception):
+    """The carrier is dead, or never came up; with the reason."""
+
+
+class Carrying:
+    """The driver's end of one carrier."""
+
+    def __init__(self, node: str, actor: Any, welcome: Welcome) -> None:
+        self.node = node
+        self.version = welcome.version
+        self.attempts: set[int] = set()
+        self._actor = actor
+        self._token = welcome.token
+
+    async def ask(self, method: str, *args: Any) -> Any:
+        """Until it has answered; raises `Gone`. All its methods may be called twice."""
+        from ray.exceptions import ActorUnavailableError, RayActorError, RayTaskError
+
+        while True:
+            try:
+                return await getattr(self._actor, method).remote(self._token, *args)
+            except ActorUnavailableError:
+                await asyncio.sleep(_LOOK_AGAIN_S)
+            except RayActorError as error:
+                raise Gone(_short(error)) from None
+            except RayTaskError as error:
+                if isinstance(error.cause, Superseded):
+                    # Another dispatcher leads, and has them now.
+                    os._exit(3)
+                raise
+
+    async def take_away(self) -> None:
+        import ray
+
+        with contextlib.suppress(Exception):  # dead or unreachable: then there is nothing to take away
+            await asyncio.wait_for(self._actor.leave.remote(), 5)
+        ray.kill(self._actor)
+
+
+class Cluster:
+    def __init__(
+        self,
+        settings: DriverSettings,
+        pass_on: Callable[[bytes, int | None], None],
+        died: Callable[[Carrying, str], None],
+    ) -> None:
+        """`pass_on` gets what carriers tell, and whose ending it is if it is one."""
+        import ray
+
+        self._settings = settings
+        self._pass_on = pass_on
+        self._died = died
+        self._actors = ray.remote(Carrier)
+        self._on_node: dict[str, asyncio.Task[Carrying]] = {}
+        self._listening: set[asyncio.Task[None]] = set()
+        self._leaving: set[asyncio.Task[None]] = set()
+        self._all: set[Carrying] = set()
+        self._nodes: tuple[float, list[Node]] = (float("-inf"), [])
+        self._placing: set[int] = set()
+        self._groups: dict[int, Any] = {}  # attempt → the room that Ray keeps for it
+        self._own: dict[int, Carrying] = {}  # attempt → the carrier that it has for itself
+        self._demand = Demand()
+        self._load: dict[str, int] = {}  # attempts on their way to a node, not yet its carrier's
+
+    def is_placing(self, attempt: int) -> bool:
+        return attempt in self._placing
+
+    async def survey(self) -> dict[int, Carrying]:
+        """The attempts that earlier drivers have left on the nodes, and the room that was kept for them."""
+        import ray
+        from ray.util import list_named_actors, placement_group_table
+        from ray.util.placement_group import get_placement_group
+
+        ours = f"{self._settings.journal}:"
+        for row in placement_group_table().values():
+            name = row["name"]
+            if name.startswith(ours) and row["state"] != "REMOVED":
+                self._groups[int(name.removeprefix(ours))] = get_placement_group(name)
+        found: dict[int, Carrying] = {}
+
+        async def ask(name: str) -> None:
+            try:
+                carrying, welcome = await self._welcomed(ray.get_actor(name, NAMESPACE), name.rpartition(":")[2])
+            except (ValueError, Gone):
+                return  # it died meanwhile
+            found.update(dict.fromkeys(welcome.attempts, carrying))
+            if _OWN in name:
+                self._own.update(dict.fromkeys(welcome.attempts, carrying))
+
+        await asyncio.gather(*(ask(name) for name in list_named_actors() if name.startswith(ours)))
+        return found
+
+    async def place(self, attempt: int, place: Place) -> Carrying:
+        """A carrier on a node that has what is asked for. Raises `Gone` if there is none in time."""
+        self._placing.add(attempt)
+        try:
+            if place.resources:
+                return await self._reserved(attempt, place)
+            node = await self._spread(attempt, place)
+            self._load[node] = self._load.get(node, 0) + 1
+            try:
+                return await self._carrier_on(node)
+            finally:
+                self._load[node] -= 1
+        finally:
+            self._placing.discard(attempt)
+            self._demand.met(attempt)
+
+    def give_back(self, attempt: int) -> None:
+        from ray.util import remove_placement_group
+
+        own = self._own.pop(attempt, None)
+        if own is not None:
+            task = asyncio.ensure_future(own.take_away())
+            self._leaving.add(task)
+            task.add_done_callback(self._leaving.discard)
+        group = self._groups.pop(attempt, None)
+        if group is not None:
+            remove_placement_group(group)
+
+    def kept_rooms(self) -> list[int]:
+        """The attempts that Ray keeps room for."""
+        return list(self._groups)
+
+    async def leave(self) -> None:
+        self._demand.clear()
+        for listening in self._listening:
+            listening.cancel()
+        await asyncio.gather(*(carrying.take_away() for carrying in self._all))
+        for attempt in list(self._groups):
+            self.give_back(attempt)
+
+    # Nodes
+
+    async def _spread(self, attempt: int, place: Place) -> str:
+        give_up_at = time.monotonic() + place.within_s
+        while True:
+            in_flight = dict(self._load)
+            for carrying in self._all:
+                in_flight[carrying.node] = in_flight.get(carrying.node, 0) + len(carrying.attempts)
+            node = pick(self._alive(), place.labels, in_flight)
+            if node is not None:
+                return node.id
+            self._demand.wants(attempt, {"CPU": 1.0}, place.labels)
+            if time.monotonic() >= give_up_at:
+                raise Gone(f"the Ray cluster has no node {_selected(place)}")
+            await asyncio.sleep(_LOOK_AGAIN_S)
+
+    async def _reserved(self, attempt: int, place: Place) -> Carrying:
+        """Ray finds the node and keeps the room; what it cannot place yet is demand that its autoscaler sees."""
+        from ray.util import placement_group, placement_group_table
+
+        group = placement_group(
+            [place.resources],
+            strategy="STRICT_PACK",
+            name=f"{self._settings.journal}:{attempt}",
+            lifetime="detached",
+            bundle_label_selector=[place.labels] if place.labels else None,
+        )
+        self._groups[attempt] = group
+        give_up_at, look_s = time.monotonic() + place.within_s, 0.005
+        while True:
+            row = placement_group_table(group)
+            if row["state"] == "CREATED":
+                break
+            if time.monotonic() >= give_up_at:
+                asked = ", ".join(f"{amount:g} {name}" for name, amount in place.resources.items())
+                raise Gone(f"no node {_selected(place)} of the Ray cluster had room for {asked}")
+            await asyncio.sleep(look_s)
+            look_s = min(_LOOK_AGAIN_S, 2 * look_s)
+        node = row["bundles_to_node_id"][0]
+        if place.resources.get("GPU"):
+            return await self._with_gpus(attempt, node, place.resources["GPU"], group)
+        return await self._carrier_on(node)
+
+    def _alive(self) -> list[Node]:
+        import ray
+
+        at, known = self._nodes
+        if time.monotonic() - at > _NODES_KNOWN_S:
+            known = [Node(n["NodeID"], n["Labels"], n["Resources"]) for n in ray.nodes() if n["Alive"]]
+            self._nodes = (time.monotonic(), known)
+        return known
+
+    # Carriers
+
+    async def _carrier_on(self, node: str) -> Carrying:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        known = self._on_node.get(node)
+        if known is None or (known.done() and (known.exception() is not None or known.result() not in self._all)):
+            strategy = NodeAffinitySchedulingStrategy(node, soft=False)
+            known = self._on_node[node] = asyncio.ensure_future(self._made(node, f"node-{node[:12]}", strategy, 0.0))
+        return await asyncio.shield(known)
+
+    async def _with_gpus(self, attempt: int, node: str, gpus: float, group: Any) -> Carrying:
+        """A carrier for this attempt alone: only an actor that asked for them is told by Ray which GPUs it has."""
+        from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+        made = await self._made(node, f"{_OWN[1:]}{attempt}", PlacementGroupSchedulingStrategy(group), gpus)
+        self._own[attempt] = made
+        return made
+
+    async def _made(self, node: str, tag: str, strategy: Any, gpus: float) -> Carrying:
+        journal = self._settings.journal
+        actor = self._actors.options(
+            name=f"{journal}:{tag}:{node}",
+            namespace=NAMESPACE,
+            lifetime="detached",
+            get_if_exists=True,
+            num_cpus=0,
+            num_gpus=gpus,
+            max_restarts=0,
+            max_concurrency=_HELD_CALLS_MAX,
+            scheduling_strategy=strategy,
+        ).remote(node, f"{journal}-{tag}", self._settings.lease_s)
+        return (await self._welcomed(actor, node))[0]
+
+    async def _welcomed(self, actor: Any, node: str) -> tuple[Carrying, Welcome]:
+        from ray.exceptions import ActorUnavailableError, RayError
+
+        while True:
+            try:
+                welcome = await actor.hello.remote()
+                break
+            except ActorUnavailableError:
+                await asyncio.sleep(_LOOK_AGAIN_S)
+            except RayError as error:
+                raise Gone(f"nothing could be started on node {node[:12]}: {_short(error)}") from None
+        carrying = Carrying(node, actor, welcome)
+        self._all.add(carrying)
+        task = asyncio.ensure_future(self._listen(carrying))
+        self._listening.add(task)
+        task.add_done_callback(self._listening.discard)
+        return carrying, welcome
+
+    async def _listen(self, carrying: Carrying) -> None:
+        last = 0
+        try:
+            while True:
+                last, contents = await carrying.ask("news", last)
+                for content in contents:
+                    report = decode_report(content)
+                    self._pass_on(content, report.attempt if isinstance(report, Ended) else None)
+        except Gone as why:
+            self._all.discard(carrying)
+            self._died(carrying, str(why))
+
+
+def connect(address: str) -> None:
+    """Into a cluster that runs, or ("local") one of our own that ends with this process."""
+    if address not in ("local", "auto"):
+        # Ray itself tries for a minute, and says less.
+        host, _, port = address.rpartition(":")
+        socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_WITHIN_S).close()
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves the machine that nobody named
+    import ray
+
+    own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": _OBJECT_STORE_BYTES}
+    ray.init(
+        address=address,
+        namespace=NAMESPACE,
+        log_to_driver=False,
+        logging_level="error",
+        **(own if address == "local" else {}),
+    )
+
+
+def _selected(place: Place) -> str:
+    return " ".join(["with", *(f"{key}={value}" for key, value in place.labels.items())]) if place.labels else "at all"
+
+
+def _short(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    reasons = [line for line in lines if line.startswith(("The actor died because", "ModuleNotFoundError"))]
+    return one_line((reasons or lines or [type(error).__name__])[0])

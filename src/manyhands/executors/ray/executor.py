@@ -1,0 +1,145 @@
+"""Attempts on a Ray cluster, as a dispatcher sees them; their output and files come back into their directories."""
+
+import asyncio
+import os
+from pathlib import Path
+
+from msgspec import Struct
+
+from manyhands.core.commands import StartAttempt
+from manyhands.core.model import Ending, EndingKind
+from manyhands.executors.in_flight import CLOSED
+from manyhands.executors.interface import Ended, Spawned
+from manyhands.executors.ray import messages
+from manyhands.executors.ray.link import Link
+from manyhands.executors.ray.placement import labels_of, resources_of
+from manyhands.executors.steps import LOG_FILE
+
+#: What a clean stop waits for attempts beyond their grace; what has not ended then is found by the next dispatcher.
+_CLOSED_WITHIN_S = 30.0
+
+
+class RaySettings(Struct, frozen=True, kw_only=True):
+    """What a ray host is built from."""
+
+    journal: str
+    workspace: str  # on the nodes
+    grace_s: float = 1.0
+    env: dict[str, str] = {}
+    nodes: dict[str, str] = {}  # label selectors of the nodes that are this host
+    place_within_s: float = 600.0
+
+
+class RayExecutor:
+    def __init__(self, settings: RaySettings, link: Link, spawned: Spawned, ended: Ended) -> None:
+        self._settings = settings
+        self._link = link
+        self._spawned = spawned
+        self._ended = ended
+        self._directories: dict[int, Path] = {}  # of attempts in flight
+        self._changed = asyncio.Event()
+        self._closed = False
+        link.join()
+
+    def start(self, order: StartAttempt, directory: str) -> None:
+        settings, path = self._settings, Path(directory)
+        refusal = CLOSED if self._closed else _misfit(order) or _cannot_make(path)
+        if refusal is not None:
+            asyncio.get_running_loop().call_soon(self._ended, order.attempt, refusal)
+            return
+        self._directories[order.attempt] = path
+        ground = messages.Ground(settings.journal, settings.workspace, settings.grace_s, settings.env)
+        labels = {**settings.nodes, **labels_of(order.task)}
+        place = messages.Place(resources_of(order.task), labels, settings.place_within_s)
+        self._link.begin(messages.Begin(order, ground, place), self._hear, lambda: _size(path))
+
+    def adopt(self, attempt: int, directory: str) -> bool:
+        """It was in flight here under a dispatcher that died: whatever has become of it, its ending follows."""
+        self._directories[attempt] = path = Path(directory)
+        self._link.adopt(attempt, self._hear, lambda: _size(path))
+        return True
+
+    def release(self, attempt: int) -> None:
+        if attempt in self._directories:
+            self._link.send(messages.Release(attempt))
+
+    def stop(self, attempt: int) -> None:
+        if attempt in self._directories:
+            self._link.send(messages.Halt(attempt))
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        for attempt in list(self._directories):
+            self.stop(attempt)
+        try:
+            async with asyncio.timeout(self._settings.grace_s + _CLOSED_WITHIN_S):
+                while self._directories:
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            pass
+        await self._link.leave()
+
+    def _hear(self, report: messages.Report) -> None:
+        match report:
+            case messages.Spawned(attempt, process):
+                self._spawned(attempt, process)
+            case messages.Output(attempt, offset, content):
+                _write_at(self._directories[attempt], offset, content)
+            case messages.Ended(attempt, ending, files):
+                directory = self._directories.pop(attempt)
+                self._changed.set()
+                self._ended(attempt, _with_files(ending, directory, files))
+
+
+def _misfit(order: StartAttempt) -> Ending | None:
+    task = order.task
+    if not (task.run or task.call):
+        why = "has no `run` and no `call`, and"
+    elif task.workspace:
+        why = "asks for a worktree, which is on the dispatcher's machine, and"
+    else:
+        return None
+    detail = f"task `{task.id}` {why} host `{order.host}` is a Ray cluster; send it to another"
+    return Ending(EndingKind.FAILED, detail, permanent=True)
+
+
+def _cannot_make(directory: Path) -> Ending | None:
+    """Said before it runs, not when its output arrives."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return Ending(EndingKind.FAILED, f"the directory of the attempt cannot be made: {error}")
+    return None
+
+
+def _size(directory: Path) -> int:
+    try:
+        return directory.joinpath(LOG_FILE).stat().st_size
+    except OSError:
+        return 0
+
+
+def _write_at(directory: Path, offset: int, content: bytes) -> None:
+    """At its place, so that what is told twice is written once. A full disk must not cost the attempt."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        file = os.open(directory / LOG_FILE, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            os.pwrite(file, content, offset)
+        finally:
+            os.close(file)
+    except OSError:
+        return
+
+
+def _with_files(ending: Ending, directory: Path, files: dict[str, bytes]) -> Ending:
+    try:
+        for name, content in files.items():
+            directory.mkdir(parents=True, exist_ok=True)
+            directory.joinpath(Path(name).name).write_bytes(content)
+    except OSError as error:
+        return Ending(EndingKind.FAILED, f"what the attempt left behind cannot be written: {error}", tail=ending.tail)
+    return ending

@@ -1,0 +1,183 @@
+"""The dispatcher's end of a driver: starts it when first needed, and again when it dies; one for each cluster."""
+
+import asyncio
+import contextlib
+import logging
+import sys
+import tempfile
+from collections.abc import Callable
+from typing import IO
+
+import msgspec
+
+from manyhands.core.model import Ending, EndingKind
+from manyhands.executors.output import last_line
+from manyhands.executors.ray.messages import (
+    FRAME,
+    Adopt,
+    Begin,
+    DriverSettings,
+    Ended,
+    Halt,
+    Leave,
+    Report,
+    Taken,
+    Unreachable,
+    Wish,
+    decode_report,
+    encode,
+    framed,
+)
+
+_log = logging.getLogger(__name__)
+
+_AGAIN_AFTER_S = 2.0
+_LEFT_WITHIN_S = 20.0
+_ENDED_WITHIN_S = 10.0
+
+
+class _Sent(msgspec.Struct):
+    tell: Callable[[Report], None]
+    have_bytes: Callable[[], int]
+    taken: bool  # it may run, or have run, whatever becomes of the driver
+    halted: bool = False
+
+
+class Link:
+    """Every attempt handed over gets one `Ended`, from whichever driver."""
+
+    def __init__(self, settings: DriverSettings) -> None:
+        self._settings = settings
+        self._sent: dict[int, _Sent] = {}
+        self._waiting: list[Wish] = []  # for a driver to be there
+        self._writer: asyncio.StreamWriter | None = None
+        self._running: asyncio.Task[None] | None = None
+        self._users = 0
+        self._leaving = False
+
+    def join(self) -> None:
+        self._users += 1
+
+    async def leave(self) -> None:
+        """The last to leave has the carriers taken away, unless there are attempts that may still run."""
+        self._users -= 1
+        running = self._running
+        if self._users or running is None:
+            return
+        self._leaving = True
+        if self._writer is not None and not self._sent:
+            self._send(Leave())
+            await asyncio.wait({running}, timeout=_LEFT_WITHIN_S)
+        running.cancel()
+        await asyncio.wait({running})
+
+    def begin(self, wish: Begin, tell: Callable[[Report], None], have_bytes: Callable[[], int]) -> None:
+        self._sent[wish.order.attempt] = _Sent(tell, have_bytes, taken=False)
+        self._ensure_running()
+        self._send(wish)
+
+    def adopt(self, attempt: int, tell: Callable[[Report], None], have_bytes: Callable[[], int]) -> None:
+        self._sent[attempt] = _Sent(tell, have_bytes, taken=True)
+        if self._writer is not None:
+            self._send(Adopt(attempt, have_bytes()))
+        self._ensure_running()
+
+    def send(self, wish: Wish) -> None:
+        if isinstance(wish, Halt) and (sent := self._sent.get(wish.attempt)) is not None:
+            sent.halted = True
+        self._send(wish)
+
+    def _send(self, wish: Wish) -> None:
+        if self._writer is not None:
+            self._writer.write(framed(encode(wish)))
+        elif isinstance(wish, Begin | Halt):
+            self._waiting.append(wish)
+
+    def _ensure_running(self) -> None:
+        if self._running is None:
+            self._running = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        """One driver after another, for as long as any attempt wants one."""
+        while not self._leaving:
+            why = await self._run_driver()
+            for attempt, sent in list(self._sent.items()):
+                if not sent.taken:
+                    kind = EndingKind.CANCELLED if sent.halted else EndingKind.OVERLOADED
+                    self._pass_on(Ended(attempt, Ending(kind, why)))
+            if not self._sent:
+                self._running = None
+                return
+            if not self._leaving:
+                _log.warning("%s; %d attempts there may still run and are looked for", why, len(self._sent))
+                await asyncio.sleep(_AGAIN_AFTER_S)
+
+    async def _run_driver(self) -> str:
+        """From start to end; returns why it ended."""
+        settings = msgspec.json.encode(self._settings).decode()
+        with tempfile.TemporaryFile() as log:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "manyhands.executors.ray.driver", settings),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is the dispatcher's to pass on, once attempts have ended
+                limit=2**26,
+            )
+            assert process.stdin is not None
+            assert process.stdout is not None
+            self._writer = process.stdin
+            for attempt, sent in self._sent.items():
+                if sent.taken:
+                    self._send(Adopt(attempt, sent.have_bytes()))
+                    if sent.halted:
+                        self._send(Halt(attempt))
+            waiting, self._waiting = self._waiting, []
+            for wish in waiting:
+                self._send(wish)
+            try:
+                why = await self._listen(process.stdout)
+            finally:
+                self._writer = None
+                process.stdin.close()
+                await _end(process)
+            return why or f"the link to Ray at `{self._settings.address}` broke: {_last_words(log)}"
+
+    async def _listen(self, frames: asyncio.StreamReader) -> str:
+        while True:
+            try:
+                size = FRAME.unpack(await frames.readexactly(FRAME.size))[0]
+                report: Report = decode_report(await frames.readexactly(size))
+            except asyncio.IncompleteReadError:
+                return ""
+            if isinstance(report, Unreachable):
+                return f"no Ray cluster at `{self._settings.address}`: {report.why}"
+            self._pass_on(report)
+
+    def _pass_on(self, report: Report) -> None:
+        assert not isinstance(report, Unreachable)
+        sent = self._sent.get(report.attempt)
+        if sent is None:
+            return  # told again by a carrier that could not know that it was heard
+        if isinstance(report, Taken):
+            sent.taken = True
+            return
+        if isinstance(report, Ended):
+            del self._sent[report.attempt]
+        sent.tell(report)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """It ends by itself when its pipe closes; one with a cluster of its own takes a while to take that along."""
+    try:
+        async with asyncio.timeout(_ENDED_WITHIN_S):
+            await process.wait()
+    except TimeoutError:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+def _last_words(log: IO[bytes]) -> str:
+    log.seek(0)
+    return last_line(log.read()[-4096:].decode(errors="replace")) or "it said nothing"

@@ -1,0 +1,107 @@
+"""What passes between the dispatcher, the driver of a Ray cluster and the carriers on its nodes: plain values."""
+
+import struct
+
+import msgspec
+from msgspec import Struct
+
+from manyhands.core.commands import StartAttempt
+from manyhands.core.model import Ending, ProcessHandle
+
+FRAME = struct.Struct("!I")
+
+
+class Ground(Struct, frozen=True):
+    """What a host says of its attempts, wherever they run."""
+
+    journal: str
+    workspace: str  # on the node
+    grace_s: float
+    env: dict[str, str]
+
+
+class Place(Struct, frozen=True):
+    """What an attempt asks of its node, in Ray's own words."""
+
+    resources: dict[str, float]  # CPU, GPU, memory (bytes) and custom ones; {}: none are reserved
+    labels: dict[str, str]  # label selectors
+    within_s: float  # how long it may wait for such a node
+
+
+class DriverSettings(Struct, frozen=True):
+    address: str
+    journal: str
+    lease_s: float
+
+
+# From the dispatcher
+
+
+class Begin(Struct, frozen=True, tag=True):
+    order: StartAttempt
+    ground: Ground
+    place: Place
+
+
+class Release(Struct, frozen=True, tag=True):
+    attempt: int
+
+
+class Halt(Struct, frozen=True, tag=True):
+    attempt: int
+
+
+class Adopt(Struct, frozen=True, tag=True):
+    """It was begun by a driver that is gone."""
+
+    attempt: int
+    have_bytes: int  # of its output
+
+
+class Leave(Struct, frozen=True, tag=True):
+    """All attempts have ended: take the carriers away."""
+
+
+Wish = Begin | Release | Halt | Adopt | Leave
+
+
+# To the dispatcher
+
+
+class Unreachable(Struct, frozen=True, tag=True):
+    why: str
+
+
+class Taken(Struct, frozen=True, tag=True):
+    """From now on it may run, whatever becomes of the driver."""
+
+    attempt: int
+
+
+class Spawned(Struct, frozen=True, tag=True):
+    attempt: int
+    process: ProcessHandle
+
+
+class Output(Struct, frozen=True, tag=True):
+    attempt: int
+    offset: int
+    content: bytes
+
+
+class Ended(Struct, frozen=True, tag=True):
+    attempt: int
+    ending: Ending
+    files: dict[str, bytes] = {}  # what it left in its directory beside the output
+
+
+Report = Unreachable | Taken | Spawned | Output | Ended
+
+encode = msgspec.msgpack.Encoder().encode
+decode_wish = msgspec.msgpack.Decoder(Wish).decode
+decode_report = msgspec.msgpack.Decoder(Report).decode
+decode_begin = msgspec.msgpack.Decoder(Begin).decode
+
+
+def framed(content: bytes) -> bytes:
+    return FRAME.pack(len(content)) + content

@@ -1,0 +1,55 @@
+"""Where on a Ray cluster an attempt may run: what its task asks for in Ray's words, and which node is next.
+
+Pure. Attempts that ask for resources are placed by Ray itself, which reserves them; the others are spread here.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from manyhands.core.model import Task
+
+#: Labels of a task that are meant for its node: `node:region=eu`.
+NODE_LABEL = "node:"
+_OURS = {"cpus": ("CPU", 1.0), "gpus": ("GPU", 1.0), "memory_gb": ("memory", 1e9)}
+_LIST = re.compile(r"in\((.*)\)")
+
+
+class Node(Struct, frozen=True):
+    id: str
+    labels: dict[str, str]
+    resources: dict[str, float]
+
+
+def resources_of(task: Task) -> dict[str, float]:
+    """`cpus`, `gpus` and `memory_gb` under Ray's names; any other is a custom resource of the cluster."""
+    asked: dict[str, float] = {}
+    for name, amount in (task.resources or {}).items():
+        known, factor = _OURS.get(name, (name, 1.0))
+        if amount > 0:
+            asked[known] = amount * factor
+    return asked
+
+
+def labels_of(task: Task) -> dict[str, str]:
+    """The selectors among the task's labels; Ray's own forms: `value`, `!value`, `in(a,b)`, `!in(a,b)`."""
+    wanted = (label.removeprefix(NODE_LABEL) for label in task.labels if label.startswith(NODE_LABEL))
+    return {key.strip(): value.strip() for key, _, value in (one.partition("=") for one in wanted)}
+
+
+def matches(labels: Mapping[str, str], selectors: Mapping[str, str]) -> bool:
+    return all(_fits(labels.get(key), selector) for key, selector in selectors.items())
+
+
+def pick(nodes: Sequence[Node], selectors: Mapping[str, str], in_flight: Mapping[str, int]) -> Node | None:
+    """The node with the fewest attempts for its cores; a node without cores (a head, say) takes none."""
+    able = [node for node in nodes if node.resources.get("CPU", 0.0) > 0 and matches(node.labels, selectors)]
+    return min(able, key=lambda node: ((in_flight.get(node.id, 0) + 1) / node.resources["CPU"], node.id), default=None)
+
+
+def _fits(value: str | None, selector: str) -> bool:
+    negated, wanted = selector.startswith("!"), selector.removeprefix("!")
+    listed = _LIST.fullmatch(wanted)
+    among = [one.strip() for one in listed[1].split(",")] if listed else [wanted]
+    return (value in among) is not negated

@@ -1,0 +1,48 @@
+"""From configured ray hosts to their executors; hosts on the same cluster share a way to it."""
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from manyhands.config.model import HostConfig, RayHost
+from manyhands.errors import UsageError
+from manyhands.executors.interface import Ended, Executor, Spawned
+
+if TYPE_CHECKING:
+    from manyhands.executors.ray.link import Link
+
+#: For how long attempts on a node live without a word from the cluster's head; a lost node's claims wait as long.
+LEASE_S = 10.0
+
+
+class RayClusters:
+    def __init__(self) -> None:
+        self._links: dict[str, Link] = {}
+
+    def executor(self, host: RayHost, workspace: Path, journal: str, spawned: Spawned, ended: Ended) -> Executor:
+        from manyhands.executors.ray.executor import RayExecutor, RaySettings
+        from manyhands.executors.ray.link import Link
+        from manyhands.executors.ray.messages import DriverSettings
+
+        link = self._links.get(host.address)
+        if link is None:
+            link = self._links[host.address] = Link(DriverSettings(host.address, journal, LEASE_S))
+        settings = RaySettings(
+            journal=journal,
+            workspace=host.workspace or str(workspace.absolute()),
+            grace_s=host.grace,
+            env=host.env,
+            nodes=host.nodes,
+            place_within_s=host.place_within,
+        )
+        return RayExecutor(settings, link, spawned, ended)
+
+
+def check_ray(hosts: Sequence[HostConfig]) -> None:
+    """Said before anything runs, and not by the first attempt."""
+    names = [host.name for host in hosts if isinstance(host, RayHost)]
+    if names and find_spec("ray") is None:
+        raise UsageError(
+            f"host `{names[0]}` is a Ray cluster, and Ray is not installed", "pip install 'manyhands[ray]'"
+        )

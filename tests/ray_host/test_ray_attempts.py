@@ -1,0 +1,109 @@
+"""Attempts on a Ray cluster of three nodes: where they run, how they are stopped, and what outlives what."""
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from manyhands.core.model import EndingKind, Task
+from ray_host.ray_stage import RayCluster, RayDesk, desk_on
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray")]
+
+#: One that leaves its group behind in another session, and takes no notice of SIGTERM.
+STUBBORN = 'trap "" TERM; setsid sleep 1000 & touch "$1"; while :; do sleep 0.1; done'
+
+
+async def test_a_remote_process_tree_is_gone_within_two_seconds_of_being_stopped(
+    cluster: RayCluster, tmp_path: Path
+) -> None:
+    desk = desk_on(cluster, tmp_path)
+    attempt = desk.start(Task("stubborn", run=("sh", "-c", STUBBORN, "sh", str(tmp_path / "up"))))
+    await desk.until((tmp_path / "up").exists)
+    assert len(desk.alive()) >= 2
+    stopped_at = time.monotonic()
+    desk.executor.stop(attempt)
+    ending = await desk.ending(attempt)
+    assert ending.kind is EndingKind.CANCELLED
+    assert desk.alive() == []
+    assert time.monotonic() - stopped_at <= 2.0
+    await desk.executor.close()
+
+
+async def test_attempts_run_where_their_labels_and_resources_are(cluster: RayCluster, tmp_path: Path) -> None:
+    desk = desk_on(cluster, tmp_path, place_within_s=3.0)
+    flag, one_gpu = str(tmp_path / "go"), {"gpus": 1.0, "cpus": 0.5}
+    says_and_waits = (
+        "sh",
+        "-c",
+        'echo "gpu=$CUDA_VISIBLE_DEVICES"; until [ -e "$1" ]; do sleep 0.05; done',
+        "sh",
+        flag,
+    )
+    labelled = [desk.start(Task(kind, run=("true",), labels=(f"node:kind={kind}",))) for kind in ("code", "text")]
+    with_gpus = [desk.start(Task(f"gpu-{n}", run=says_and_waits, resources=one_gpu)) for n in range(2)]
+    await desk.until(lambda: all(_output(desk, attempt) for attempt in with_gpus))
+    assert sorted(_output(desk, attempt) for attempt in with_gpus) == ["gpu=0\n", "gpu=1\n"]
+    # Both are taken: a third waits for room, and says in the end what it waited for.
+    third = desk.start(Task("gpu-3", run=("true",), resources=one_gpu))
+    ending = await desk.ending(third)
+    assert ending.kind is EndingKind.OVERLOADED
+    assert "had room for 1 GPU, 0.5 CPU" in ending.detail
+    (tmp_path / "go").touch()
+    for attempt in [*labelled, *with_gpus]:
+        assert (await desk.ending(attempt)).kind is EndingKind.DONE
+    node_of = {attempt: process.boot for attempt, process in desk.spawned}
+    assert node_of[labelled[0]] != node_of[labelled[1]] == node_of[with_gpus[0]] == node_of[with_gpus[1]]
+    nowhere = await desk.run(Task("nowhere", run=("true",), labels=("node:kind=tape",)))
+    assert nowhere.kind is EndingKind.OVERLOADED
+    assert "no node with kind=tape" in nowhere.detail
+    await desk.executor.close()
+
+
+async def test_a_function_runs_there_and_its_result_and_output_come_back(cluster: RayCluster, tmp_path: Path) -> None:
+    desk = desk_on(cluster, tmp_path)
+    (tmp_path / "workspace" / "far_away.py").write_text(
+        "async def shout(text):\n    print('on it', flush=True)\n    return text.upper() * 20_000\n"
+    )
+    attempt = desk.start(Task("f", call="far_away:shout", args={"text": "ab"}))
+    ending = await desk.ending(attempt)
+    assert ending.kind is EndingKind.DONE, ending
+    assert ending.result.startswith('"ABAB')
+    assert _output(desk, attempt) == "on it\n"
+    assert desk.directory(attempt).joinpath("result.json").stat().st_size == 40_002
+    await desk.executor.close()
+
+
+async def test_attempts_outlive_the_driver_and_are_found_again(cluster: RayCluster, tmp_path: Path) -> None:
+    desk = desk_on(cluster, tmp_path)
+    flag = str(tmp_path / "go")
+    counts = 'for n in 1 2 3; do echo $n; done; until [ -e "$1" ]; do sleep 0.05; done; echo end'
+    attempt = desk.start(Task("counts", run=("sh", "-c", counts, "sh", flag)))
+    await desk.until(lambda: _output(desk, attempt) == "1\n2\n3\n")
+    [driver] = [child for child in psutil.Process().children() if desk.journal in " ".join(child.cmdline())]
+    os.kill(driver.pid, signal.SIGKILL)
+    await asyncio.sleep(0.5)
+    (tmp_path / "go").touch()
+    assert (await desk.ending(attempt)).kind is EndingKind.DONE
+    assert _output(desk, attempt) == "1\n2\n3\nend\n"
+    assert len(desk.spawned) == 1
+    await desk.executor.close()
+    assert not [p for p in psutil.process_iter(["cmdline"]) if desk.journal in " ".join(p.info["cmdline"] or ())]
+
+
+async def test_where_there_is_no_cluster_attempts_say_so_and_may_be_tried_again(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    desk = desk_on("127.0.0.1:1", tmp_path)
+    ending = await desk.run(Task("t", run=("true",)))
+    assert ending.kind is EndingKind.OVERLOADED
+    assert ending.detail.startswith("no Ray cluster at `127.0.0.1:1`: ")
+    await desk.executor.close()
+
+
+def _output(desk: RayDesk, attempt: int) -> str:
+    log = desk.directory(attempt) / "output.log"
+    return log.read_text() if log.exists() else ""
