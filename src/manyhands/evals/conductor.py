@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from manyhands.core.events import AnyEvent, CancelAsked, RetryDecided, RunDrained, RunResumed, RunStopped
+from manyhands.core.events import AttemptEnded, CancelAsked, Input
 from manyhands.core.model import Task
 from manyhands.core.state import Record, Run
 from manyhands.errors import Unavailable
@@ -19,6 +19,7 @@ from manyhands.evals.engine import Engine
 from manyhands.evals.figures import decided
 from manyhands.evals.heartbeats import Heartbeats
 from manyhands.evals.layout import Layout, read_whole
+from manyhands.evals.listening import Listening
 from manyhands.evals.manifest import Manifest, Scores
 from manyhands.evals.model import EvalRecord, EvalState, Injection, TrialState
 from manyhands.evals.ordering import Trial, units_of
@@ -33,7 +34,7 @@ from manyhands.evals.outcomes import (
 )
 from manyhands.evals.pacing import Pacer, Turn
 from manyhands.evals.scoring.marking import Marking
-from manyhands.evals.trials import Sessions, run_name, session_id, source_of_trials
+from manyhands.evals.trials import Sessions, run_name, source_of_trials
 from manyhands.evals.workspaces import copy_fresh
 from manyhands.runtime.dispatcher import Dispatcher
 
@@ -71,9 +72,9 @@ class Conductor:
         self._spec = manifest.spec
         self._layout = layout
         self._onlooker = onlooker
-        self._is_leaving = is_leaving
         self._changed = asyncio.Event()
         self._engine = Engine(dispatcher, source_of_trials(manifest.id), self._changed.set)
+        self._people = Listening(self._engine, manifest.id, onlooker, is_leaving, self._changed.set)
         self._sessions = Sessions(manifest.spec, layout)
         self._marking = Marking(manifest, layout, store, dispatcher.book.runs.get, self._carry_scorer)
         self._pacer = self._make_pacer(manifest.concurrency.n)
@@ -81,8 +82,8 @@ class Conductor:
         self._copying: dict[Trial, asyncio.Task[None]] = {}
         self._work: set[asyncio.Task[None]] = set()
         self._beats = Heartbeats(layout, dispatcher.clock.now)
-        self._paused = self._stopped = self._aborted = self._failed = self._decided = False
-        self._delayed: set[str] = set()  # runs of which it has been said
+        self._failed = self._decided = False
+        self._followed: set[Turn] = set()  # ended, and their places are taken, but that is not on disk yet
         self._marked: set[Trial] = set()  # scored, or about to be
         self.scores: dict[Trial, Scores] = {}
 
@@ -90,22 +91,24 @@ class Conductor:
 
     async def run(self) -> EvalState:
         """Until every trial has come to its end, or someone has had enough."""
-        self._dispatcher.recorded.append(self._heard)
+        self._dispatcher.recorded.append(self._people.heard)
+        self._dispatcher.following.append(self._follow)
         try:
-            self._take_up()
+            await self._take_up()
             while True:
                 self._start_what_may()
                 if self._is_at_rest():
                     break
                 await self._wait()
         finally:
-            self._dispatcher.recorded.remove(self._heard)
+            self._dispatcher.recorded.remove(self._people.heard)
+            self._dispatcher.following.remove(self._follow)
             self._engine.close()
             for task in (*self._work, *self._copying.values()):
                 task.cancel()
             await asyncio.gather(*self._work, *self._copying.values(), return_exceptions=True)
             await self._beats.close()
-        if self._aborted:
+        if self._people.aborted:
             return "aborted"
         if self._failed:
             return "failed_fast"
@@ -119,6 +122,7 @@ class Conductor:
         except TimeoutError:
             if not self._dispatcher.is_alive:
                 await self._dispatcher.submit()  # raises what it died of
+            self._people.look_at_hosts()
         self._changed.clear()
         for task in [task for task in self._work if task.done()]:
             self._work.discard(task)
@@ -128,16 +132,14 @@ class Conductor:
                 raise Unavailable(f"the eval cannot go on: {error}", "make room for it, and run it again") from error
 
     def _is_at_rest(self) -> bool:
-        if self._leaves or self._stopped:
+        if self._followed:
+            return False
+        if self._people.leaves or self._people.stopped:
             return not any(run.in_flight for run in self._engine.runs_in_flight())
         if self._is_enough and not self._pacer.in_flight:
             self._mark_all(as_far_as_it_is=True)
             return not self._work
         return self._pacer.is_over and not self._work
-
-    @property
-    def _leaves(self) -> bool:
-        return self._paused and self._is_leaving()
 
     def _make_pacer(self, at_once: int) -> Pacer:
         over: list[Turn] = []
@@ -152,26 +154,34 @@ class Conductor:
         self._onlooker.begins(len(over))
         return Pacer(units_of(self._spec), self._spec.sessions, at_once, over)
 
-    def _take_up(self) -> None:
+    async def _take_up(self) -> None:
         """What an earlier process left: scores on disk, and trials that ended without any."""
         for trial in trials_of(self._spec):
             scores = read_whole(self._layout.scores(trial), Scores)
             if scores is not None:
                 self.scores[trial] = scores
                 self._marked.add(trial)
-        self._paused = self._is_leaving()  # had enough before anything began
         run = self._dispatcher.book.runs.get(self._manifest.id)
-        self._aborted = run is not None and control.is_aborted(run)
+        if run is not None and control.is_aborted(run):
+            self._people.aborted = True
+            await self._cancel_all()
         if self._spec.stop_when_decided and self.scores:
             self._decided = decided(self.record("stopped"))
         self._mark_all()
 
+    async def _cancel_all(self) -> None:
+        """What an abort was to stop when the process was killed."""
+        names = [run_name(self._manifest.id, trial) for trial in trials_of(self._spec)]
+        left = [name for name in names if name in self._dispatcher.book.runs]
+        now = self._dispatcher.clock.now()
+        await self._dispatcher.submit(*(CancelAsked(now, name, why="the eval was aborted") for name in left))
+
     # Sessions
 
     def _start_what_may(self) -> None:
-        while self._wants_place and not self._is_held and self._pacer.take_place():
+        while self._wants_place and not self._people.held and self._pacer.take_place():
             self._wants_place.pop(0).set_result(None)
-        if self._is_held or self._is_enough:
+        if self._people.held or self._is_enough:
             return
         for turns in self._pacer.start():
             self._spawn(self._begin(turns))
@@ -182,22 +192,48 @@ class Conductor:
     @property
     def _is_enough(self) -> bool:
         """Nothing more is begun, and what has ended is reported."""
-        return self._failed or self._aborted or self._decided
-
-    @property
-    def _is_held(self) -> bool:
-        return self._paused or self._stopped
+        return self._failed or self._people.aborted or self._decided
 
     async def _begin(self, turns: Sequence[Turn]) -> None:
         await asyncio.gather(*(self._made_ready(turn) for turn in turns))
-        if self._is_held or self._is_enough:
+        if self._people.held or self._is_enough:
             for turn in turns:
                 self._pacer.put_back(turn)
             return
-        handed_in = [(run_name(self._manifest.id, turn.trial), self._task(turn)) for turn in turns]
-        for turn, future in zip(turns, self._engine.hand_in(*handed_in), strict=True):
+        for event in self._events_of(turns):
+            self._dispatcher.tell(event)
+
+    def _events_of(self, turns: Sequence[Turn]) -> list[Input]:
+        """That hand these in; their ends are waited for from here on."""
+        tasks = [(run_name(self._manifest.id, turn.trial), self._task(turn)) for turn in turns]
+        for turn, future in zip(turns, self._engine.wait_for(*tasks), strict=True):
             future.add_done_callback(partial(self._on_ended, turn))
             self._beats.begins(*turn)
+        return self._engine.events_of(*tasks)
+
+    def _follow(self, happened: Sequence[Input]) -> list[Input]:
+        """What starts in the place of what has just ended goes on disk together with that: there is one commit less
+        between the two. Whatever is not as simple as that is left to `_start_what_may`."""
+        if not any(isinstance(event, AttemptEnded) for event in happened) or self._people.is_asked_in(happened):
+            return []
+        for turn in list(self._pacer.in_flight):
+            record = session_of(self._run_of(turn.trial), turn.session)
+            if is_over(record):
+                self._note_end(turn, ended_well(record))
+                self._followed.add(turn)
+        if self._people.held or self._is_enough or self._wants_place:
+            return []
+        events: list[Input] = []
+        for turns in self._pacer.start():
+            if all(self._is_ready(turn) for turn in turns):
+                events += self._events_of(turns)
+            else:
+                self._spawn(self._begin(turns))
+        return events
+
+    def _is_ready(self, turn: Turn) -> bool:
+        copying = self._copying.get(turn.trial)
+        return turn.session == 1 and copying is not None and copying.done() and copying.exception() is None
 
     def _task(self, turn: Turn) -> Task:
         """As it was handed in before, if it was: what came since is not for it."""
@@ -215,14 +251,17 @@ class Conductor:
         if ended.cancelled():
             return
         record = ended.result()
-        well = ended_well(record)
-        self._pacer.ended(turn, well)
-        if not well and self._manifest.fail_fast and not self._aborted:
-            self._failed = True
+        self._note_end(turn, ended_well(record))
+        self._followed.discard(turn)
         self._beats.ends(turn.trial, str(record.state))
         self._onlooker.ended(turn, record)
         self._mark_if_over(turn.trial.case, turn.trial.replication)
         self._changed.set()
+
+    def _note_end(self, turn: Turn, well: bool) -> None:
+        self._pacer.ended(turn, well)
+        if not well and self._manifest.fail_fast and not self._people.aborted:
+            self._failed = True
 
     def _prepare(self, trial: Trial) -> asyncio.Task[None]:
         if trial not in self._copying:
@@ -273,7 +312,9 @@ class Conductor:
         return all(trial in self.scores or self._state_of(trial) == "infrastructure" for trial in trials)
 
     def record(self, state: EvalState, warnings: Sequence[str] = ()) -> EvalRecord:
-        return record_of(self._manifest, self._dispatcher.book, self.scores, state, self._now, warnings)
+        told = (*warnings, self._people.given_up) if self._people.given_up else warnings
+        now = self._dispatcher.clock.now()
+        return record_of(self._manifest, self._dispatcher.book, self.scores, state, now, told)
 
     async def _carry_scorer(self, run: str, task: Task) -> Record:
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -286,71 +327,13 @@ class Conductor:
             self._pacer.give_place()
             self._changed.set()
 
-    # What people ask for
-
-    def _heard(self, batch: Sequence[AnyEvent]) -> None:
-        for event in batch:
-            if isinstance(event, RetryDecided):
-                self._say_once(event)
-            if getattr(event, "run", "") != self._manifest.id:
-                continue
-            match event:
-                case RunDrained() if not self._paused:
-                    self._pause()
-                case RunStopped():
-                    self._stop()
-                case RunResumed() if self._paused:
-                    self._resume()
-                case CancelAsked():
-                    self._abort()
-
-    def _say_once(self, event: RetryDecided) -> None:
-        """Why a session is taking longer than its agent does; more than the first time of each would be a flood."""
-        run = self._dispatcher.book.runs.get(event.run)
-        if run is not None and run.source == source_of_trials(self._manifest.id) and event.run not in self._delayed:
-            self._delayed.add(event.run)
-            self._onlooker.says(f"{event.run} {event.task} waits and is tried again: {run.records[event.task].cause}")
-
-    def _pause(self) -> None:
-        """What is in flight settles; what would be tried again waits."""
-        self._paused = True
-        for run in self._engine.runs_in_flight():
-            self._dispatcher.tell(RunDrained(self._now, run.name))
-        if not self._is_leaving():
-            self._onlooker.says("paused: nothing more is started until `manyhands eval resume`")
-        self._changed.set()
-
-    def _resume(self) -> None:
-        self._paused = False
-        for run in self._engine.runs_in_flight():
-            self._dispatcher.tell(RunResumed(self._now, run.name, 1))
-        self._onlooker.says("goes on")
-        self._changed.set()
-
-    def _stop(self) -> None:
-        self._stopped = True
-        for run in self._engine.runs_in_flight():
-            self._dispatcher.tell(RunStopped(self._now, run.name))
-        self._changed.set()
-
-    def _abort(self) -> None:
-        """Sessions in flight are cancelled; trials that had ended keep what they have."""
-        self._aborted, self._paused = True, False
-        for turn in self._pacer.in_flight:
-            name = run_name(self._manifest.id, turn.trial)
-            self._dispatcher.tell(CancelAsked(self._now, name, session_id(turn.session), "the eval was aborted"))
-        self._onlooker.says("aborted: what runs is being stopped")
-        self._changed.set()
+    # Where things stand
 
     def _state_of(self, trial: Trial) -> TrialState:
         return state_of(self._run_of(trial), self._spec.sessions)
 
     def _run_of(self, trial: Trial) -> Run | None:
         return self._dispatcher.book.runs.get(run_name(self._manifest.id, trial))
-
-    @property
-    def _now(self) -> float:
-        return self._dispatcher.clock.now()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from manyhands.core.events import AnyEvent
+from manyhands.core.events import AnyEvent, Input
 from manyhands.core.model import TERMINAL, Task
 from manyhands.core.state import Record, Run
 from manyhands.evals.trials import taking_up
@@ -29,13 +29,24 @@ class Engine:
 
     def hand_in(self, *tasks: tuple[str, Task]) -> list[asyncio.Future[Record]]:
         """(run, task) pairs that start together where there is room; what tells of the end of each."""
+        for event in self.events_of(*tasks):
+            self.dispatcher.tell(event)
+        return self.wait_for(*tasks)
+
+    def events_of(self, *tasks: tuple[str, Task]) -> list[Input]:
         now = self.dispatcher.clock.now()
-        futures = []
-        for name, task in tasks:
-            futures.append(self._wait_for(name, task.id))
-            for event in taking_up(self.book.runs.get(name), name, now, task, self._source):
-                self.dispatcher.tell(event)
-        return futures
+        return [
+            event
+            for name, task in tasks
+            for event in taking_up(self.book.runs.get(name), name, now, task, self._source)
+        ]
+
+    def wait_for(self, *tasks: tuple[str, Task]) -> list[asyncio.Future[Record]]:
+        return [self._wait_for(name, task.id) for name, task in tasks]
+
+    @property
+    def waiting(self) -> list[Waited]:
+        return list(self._waiting)
 
     def runs_in_flight(self) -> list[Run]:
         names = dict.fromkeys(run for run, _ in self._waiting)

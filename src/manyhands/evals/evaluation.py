@@ -11,7 +11,6 @@ import msgspec
 from msgspec import Struct
 
 from manyhands.config.model import Config
-from manyhands.core.book import Book
 from manyhands.core.commands import StartAttempt
 from manyhands.core.events import CancelAsked, Input, ResumeAsked, RunResumed
 from manyhands.core.state import Run
@@ -89,7 +88,7 @@ class _Evaluation:
 
     async def begin(self, leaving: Leaving) -> None:
         source = source_of(str(self._read.file))
-        known = None if self._wishes.fresh else _unfinished(self._dispatcher.book, source)
+        known = None if self._wishes.fresh else self._unfinished(source)
         manifest = read_whole(Layout(self._store, known.name).manifest, Manifest) if known is not None else None
         if manifest is not None:
             check_same(manifest, self._spec, self._wishes.concurrency)
@@ -102,6 +101,16 @@ class _Evaluation:
             await asyncio.to_thread(self._make_directory)
             events = control.opening(self.manifest.id, self.manifest.started_at, source)
         await self._dispatcher.submit(*events, *leaving.watch_over(self._dispatcher, self.manifest.id))
+
+    def _unfinished(self, source: str) -> Run | None:
+        """The newest eval of this spec, if it has not come to its end, or was killed before that was written down."""
+        newest = next((run for run in reversed(self._dispatcher.book.runs.values()) if run.source == source), None)
+        if newest is None or control.is_unfinished(newest):
+            return newest
+        if control.is_aborted(newest) and not Layout(self._store, newest.name).record.exists():
+            self._onlooker.says(f"eval {newest.name} was aborted: this reports what it has, and begins nothing")
+            return newest
+        return None
 
     def _with_wishes(self, manifest: Manifest) -> Manifest:
         """What was allowed once stays allowed."""
@@ -178,14 +187,6 @@ class _Evaluation:
         for arm in narrow_arms(self._spec, self._config, n):
             warnings.append(f"the hosts of arm {arm} take less than {n} at once: its sessions may have waited")
         return warnings
-
-
-def _unfinished(book: Book, source: str) -> Run | None:
-    """The newest eval of this spec, if it has not come to its end."""
-    for run in reversed(book.runs.values()):
-        if run.source == source:
-            return run if control.is_unfinished(run) else None
-    return None
 
 
 class _Origins:

@@ -25,6 +25,11 @@ def session_id(session: int) -> str:
     return f"s{session}"
 
 
+def is_session(task: str) -> bool:
+    """Or what scores them: `score-…`."""
+    return task.startswith("s") and task[1:].isdigit()
+
+
 def source_of_trials(eval_id: str) -> str:
     return f"eval {eval_id}"
 
