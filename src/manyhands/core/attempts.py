@@ -5,7 +5,7 @@ import math
 from manyhands.core import health, intake, learning, retry
 from manyhands.core.book import Book
 from manyhands.core.events import AttemptEnded, AttemptStarted
-from manyhands.core.model import Ending, EndingKind, TaskState, claims_of
+from manyhands.core.model import Ending, EndingKind, TaskState, claims_of, is_step
 from manyhands.core.state import AttemptRecord, HostState, Record, Running
 from manyhands.core.widths import Sample
 
@@ -177,5 +177,5 @@ def _fail(book: Book, record: Record, ending: Ending) -> None:
     book.become(record, TaskState.FAILED, ending.detail or str(ending.kind))
     book.outbox.post(record)
     intake.skip_dependents(book, record)
-    if run.fail_fast:
+    if run.fail_fast and not is_step(record.task):  # a family first puts back what it did, then fails its members
         intake.cancel_waiting(book, run, f"fail_fast: {record.task.id} failed")

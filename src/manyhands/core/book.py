@@ -84,19 +84,26 @@ class Book:
         run.records[record.task.id] = record
         run.counts[record.state] += 1
         self._of_kind(run, record.task.kind)[record.state] += 1
-        if family := record.task.family:
-            run.families.setdefault(family, FamilyState())
-            run.members.setdefault(family, []).append(record)
+        self._join_family(run, record, record.task.family)
         for changed in self.changed_for:
             changed[record.number] = record
         if record.state not in TERMINAL:
             self._count_unfinished(run, record, +1)
+
+    def _join_family(self, run: Run, record: Record, family: str) -> None:
+        if family:
+            run.families.setdefault(family, FamilyState())
+            run.members.setdefault(family, []).append(record)
 
     def change_task(self, record: Record, task: Task) -> None:
         """The backlog's new word on a task that is not queued."""
         run = self.runs[record.run]
         self._count_unfinished(run, record, -1)
         run.counts_of_kind[record.task.kind][record.state] -= 1
+        if record.task.family != task.family:
+            if record.task.family:
+                run.members[record.task.family].remove(record)
+            self._join_family(run, record, task.family)
         record.task = task
         self._of_kind(run, task.kind)[record.state] += 1
         self._count_unfinished(run, record, +1)
@@ -213,16 +220,25 @@ class Book:
             state = self.hosts[host.name] = self._host_state(host, kept.get(host.name))
             state.configured_at = state.area_at = self.at
         for name, old in kept.items():
-            if name not in self.hosts and old.running:
+            if name not in self.hosts and (old.running or old.kept_by):
                 old.paused, old.paused_until = GONE, None
                 self.hosts[name] = old
         self.rules = rules
         self.rules_to_review = True
         self.outbox.routes = {route.app: route for route in routes}
-        self.families = {family.name: family for family in sorted(families, key=lambda family: family.rank)}
+        self.families = self._with_those_at_work(families)
         self.families_to_review = {run.name: run for run in self.runs.values() if run.families}
         for pool in self.ready.pools.values():
             pool.hosts = self._hosts_for(pool.kind, pool.form, pool.host)
+
+    def _with_those_at_work(self, families: tuple[Family, ...]) -> dict[str, Family]:
+        """Safest first. In the middle of a round a family stays on its host, also if the config has it no more."""
+        wanted = {family.name: family for family in families}
+        for name, old in self.families.items():
+            at_work = any(name in run.families and run.families[name].phase != "over" for run in self.runs.values())
+            if at_work and (name not in wanted or wanted[name].host != old.host):
+                wanted[name] = old
+        return {family.name: family for family in sorted(wanted.values(), key=lambda family: family.rank)}
 
     def _host_state(self, host: Host, old: HostState | None) -> HostState:
         if old is not None:

@@ -16,22 +16,24 @@ from manyhands.core.state import FamilyState, Record, Run
 
 #: A round that was cut short by no fault of its members is made again this often.
 INTERRUPTIONS_MAX = 3
+_IN_ROUND = "in round "
 _CUT_SHORT = (EndingKind.LOST, EndingKind.PREEMPTED)
 
 
 def review(book: Book) -> None:
     """Let every family that can take its next step do so, the safest first."""
-    runs, book.families_to_review = list(book.families_to_review.values()), {}
-    for run in runs:
-        for family in book.families.values():
-            while family.name in run.families and (moved := _next_move(book, run, family)) is not None:
+    while book.families_to_review:
+        runs, book.families_to_review = list(book.families_to_review.values()), {}
+        for run in runs:
+            if (moved := _next_of_run(book, run)) is not None:
                 book.decisions.append(moved)
-                move(book, moved)
+                move(book, moved)  # after which the run is looked at again
 
 
 def move(book: Book, moved: FamilyMoved) -> None:
     run = book.runs[moved.run]
     state = run.families.setdefault(moved.family, FamilyState())
+    ended = state.round
     state.round, state.phase, state.trying, state.later = moved.round, moved.phase, moved.trying, moved.later
     state.interruptions = moved.interruptions
     if moved.phase == "reverting":
@@ -39,28 +41,39 @@ def move(book: Book, moved: FamilyMoved) -> None:
     else:
         state.steps, state.reverts = tuple(task.id for task in moved.tasks), ()
     for id in moved.done:
-        _settle(book, run, run.records[id], TaskState.DONE, "")
+        _settle(book, run, id, TaskState.DONE, "", _step_id(moved.family, ended, f"apply.{id}"))
     for id, why in moved.failed.items():
-        _settle(book, run, run.records[id], TaskState.FAILED, why)
+        _settle(book, run, id, TaskState.FAILED, why, _step_id(moved.family, ended, f"apply.{id}"))
+    if moved.failed and run.fail_fast:
+        intake.cancel_waiting(book, run, f"fail_fast: {next(iter(moved.failed))} failed")
     for id in moved.trying:
         if run.records[id].state is TaskState.DEFERRED:
-            run.records[id].cause = f"in round {moved.round} of its family {moved.family}"
+            run.records[id].cause = f"{_IN_ROUND}{moved.round} of its family {moved.family}"
     if moved.phase in ("over", "stuck"):
         _let_host_go(book, run, moved)
     intake.submit(book, run, moved.tasks)
     book.touch(run)
 
 
-def _settle(book: Book, run: Run, record: Record, state: TaskState, why: str) -> None:
+def withdraw(book: Book, run: Run, member: Record, why: str) -> None:
+    """A member was cancelled. In the middle of a round that is put back, and made again without it."""
+    state = run.families.get(member.task.family)
+    if state is None or state.phase != "trying" or member.task.id not in state.trying:
+        return
+    for id in state.steps:
+        intake.cancel(book, run, run.records[id], f"{member.task.id} was {why}")
+
+
+def _settle(book: Book, run: Run, id: str, state: TaskState, why: str, step: str) -> None:
+    record = run.records[id]
     if record.state is not TaskState.DEFERRED:
         return  # a person cancelled it meanwhile
     book.become(record, state, why)
+    book.outbox.post(record, run.records.get(step))
     if state is TaskState.DONE:
         intake.release_dependents(book, record)
-        return
-    intake.skip_dependents(book, record)
-    if run.fail_fast:
-        intake.cancel_waiting(book, run, f"fail_fast: {record.task.id} failed")
+    else:
+        intake.skip_dependents(book, record)
 
 
 def _let_host_go(book: Book, run: Run, moved: FamilyMoved) -> None:
@@ -73,31 +86,50 @@ def _let_host_go(book: Book, run: Run, moved: FamilyMoved) -> None:
                 host.paused, host.paused_until = moved.reason, None
 
 
+def _next_of_run(book: Book, run: Run) -> FamilyMoved | None:
+    mine = [family for family in book.families.values() if family.name in run.families]
+    moves = (_next_move(book, run, family) for family in mine)
+    if (moved := next(filter(None, moves), None)) is not None or _can_go_on(run):
+        return moved
+    # Some wait for what comes only after their own family, or what a person put off: the others go without them.
+    return next(filter(None, (_begin(book, run, family, wait_for_all=False) for family in mine)), None)
+
+
+def _can_go_on(run: Run) -> bool:
+    return bool(run.in_flight or run.counts[TaskState.READY] or run.counts[TaskState.BACKOFF])
+
+
+def _begin(book: Book, run: Run, family: Family, wait_for_all: bool) -> FamilyMoved | None:
+    waiting = _waiting(run, family.name)
+    able = tuple(record.task.id for record in waiting if not record.waits_for)
+    must_wait = wait_for_all and len(able) < len(waiting)
+    if not able or must_wait or run.families[family.name].phase != "over" or not _is_its_turn(book, run, family):
+        return None
+    return _round(book, run, family, able, (), f"{len(able)} tasks that need {family.disrupt[0]} together")
+
+
 def _next_move(book: Book, run: Run, family: Family) -> FamilyMoved | None:
     state = run.families[family.name]
     if state.phase == "over":
-        waiting = _waiting(run, family.name)
-        if not waiting or any(record.waits_for for record in waiting) or not _is_its_turn(book, run, family):
-            return None
-        trying = tuple(record.task.id for record in waiting)
-        return _round(book, run, family, trying, (), f"{len(trying)} tasks that need {family.disrupt[0]} together")
+        return _begin(book, run, family, wait_for_all=True)
     if any(run.records[id].state not in TERMINAL for id in (*state.steps, *state.reverts)):
         return None
     return _after_revert(book, run, family) if state.phase == "reverting" else _after_trying(book, run, family)
 
 
 def _waiting(run: Run, family: str) -> list[Record]:
-    """Members for the next batch. Those that a person put off are left out of it."""
-    return [
-        record
-        for record in run.members.get(family, ())
-        if record.state is TaskState.DEFERRED and record.cause != intake.BY_A_PERSON
-    ]
+    """Members for the next batch. Those that a person or the plan put off are left out of it."""
+    return [record for record in run.members.get(family, ()) if _is_willing(record)]
+
+
+def _is_willing(record: Record) -> bool:
+    in_family = record.cause == intake.WITH_ITS_FAMILY or record.cause.startswith(_IN_ROUND)
+    return record.state is TaskState.DEFERRED and in_family
 
 
 def _is_its_turn(book: Book, run: Run, family: Family) -> bool:
     """Safer ones of its host go first, also those that still wait for tasks; unless nothing else could go on."""
-    can_go_on = run.in_flight or run.counts[TaskState.READY] or run.counts[TaskState.BACKOFF]
+    can_go_on = _can_go_on(run)
     for other in book.families.values():
         if other.name not in run.families or other.host != family.host or other is family:
             continue
@@ -121,6 +153,8 @@ def _after_trying(book: Book, run: Run, family: Family) -> FamilyMoved:
         reason = f"{len(state.trying)} tasks verified after {family.disrupt[0]}"
         return _go_on(book, run, family, state.later, reason, done=state.trying)
     reason = f"{wrong.task.title}: {wrong.cause or wrong.state}"
+    if wrong.task.id == state.steps[0] and _withdrawn(run, state):
+        return _go_on(book, run, family, (state.trying, *state.later), f"nothing was changed yet, because {reason}")
     if wrong.task.id == state.steps[0]:  # the snapshot: nothing has been changed
         failed = {id: reason for group in (state.trying, *state.later) for id in group}
         return _go_on(book, run, family, (), f"nothing was changed, because {reason}", failed=failed)
@@ -155,7 +189,9 @@ def _after_revert(book: Book, run: Run, family: Family) -> FamilyMoved:
         later = (state.trying, *state.later)
         reason = f"the round was cut short ({why}) and is made again from the snapshot"
         return _go_on(book, run, family, later, reason, interruptions=state.interruptions + 1)
-    if not family.bisect:
+    if gone := _withdrawn(run, state):
+        return _go_on(book, run, family, (state.trying, *state.later), f"without {', '.join(gone)}: {why}")
+    if not family.bisect or wrong.state is not TaskState.FAILED:  # or a person has stopped it
         failed = dict.fromkeys(sorted(everyone), f"its family was put back: {why}")
         return _go_on(book, run, family, (), f"all of the family are put back: {why}", failed=failed)
     culprits = _culprits(run, family, state)
@@ -168,11 +204,15 @@ def _after_revert(book: Book, run: Run, family: Family) -> FamilyMoved:
     return _go_on(book, run, family, (*parts, *state.later), f"in halves, to find out who it was: {why}")
 
 
+def _withdrawn(run: Run, state: FamilyState) -> list[str]:
+    return [id for id in state.trying if run.records[id].state is TaskState.CANCELLED]
+
+
 def _culprits(run: Run, family: Family, state: FamilyState) -> tuple[str, ...]:
     """Those whose own command failed, or the only one there was. Who fails a check need not have done the harm."""
     if len(state.trying) == 1:
         return state.trying
-    names = {id: f"{family.name}~{state.round}.apply.{id}" for id in state.trying}
+    names = {id: _step_id(family.name, state.round, f"apply.{id}") for id in state.trying}
     return tuple(id for id, step in names.items() if run.records[step].state is TaskState.FAILED)
 
 
@@ -187,9 +227,9 @@ def _go_on(
     interruptions: int = 0,
 ) -> FamilyMoved:
     """The next round, with the first of those that are left; or the end."""
-    alive = [tuple(id for id in group if run.records[id].state is TaskState.DEFERRED) for group in later]
+    alive = [tuple(id for id in group if id not in (failed or {}) and _is_willing(run.records[id])) for group in later]
     alive = [group for group in alive if group]
-    if not alive:
+    if not alive or (failed and run.fail_fast):
         number = run.families[family.name].round
         return FamilyMoved(book.at, run.name, family.name, number, "over", reason, done=done, failed=failed or {})
     moved = _round(book, run, family, alive[0], tuple(alive[1:]), reason)
@@ -221,6 +261,8 @@ def _steps(run: Run, family: Family, number: int, trying: tuple[str, ...]) -> tu
             parent=family.name,
             family="",
             deferred=False,
+            app="",  # what became of the member is told when all is verified
+            reply_to="",
             host=family.host,
             barrier=snapshot.barrier,
         )
@@ -260,7 +302,7 @@ class _StepMaker:
         )
 
     def id(self, name: str) -> str:
-        return f"{self._family.name}~{self._number}.{name}"
+        return _step_id(self._family.name, self._number, name)
 
     def make(self, name: str, argv: tuple[str, ...], *needs: Task) -> Task:
         filled = tuple(
@@ -268,6 +310,10 @@ class _StepMaker:
         )
         title = f"{name.replace('.', ' ')} of {self._family.name}"
         return replace(self._like, id=self.id(name), title=title, run=filled, needs=tuple(need.id for need in needs))
+
+
+def _step_id(family: str, round: int, name: str) -> str:
+    return f"{family}~{round}.{name}"
 
 
 def _barrier(run: Run, family: str) -> str:

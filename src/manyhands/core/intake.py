@@ -3,7 +3,7 @@
 from manyhands.core.book import Book
 from manyhands.core.commands import StopAttempt
 from manyhands.core.events import StopDecided
-from manyhands.core.model import TERMINAL, EndingKind, Task, TaskState
+from manyhands.core.model import TERMINAL, EndingKind, Task, TaskState, is_step
 from manyhands.core.state import Record, Run
 
 #: A chain is told to its needs this many steps up at most; beyond, the order no longer gains from it.
@@ -83,7 +83,8 @@ def _place(book: Book, run: Run, record: Record) -> None:
             _skip(book, record, needed)
             return
     if record.task.family:
-        book.become(record, TaskState.DEFERRED, WITH_ITS_FAMILY)
+        is_put_off = record.task.deferred and not record.wanted_at
+        book.become(record, TaskState.DEFERRED, _why_deferred(record.task) if is_put_off else WITH_ITS_FAMILY)
     elif record.task.deferred and record.history is None:  # else a person has let it go before
         book.become(record, TaskState.DEFERRED, _why_deferred(record.task))
     elif record.waits_for == 0:
@@ -100,13 +101,14 @@ def edit(book: Book, run: Run, record: Record, task: Task) -> None:
     A task that was skipped comes back if it needs something else now.
     """
     is_over = record.state in TERMINAL and record.state is not TaskState.SKIPPED
-    if is_over or record.state is TaskState.RUNNING or record.task == task:
+    if is_over or record.state is TaskState.RUNNING or record.task == task or _is_in_round(run, record):
         return
     if record.state is TaskState.SKIPPED:
         if record.task.needs == task.needs:
             return
         book.become(record, TaskState.BLOCKED)
     let_go = record.task.deferred and not task.deferred
+    let_go = let_go or (record.task.family != task.family and record.cause == WITH_ITS_FAMILY)
     why_deferred = _why_deferred(record.task)
     put_off = task.deferred and not record.task.deferred
     book.unqueue(record)
@@ -115,7 +117,7 @@ def edit(book: Book, run: Run, record: Record, task: Task) -> None:
     _link(run, record)
     _lengthen_chains(run, [record])
     if record.state is TaskState.DEFERRED and not record.held and not let_go:
-        if record.cause == why_deferred:
+        if record.cause == why_deferred or (put_off and record.cause == WITH_ITS_FAMILY):
             record.cause = _why_deferred(task)
         return  # or a person put it off: that stands
     if record.state is not TaskState.BLOCKED:
@@ -125,6 +127,14 @@ def edit(book: Book, run: Run, record: Record, task: Task) -> None:
     else:
         _place(book, run, record)
     book.touch(run)
+
+
+def _is_in_round(run: Run, record: Record) -> bool:
+    """A member whose family is being carried out, with it or with its other half."""
+    state = run.families.get(record.task.family)
+    if state is None or state.phase == "over":
+        return False
+    return any(record.task.id in group for group in (state.trying, *state.later))
 
 
 def _unlink(run: Run, record: Record) -> None:
@@ -176,18 +186,29 @@ def cancel(book: Book, run: Run, record: Record, why: str) -> None:
 
 def cancel_all(book: Book, run: Run, why: str) -> None:
     cancel_waiting(book, run, why)
-    for record in run.records.values():
-        if record.state is TaskState.RUNNING:
+    stays = _putting_back(run)
+    for id, record in run.records.items():
+        if record.state is TaskState.RUNNING and id not in stays:
             stop(book, record, EndingKind.CANCELLED, why)
 
 
 def cancel_waiting(book: Book, run: Run, why: str) -> None:
     """All that has not started is cancelled; what runs settles."""
     book.ready.clear(run)
-    for record in run.records.values():
-        if record.state not in TERMINAL and record.state is not TaskState.RUNNING:
+    stays = _putting_back(run)
+    for id, record in run.records.items():
+        if record.state in TERMINAL or record.state is TaskState.RUNNING:
+            continue
+        if id not in stays:
             book.become(record, TaskState.CANCELLED, why)
+        elif (record.state is TaskState.READY or record.held) and not book.replaying:
+            book.ready.add(run, record)
     book.touch(run)
+
+
+def _putting_back(run: Run) -> set[str]:
+    """What makes good again what a family has done. It is seen to its end: a host half put back helps nobody."""
+    return {id for state in run.families.values() for id in state.reverts}
 
 
 def stop(book: Book, record: Record, why: EndingKind, detail: str) -> None:
@@ -228,8 +249,8 @@ def resume(book: Book, run: Run, record: Record) -> None:
 
 def retry(book: Book, run: Run, record: Record) -> None:
     """A fresh set of attempts, for the task and for all that was skipped because of it."""
-    if record.state not in TERMINAL or record.state is TaskState.DONE:
-        return
+    if record.state not in TERMINAL or record.state is TaskState.DONE or is_step(record.task):
+        return  # a step is made again with its family, or not at all
     record.wanted_at = book.at
     book.become(record, TaskState.BLOCKED)
     again = [record]

@@ -24,6 +24,9 @@ class Delivery(Struct, frozen=True, omit_defaults=True):
     attempt: int  # the task's nth
     order: str  # those of the same order at the same sink go one after another
     posted_at: float
+    state: str = ""  # what the task had become: it may have been given another go since
+    step: str = ""  # the task whose attempt it was: a member of a family has none of its own
+    why: str = ""  # what the family says of that member
 
 
 class DeadLetter(Struct, frozen=True, omit_defaults=True):
@@ -38,12 +41,13 @@ class Outbox(Struct, omit_defaults=True):
     dead: dict[int, DeadLetter] = {}
     last: int = 0
 
-    def post(self, record: Record) -> None:
-        """The task has ended, as its record says."""
+    def post(self, record: Record, step: Record | None = None) -> None:
+        """The task has ended, as its record says; if that was done by a step of its family, as the step's says."""
         task = record.task
         route = self.routes.get(task.app) if task.app else None
-        if route is None or record.state not in route.endings or not record.history:
+        if route is None or record.state not in route.endings:
             return
+        tried = record if step is None else step
         sinks = route.sinks
         if task.reply_to and is_allowed(route, task.reply_to):
             sinks = (*sinks, REPLY_TO)
@@ -51,7 +55,17 @@ class Outbox(Struct, omit_defaults=True):
             self.last += 1
             order = _order(route, record)
             self.waiting[self.last] = Delivery(
-                self.last, task.app, sink, record.run, task.id, len(record.history), order, record.since
+                self.last,
+                task.app,
+                sink,
+                record.run,
+                task.id,
+                len(tried.history or ()),
+                order,
+                record.since,
+                str(record.state),
+                "" if step is None else step.task.id,
+                "" if step is None else record.cause,
             )
 
     def delivered(self, number: int) -> None:
@@ -85,4 +99,5 @@ def _order(route: Route, record: Record) -> str:
 
 
 def is_allowed(route: Route, reply_to: str) -> bool:
-    return any(reply_to.startswith(prefix) for prefix in route.reply_to)
+    climbs = ".." in reply_to.replace("%2e", ".").replace("%2E", ".")  # out of the path that is allowed
+    return not climbs and any(reply_to.startswith(prefix) for prefix in route.reply_to)

@@ -239,7 +239,9 @@ class Scheduler:
         if not event.task:
             intake.cancel_all(book, run, why)
         elif event.task in run.records:
-            intake.cancel(book, run, run.records[event.task], why)
+            record = run.records[event.task]
+            intake.cancel(book, run, record, why)
+            families.withdraw(book, run, record, why)
 
     def _on_retry(self, event: events.RetryAsked) -> None:
         run = self.book.runs.get(event.run)
