@@ -14,6 +14,8 @@ from manyhands.inputs.problems import FieldPath, Sheet, did_you_mean
 from manyhands.inputs.rules import check_name
 from manyhands.inputs.shape import fits, known
 
+#: Fields that name a variable of the environment.
+_ENV = ("secret_env", "password_env", "url_env")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?")
 
@@ -60,6 +62,12 @@ class RouteConfig(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
     def core_route(self, app: str) -> Route:
         return Route(app, tuple(self.named()), self.reply_to, self.endings, self.order)
 
+    def variables(self) -> list[tuple[str, str]]:
+        """Who needs which variable of the environment. What is in them is secret."""
+        found = [("`reply_to`", self.reply_secret_env)]
+        found += [(f"sink `{name}`", getattr(sink, field, "")) for name, sink in self.named().items() for field in _ENV]
+        return [(who, variable) for who, variable in found if variable]
+
     def named(self) -> dict[str, SinkConfig]:
         return {sink.name or f"{sink.__struct_config__.tag}-{place}": sink for place, sink in enumerate(self.sinks, 1)}
 
@@ -99,6 +107,10 @@ def _is_sound(route: RouteConfig, here: FieldPath, sheet: Sheet) -> bool:
     if len(route.named()) != len(route.sinks):
         sheet.tell((*here, "sinks"), "two sinks have the same name", "give each a `name` of its own")
         good = False
+    if route.reply_secret_env and not _VARIABLE.fullmatch(route.reply_secret_env):
+        rule, hint = "must be the name of an environment variable", "never the secret itself"
+        sheet.wrong((*here, "reply_secret_env"), "…", rule, hint)
+        good = False
     if route.tries < 1:
         sheet.wrong((*here, "tries"), route.tries, "must be at least 1")
         good = False
@@ -132,7 +144,7 @@ def _sink_from(row: object, path: FieldPath, sheet: Sheet) -> SinkConfig | None:
 
 def _is_sound_sink(sink: SinkConfig, path: FieldPath, sheet: Sheet) -> bool:
     wrong: list[tuple[str, object, str, str]] = []
-    for field in ("secret_env", "password_env", "url_env"):
+    for field in _ENV:
         value = getattr(sink, field, "")
         if value and not _VARIABLE.fullmatch(value):
             wrong.append((field, "…", "must be the name of an environment variable", "never the secret itself"))

@@ -5,24 +5,26 @@ letter is out of the outbox only when the journal has it so.
 """
 
 import asyncio
+import math
 import time
-from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from manyhands.config.routes import RouteConfig
 from manyhands.core.book import Book
 from manyhands.core.events import AnyEvent, Delivered, DeliveryGivenUp, Input, ResendAsked
 from manyhands.core.outbox import REPLY_TO, Delivery
 from manyhands.routes.letters import letter_of
-from manyhands.routes.opening import open_reply, open_sink
+from manyhands.routes.opening import open_replies, open_sink
+from manyhands.routes.queue import SinkQueue
 from manyhands.routes.sinks.interface import Sink, SinkError
+from manyhands.routes.sinks.webhook import Posting
 
-#: Letters on their way to one sink at once.
-AT_ONCE_MAX = 16
-WAIT_FIRST_S = 0.2
-WAIT_LONGEST_S = 60.0
 _ERROR_CHARACTERS_MAX = 300
+#: A sink that does not even let itself be closed is left to itself.
+_CLOSE_S = 5.0
 
 Submit = Callable[[Input], Awaitable[None]]
 
@@ -37,127 +39,127 @@ class Delivering:
         workspace: Path,
         environ: Mapping[str, str],
         journal: str,
+        redact: Callable[[str], str] = str,
     ) -> None:
         self._book = book
         self._submit = submit
         self._now = now
         self._routes = routes
-        self._environ = environ
         self._journal = journal
+        self._redact = redact
         # All of them now: a driver that is missing is named before anything runs, and none is loaded in mid-run.
         self._sinks: dict[tuple[str, str], Sink] = {
             (app, name): open_sink(sink, workspace, environ)
             for app, route in routes.items()
             for name, sink in route.named().items()
         }
-        self._places: dict[tuple[str, str], asyncio.Semaphore] = {}
-        self._lines: dict[tuple[str, str, str], deque[Delivery]] = {}  # (app, sink, order) → what goes in that order
+        self._replies: dict[str, Posting] = {
+            app: open_replies(route, environ) for app, route in routes.items() if route.reply_to
+        }
+        self._queues: dict[tuple[str, str], SinkQueue] = {}  # of each app and sink; of replies, each server
+        self._alarms: dict[tuple[str, str], asyncio.TimerHandle] = {}
+        self._on_their_way: set[int] = set()  # letters in a queue or with a carrier
         self._looked = 0  # letters up to this number have been taken up
         self._carriers: set[asyncio.Task[None]] = set()
-        self._idle = asyncio.Event()
-        self._idle.set()
-        self._look()
+        self._moved = asyncio.Event()
+        self._take(self._book.outbox.waiting.values())
+        self._looked = self._book.outbox.last
 
     def recorded(self, batch: Sequence[AnyEvent]) -> None:
         """To be called with every batch once it is on disk: only then may anything of it leave."""
-        if any(isinstance(event, ResendAsked) for event in batch):
-            on_their_way = {delivery.number for line in self._lines.values() for delivery in line}
-            for number, delivery in self._book.outbox.waiting.items():
-                if number <= self._looked and number not in on_their_way:
-                    self._take(delivery)
-        self._look()
-
-    def _look(self) -> None:
-        """Take up what is new. Costs nothing where nothing is, however much waits."""
         outbox = self._book.outbox
-        if self._looked == 0:
-            fresh = list(outbox.waiting.values())
-        else:
-            fresh = [one for n in range(self._looked + 1, outbox.last + 1) if (one := outbox.waiting.get(n))]
+        if any(isinstance(event, ResendAsked) for event in batch):
+            self._take(outbox.waiting.values())
+        else:  # costs nothing where nothing is new, however much waits
+            self._take(one for n in range(self._looked + 1, outbox.last + 1) if (one := outbox.waiting.get(n)))
         self._looked = outbox.last
-        for delivery in fresh:
-            self._take(delivery)
 
-    def _take(self, delivery: Delivery) -> None:
-        key = (delivery.app, _place(delivery, self._book), delivery.order)
-        line = self._lines.get(key)
-        if line is not None:
-            line.append(delivery)
-            return
-        self._lines[key] = deque([delivery])
-        self._idle.clear()
-        carrier = asyncio.create_task(self._carry(key))
-        self._carriers.add(carrier)
-        carrier.add_done_callback(self._carriers.discard)
+    def _take(self, deliveries: Iterable[Delivery]) -> None:
+        fresh = [one for one in deliveries if one.number not in self._on_their_way]
+        keys = [(one.app, self._place(one)) for one in fresh]
+        for key, delivery in sorted(zip(keys, fresh, strict=True), key=lambda pair: pair[1].number):
+            self._on_their_way.add(delivery.number)
+            self._queues.setdefault(key, SinkQueue()).add(delivery)
+        for key in dict.fromkeys(keys):
+            self._serve(key)
 
-    async def _carry(self, key: tuple[str, str, str]) -> None:
-        line = self._lines[key]
-        places = self._places.setdefault(key[:2], asyncio.Semaphore(AT_ONCE_MAX))
-        try:
-            while line:
-                await self._deliver(line[0], places)
-                line.popleft()
-        finally:
-            del self._lines[key]
-            if not self._lines:
-                self._idle.set()
+    def _place(self, delivery: Delivery) -> str:
+        """The sink's name; of a task's own `reply_to`, its server: one that hangs holds up no other."""
+        if delivery.sink != REPLY_TO:
+            return delivery.sink
+        url = urlsplit(self._reply_to(delivery))
+        return f"{url.scheme}://{url.netloc}"
 
-    async def _deliver(self, delivery: Delivery, places: asyncio.Semaphore) -> None:
-        route = self._routes.get(delivery.app)
-        if route is None:
-            await self._submit(DeliveryGivenUp(self._now(), delivery.number, "its app has no route any more"))
-            return
-        wait_s = WAIT_FIRST_S
-        tries = 0
-        while True:
-            tries += 1
-            try:
-                async with places:
-                    await self._send(delivery, route)
-            except SinkError as error:
-                if error.permanent or tries >= route.tries:
-                    text = str(error)[:_ERROR_CHARACTERS_MAX]
-                    await self._submit(DeliveryGivenUp(self._now(), delivery.number, text, tries))
-                    return
-                await asyncio.sleep(max(wait_s, error.retry_after_s))
-                wait_s = min(WAIT_LONGEST_S, 2 * wait_s)
+    def _reply_to(self, delivery: Delivery) -> str:
+        return self._book.runs[delivery.run].records[delivery.task].task.reply_to
+
+    def _serve(self, key: tuple[str, str]) -> None:
+        """Send off what may go, and be back when more may."""
+        queue = self._queues[key]
+        while (delivery := queue.take(time.monotonic())) is not None:
+            carrier = asyncio.create_task(self._carry(key, delivery))
+            self._carriers.add(carrier)
+            carrier.add_done_callback(self._carriers.discard)
+        if (alarm := self._alarms.pop(key, None)) is not None:
+            alarm.cancel()
+        if (at := queue.next_at()) is not None:
+            wait_s = max(0.0, at - time.monotonic())
+            self._alarms[key] = asyncio.get_running_loop().call_later(wait_s, self._serve, key)
+
+    async def _carry(self, key: tuple[str, str], delivery: Delivery) -> None:
+        queue, number = self._queues[key], delivery.number
+        error = await self._sent(delivery)
+        tries = queue.refused(delivery) if error is not None else 0
+        if error is not None and not error.permanent and tries < self._routes[delivery.app].tries:
+            queue.again(delivery, time.monotonic(), error.retry_after_s)
+        else:
+            if error is None:
+                await self._submit(Delivered(self._now(), number))
             else:
-                await self._submit(Delivered(self._now(), delivery.number))
-                return
+                text = self._redact(str(error))[:_ERROR_CHARACTERS_MAX]
+                await self._submit(DeliveryGivenUp(self._now(), number, text, tries))
+            queue.settled(delivery, answered=error is None or error.permanent)
+            self._on_their_way.discard(number)
+            if (resent := self._book.outbox.waiting.get(number)) is not None:  # asked for in the same breath
+                self._take([resent])
+        self._serve(key)
+        self._moved.set()
 
-    async def _send(self, delivery: Delivery, route: RouteConfig) -> None:
-        record = self._book.runs[delivery.run].records[delivery.task]
-        sink = self._sink(delivery, route)
-        await sink.send(letter_of(delivery, record, self._journal))
-
-    def _sink(self, delivery: Delivery, route: RouteConfig) -> Sink:
-        place = _place(delivery, self._book)
-        sink = self._sinks.get((delivery.app, place))
-        if sink is None:
-            if delivery.sink != REPLY_TO:
+    async def _sent(self, delivery: Delivery) -> SinkError | None:
+        try:
+            letter = letter_of(delivery, self._book.runs[delivery.run], self._journal)
+            if delivery.app not in self._routes:
+                raise SinkError("its app has no route any more", permanent=True)
+            if delivery.sink == REPLY_TO and delivery.app in self._replies:
+                await self._replies[delivery.app].post(self._reply_to(delivery), letter)
+            elif (sink := self._sinks.get((delivery.app, delivery.sink))) is not None:
+                await sink.send(letter)
+            else:
                 raise SinkError(f"the route has no sink `{delivery.sink}` any more", permanent=True)
-            sink = self._sinks[delivery.app, place] = open_reply(place, route, self._environ)
-        return sink
+        except SinkError as error:
+            return error
+        except Exception as error:  # of a driver that raises what it does not say: one letter, not the whole queue
+            return SinkError(f"{type(error).__name__}: {error}".removesuffix(": "))
+        return None
 
     async def close(self, grace_s: float = 10.0) -> int:
         """What is on its way has so long to arrive; how many are left for the next start."""
         deadline = time.monotonic() + grace_s
-        while self._lines and (left_s := deadline - time.monotonic()) > 0:
-            try:
-                await asyncio.wait_for(self._idle.wait(), left_s)
-            except TimeoutError:
-                break
+        while self._on_their_way and (left_s := deadline - time.monotonic()) > 0:
+            soonest = min((at for one in self._queues.values() if (at := one.next_at()) is not None), default=math.inf)
+            if not self._carriers and soonest > deadline:
+                break  # those that are left would only be tried after that
+            self._moved.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._moved.wait(), left_s)
+        for alarm in self._alarms.values():
+            alarm.cancel()
         for carrier in [*self._carriers]:
             carrier.cancel()
         if self._carriers:
-            await asyncio.wait([*self._carriers])
-        for sink in self._sinks.values():
-            await sink.close()
+            await asyncio.wait([*self._carriers], timeout=_CLOSE_S)
+        closing = [asyncio.create_task(sink.close()) for sink in self._sinks.values()]
+        closing += [asyncio.create_task(posting.close()) for posting in self._replies.values()]
+        if closing:
+            await asyncio.wait(closing, timeout=_CLOSE_S)
         return len(self._book.outbox.waiting)
-
-
-def _place(delivery: Delivery, book: Book) -> str:
-    """The sink's name; of a task's own `reply_to`, its URL."""
-    if delivery.sink != REPLY_TO:
-        return delivery.sink
-    return book.runs[delivery.run].records[delivery.task].task.reply_to

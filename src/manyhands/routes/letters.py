@@ -5,8 +5,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from manyhands.core.model import Ending, EndingKind
 from manyhands.core.outbox import Delivery
-from manyhands.core.state import Record
+from manyhands.core.state import Run
 
 
 class Letter(Struct, frozen=True, omit_defaults=True):
@@ -31,25 +32,29 @@ class Letter(Struct, frozen=True, omit_defaults=True):
         return msgspec.json.encode(self)
 
 
-def letter_of(delivery: Delivery, record: Record, journal: str) -> Letter:
-    assert record.history
-    tried = record.history[delivery.attempt - 1]
-    ending = tried.ending
-    assert ending is not None
-    assert tried.ended_at is not None
+def letter_of(delivery: Delivery, run: Run, journal: str) -> Letter:
+    """As it was when it was posted: the task may have been given another go since."""
+    record = run.records[delivery.task]
+    worker = run.records[delivery.step] if delivery.step else record
+    tried = worker.history[delivery.attempt - 1] if worker.history and delivery.attempt else None
+    ending = tried.ending if tried is not None else None
+    if tried is None or ending is None:  # its family failed before its turn came
+        ending, host, started_at, ended_at = Ending(EndingKind.FAILED), "", delivery.posted_at, delivery.posted_at
+    else:
+        host, started_at, ended_at = tried.host, tried.started_at, tried.ended_at or delivery.posted_at
     return Letter(
         f"{journal}-{delivery.number}",
         delivery.app,
         delivery.run,
         delivery.task,
         record.task.kind,
-        str(record.state),
+        delivery.state or str(record.state),
         delivery.attempt,
-        tried.host,
-        tried.started_at,
-        tried.ended_at,
+        host,
+        started_at,
+        ended_at,
         _parsed(ending.result) if ending.result else ending.tail,
-        ending.detail,
+        delivery.why or ending.detail,
         ending.tokens_in,
         ending.tokens_out,
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 from manyhands.config.routes import FileSink, PostgresSink, RedisSink, RouteConfig, SinkConfig, WebhookSink
 from manyhands.errors import UsageError
 from manyhands.routes.sinks.interface import Sink
+from manyhands.routes.sinks.webhook import Posting
 
 
 def open_sink(config: SinkConfig, workspace: Path, environ: Mapping[str, str]) -> Sink:
@@ -29,23 +30,19 @@ def open_sink(config: SinkConfig, workspace: Path, environ: Mapping[str, str]) -
             return postgres_table.PostgresSink(_secret(config.url_env, environ), config.table)
 
 
-def open_reply(url: str, route: RouteConfig, environ: Mapping[str, str]) -> Sink:
-    from manyhands.routes.sinks import webhook
-
-    return webhook.WebhookSink(url, _secret(route.reply_secret_env, environ))
+def open_replies(route: RouteConfig, environ: Mapping[str, str]) -> Posting:
+    return Posting(_secret(route.reply_secret_env, environ))
 
 
 def check_secrets(routes: Mapping[str, RouteConfig], environ: Mapping[str, str]) -> None:
     """Before anything runs: what would fail at the first result."""
     for app, route in routes.items():
-        for name, sink in route.named().items():
-            for field in ("secret_env", "password_env", "url_env"):
-                variable = getattr(sink, field, "")
-                if variable and not environ.get(variable):
-                    raise UsageError(
-                        f"sink `{name}` of route `{app}` needs the variable `{variable}`, which is not set",
-                        f"`export {variable}=…` before the dispatcher is started",
-                    )
+        for who, variable in route.variables():
+            if not environ.get(variable):
+                raise UsageError(
+                    f"{who} of route `{app}` needs the variable `{variable}`, which is not set",
+                    f"`export {variable}=…` before the dispatcher is started",
+                )
 
 
 def _secret(variable: str, environ: Mapping[str, str]) -> str:

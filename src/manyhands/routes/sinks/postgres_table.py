@@ -1,11 +1,20 @@
 """A row in a PostgreSQL table for each result, once however often it is sent: the key is the table's primary key."""
 
 import asyncio
+import re
 from typing import Any
 
 from manyhands.errors import Unavailable
 from manyhands.routes.letters import Letter
 from manyhands.routes.sinks.interface import SinkError
+
+_ANSWER_S = 30.0
+_ESCAPES = re.compile(r"\\\\|\\u0000")
+
+
+def _without_nul(body: str) -> str:
+    """PostgreSQL's text has no NUL, and its JSON no escape for one either."""
+    return _ESCAPES.sub(lambda found: found[0] if found[0] == r"\\" else "", body)
 
 
 class PostgresSink:
@@ -30,15 +39,18 @@ class PostgresSink:
         ).format(name)
 
     async def send(self, letter: Letter) -> None:
-        # PostgreSQL's text has no NUL, and its JSON no escape for one either.
-        body = letter.encoded().decode().replace("\\u0000", "")
+        body = _without_nul(letter.encoded().decode())
         async with self._lock:
             try:
-                connection = await self._connected()
-                await connection.execute(self._insert, (letter.key, letter.app, letter.run, letter.task, body))
+                async with asyncio.timeout(_ANSWER_S):
+                    connection = await self._connected()
+                    await connection.execute(self._insert, (letter.key, letter.app, letter.run, letter.task, body))
+            except TimeoutError:
+                await self._drop()
+                raise SinkError(f"no answer within {_ANSWER_S:g} s") from None
             except self._psycopg.Error as problem:
                 await self._drop()
-                permanent = isinstance(problem, self._psycopg.DataError | self._psycopg.ProgrammingError)
+                permanent = isinstance(problem, self._psycopg.DataError)
                 raise SinkError(str(problem).splitlines()[0] if str(problem) else "lost", permanent=permanent) from None
 
     async def _connected(self) -> Any:

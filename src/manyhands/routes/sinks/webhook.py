@@ -3,6 +3,7 @@
 Signed as `Manyhands-Signature: t=SECONDS,v1=HEX`: HMAC-SHA256 with the shared secret over `SECONDS.BODY`.
 """
 
+import asyncio
 import hashlib
 import hmac
 import time
@@ -16,25 +17,40 @@ _PASSING = frozenset({408, 409, 423, 425, 429})
 
 
 class WebhookSink:
-    def __init__(
-        self, url: str, secret: str = "", timeout_s: float = 30.0, now: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, url: str, secret: str = "", timeout_s: float = 30.0) -> None:
+        self._url = url
+        self._posting = Posting(secret, timeout_s)
+
+    async def send(self, letter: Letter) -> None:
+        await self._posting.post(self._url, letter)
+
+    async def close(self) -> None:
+        await self._posting.close()
+
+
+class Posting:
+    """Signs and posts, to whatever address: one pool of connections for them all."""
+
+    def __init__(self, secret: str = "", timeout_s: float = 30.0, now: Callable[[], float] = time.time) -> None:
         import httpx  # here, so that what delivers nothing over HTTP need not load it
 
-        self._url = url
         self._secret = secret.encode()
+        self._timeout_s = timeout_s
         self._now = now
         self._client = httpx.AsyncClient(timeout=timeout_s, follow_redirects=False)
         self._errors = (httpx.HTTPError, httpx.InvalidURL)
 
-    async def send(self, letter: Letter) -> None:
+    async def post(self, url: str, letter: Letter) -> None:
         body = letter.encoded()
         headers = {"Content-Type": "application/json", "Idempotency-Key": letter.key}
         if self._secret:
             at = f"{self._now():.0f}"
             headers["Manyhands-Signature"] = f"t={at},v1={signature(self._secret, at, body)}"
         try:
-            answer = await self._client.post(self._url, content=body, headers=headers)
+            async with asyncio.timeout(self._timeout_s):  # as a whole: a drop every second is no answer either
+                answer = await self._client.post(url, content=body, headers=headers)
+        except TimeoutError:
+            raise SinkError(f"no answer within {self._timeout_s:g} s") from None
         except self._errors as problem:
             raise SinkError(f"{type(problem).__name__}: {problem}".removesuffix(": ")) from None
         if answer.is_success:
