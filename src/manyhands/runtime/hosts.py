@@ -15,6 +15,7 @@ from manyhands.runtime.dispatcher import Dispatcher
 from manyhands.runtime.leading import WaitTurn
 from manyhands.runtime.probing import Probing
 from manyhands.runtime.ray import RayClusters, check_ray
+from manyhands.runtime.secrets import Secrets
 from manyhands.runtime.session import dispatching
 
 #: Servers known to stream: a stopped attempt then frees its place there at once, and the first token is timed.
@@ -84,6 +85,7 @@ async def _delivering(dispatcher: Dispatcher, config: Config, journal: str) -> A
         config.workspace,
         os.environ,
         journal,
+        Secrets(os.environ, [name for route in config.routes.values() for _, name in route.variables()]).redact,
     )
     dispatcher.recorded.append(delivering.recorded)
     try:
