@@ -22,7 +22,7 @@ _LOOK_AGAIN_S = 0.2
 _NODES_KNOWN_S = 0.5
 _HELD_CALLS_MAX = 10_000
 #: In the name of a carrier that an attempt has for itself.
-_OWN = ":attempt-"
+_OWN = "attempt-"
 
 
 class Gone(Exception):
@@ -32,9 +32,11 @@ class Gone(Exception):
 class Carrying:
     """The driver's end of one carrier."""
 
-    def __init__(self, node: str, actor: Any, welcome: Welcome) -> None:
+    def __init__(self, node: str, actor: Any, welcome: Welcome, is_own: bool) -> None:
         self.node = node
+        self.is_own = is_own  # there for one attempt alone
         self.version = welcome.version
+        self.found = welcome.attempts  # that it had when we came
         self.attempts: set[int] = set()
         self._actor = actor
         self._token = welcome.token
@@ -103,18 +105,26 @@ class Cluster:
             name = row["name"]
             if name.startswith(ours) and row["state"] != "REMOVED":
                 self._groups[int(name.removeprefix(ours))] = get_placement_group(name)
+        asked: list[asyncio.Task[Carrying]] = []
+        for name in list_named_actors():
+            if name.startswith(ours):
+                _, tag, node = name.split(":")
+                with contextlib.suppress(ValueError):  # it died meanwhile
+                    asked.append(
+                        asyncio.ensure_future(
+                            self._welcomed(ray.get_actor(name, NAMESPACE), node, is_own=tag.startswith(_OWN))
+                        )
+                    )
+                    if not tag.startswith(_OWN):
+                        self._on_node[node] = asked[-1]  # who wants one there must not ask it a second time
         found: dict[int, Carrying] = {}
-
-        async def ask(name: str) -> None:
-            try:
-                carrying, welcome = await self._welcomed(ray.get_actor(name, NAMESPACE), name.rpartition(":")[2])
-            except (ValueError, Gone):
-                return  # it died meanwhile
-            found.update(dict.fromkeys(welcome.attempts, carrying))
-            if _OWN in name:
-                self._own.update(dict.fromkeys(welcome.attempts, carrying))
-
-        await asyncio.gather(*(ask(name) for name in list_named_actors() if name.startswith(ours)))
+        for carrying in await asyncio.gather(*asked, return_exceptions=True):
+            if isinstance(carrying, Carrying):
+                found.update(dict.fromkeys(carrying.found, carrying))
+                if carrying.is_own:
+                    self._own.update(dict.fromkeys(carrying.found, carrying))
+            elif not isinstance(carrying, Gone):
+                raise carrying
         return found
 
     async def place(self, attempt: int, place: Place) -> Carrying:
@@ -224,7 +234,7 @@ class Cluster:
         """A carrier for this attempt alone: only an actor that asked for them is told by Ray which GPUs it has."""
         from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-        made = await self._made(node, f"{_OWN[1:]}{attempt}", PlacementGroupSchedulingStrategy(group), gpus)
+        made = await self._made(node, f"{_OWN}{attempt}", PlacementGroupSchedulingStrategy(group), gpus)
         self._own[attempt] = made
         return made
 
@@ -241,9 +251,9 @@ class Cluster:
             max_concurrency=_HELD_CALLS_MAX,
             scheduling_strategy=strategy,
         ).remote(node, f"{journal}-{tag}", self._settings.lease_s)
-        return (await self._welcomed(actor, node))[0]
+        return await self._welcomed(actor, node, is_own=gpus > 0)
 
-    async def _welcomed(self, actor: Any, node: str) -> tuple[Carrying, Welcome]:
+    async def _welcomed(self, actor: Any, node: str, is_own: bool = False) -> Carrying:
         from ray.exceptions import ActorUnavailableError, RayError
 
         while True:
@@ -254,12 +264,12 @@ class Cluster:
                 await asyncio.sleep(_LOOK_AGAIN_S)
             except RayError as error:
                 raise Gone(f"nothing could be started on node {node[:12]}: {_short(error)}") from None
-        carrying = Carrying(node, actor, welcome)
+        carrying = Carrying(node, actor, welcome, is_own)
         self._all.add(carrying)
         task = asyncio.ensure_future(self._listen(carrying))
         self._listening.add(task)
         task.add_done_callback(self._listening.discard)
-        return carrying, welcome
+        return carrying
 
     async def _listen(self, carrying: Carrying) -> None:
         last = 0
