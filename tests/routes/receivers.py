@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Hook:
-    """Answers with `answers`, one each, then 200 for ever."""
+    """Answers with `answers`, one each, then 200 for ever. With 429 it wants to be left alone for a minute."""
 
     def __init__(self) -> None:
         self.got: list[tuple[dict[str, str], bytes]] = []
@@ -29,6 +29,8 @@ class Hook:
                     hook.got.append(({name.lower(): value for name, value in self.headers.items()}, body))
                 self.send_response(code)
                 self.send_header("Content-Length", "0")
+                if code == 429:
+                    self.send_header("Retry-After", "60")
                 self.end_headers()
 
             def log_message(self, *_: Any) -> None: ...

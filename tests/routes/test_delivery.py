@@ -135,6 +135,40 @@ def test_what_is_not_delivered_when_the_run_ends_goes_out_with_the_next(console:
     assert [letter["task"] for letter in hook.letters] == ["a"]
 
 
+def test_a_run_says_what_has_not_arrived_and_what_was_given_up(console: Console, hook: Hook) -> None:
+    crm, gone = (f'type = "webhook"\nurl = "{hook.url}"\nname = "{name}"' for name in ("crm", "gone"))
+    hook.answers = [429, 429]
+    route(console, crm, gone)
+    console.plan([says("a")])
+    told = console.run("run", "plan.jsonl")
+    assert told.code == 0
+    assert "2 results are not delivered yet: the next `manyhands run` or `serve` goes on with that" in told.err
+    route(console, crm)
+    console.plan([says("b")], "more.jsonl")
+    told = console.run("run", "more.jsonl")
+    assert "1 result was given up" in told.err
+    assert "not delivered yet" not in told.err
+    dead = [(row["task"], row["sink"], row["error"]) for row in console.run("route", "dead", "-o", "json").json]
+    assert dead == [("a", "gone", "the route has no sink `gone` any more")]
+    assert sorted(letter["task"] for letter in hook.letters) == ["a", "b"]
+
+
+def test_members_of_a_family_are_told_once_when_they_are_verified(console: Console, hook: Hook) -> None:
+    steps = {step: ["true"] for step in ("snapshot", "disrupt", "healthy", "revert")}
+    family = "\n".join(f"{step} = {json.dumps(argv)}" for step, argv in steps.items())
+    console.config(
+        shell_host(4)
+        + f'[families.kernel]\nhost = "local"\non_failure = "bisect"\n{family}\n'
+        + '[routes.search]\nendings = ["done", "failed"]\n'
+        + f'[[routes.search.sinks]]\ntype = "webhook"\nurl = "{hook.url}"\n'
+    )
+    good, bad = says("good", family="kernel"), sh("bad", "echo oh; exit 3", app="search", family="kernel")
+    console.plan([good, bad])
+    assert console.run("run", "plan.jsonl").code == 1
+    told = sorted((letter["task"], letter["state"], letter["result"].strip()) for letter in hook.letters)
+    assert told == [("bad", "failed", "oh"), ("good", "done", "result of good")]
+
+
 @pytest.mark.parametrize(
     ("sink", "wrong"),
     [
@@ -144,6 +178,11 @@ def test_what_is_not_delivered_when_the_run_ends_goes_out_with_the_next(console:
         ('type = "redis"\nurl = "redis://:hunter2@x/0"\nstream = "s"', "without a password"),
         ('type = "postgres"\nurl_env = "X"\ntable = "a; drop table b"', "must be the name of a table"),
         ('type = "webhook"\nurl = "http://x/"\nsecret = "s"', "unknown field"),
+        ('type = "webhook"\nurl = "http://[::1"', "must be an http or https URL"),
+        ('type = "webhook"\nurl = "http://me:hunter2@x/"', "must be an http or https URL"),
+        ('type = "webhook"\nurl = "http://x:99999/"', "must be an http or https URL"),
+        ('type = "webhook"', "must be given, or `url_env` instead of it"),
+        ('type = "redis"\nurl = "redis://h:abc/0"\nstream = "s"', "must be a redis:// URL"),
     ],
 )
 def test_a_bad_sink_is_refused_with_its_place(console: Console, sink: str, wrong: str) -> None:
@@ -158,3 +197,12 @@ def test_a_secret_that_is_not_set_is_named_before_anything_runs(console: Console
     console.plan([says("a")])
     refused = console.run("run", "plan.jsonl")
     assert (refused.code, "needs the variable `NOT_SET_AT_ALL`" in refused.err) == (2, True)
+    route(console, reply_to=["http://x/"], reply_secret_env="NOT_SET_EITHER")
+    assert "`reply_to` of route `search` needs the variable `NOT_SET_EITHER`" in console.run("run", "plan.jsonl").err
+
+
+def test_an_address_that_is_no_address_is_not_repeated(console: Console) -> None:
+    route(console, 'type = "postgres"\nurl_env = "RESULTS_URL"\ntable = "results"')
+    console.plan([says("a")])
+    refused = console.run("run", "plan.jsonl", RESULTS_URL="postgres//me:hunter2hunter2@h/db")
+    assert (refused.code, "hunter2" in refused.err + refused.out) == (2, False)

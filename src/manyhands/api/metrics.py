@@ -15,7 +15,7 @@ import manyhands
 from manyhands.api.in_flight import InFlight
 from manyhands.api.queue_age import QueueAge
 from manyhands.core.book import Book
-from manyhands.core.events import AnyEvent
+from manyhands.core.events import AnyEvent, Delivered
 from manyhands.core.model import EndingKind, TaskState
 from manyhands.core.state import Running
 from manyhands.runtime.dispatcher import Dispatcher
@@ -81,6 +81,7 @@ class Metrics:
         self._tokens = Counter(
             "manyhands_tokens", "Tokens that models read and wrote.", ("host", "direction"), registry=registry
         )
+        self._delivered = Counter("manyhands_letters_delivered", "Results that a sink has taken.", registry=registry)
         self._events = Counter("manyhands_journal_events", "Events written to the journal.", registry=registry)
         self._commits = Histogram(
             "manyhands_journal_commit_seconds",
@@ -91,6 +92,7 @@ class Metrics:
 
     def _recorded(self, batch: Sequence[AnyEvent]) -> None:
         self._events.inc(len(batch))
+        self._delivered.inc(sum(isinstance(event, Delivered) for event in batch))
         self._commits.observe(self._dispatcher.commit_s)
         ended = self._in_flight.ended(batch)
         for running in ended:
@@ -122,6 +124,9 @@ class BookCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         yield from self._runs()
         yield from self._hosts()
+        outbox = self._book.outbox
+        yield GaugeMetricFamily("manyhands_letters_waiting", "Results not delivered yet.", len(outbox.waiting))
+        yield GaugeMetricFamily("manyhands_letters_dead", "Results whose delivery was given up.", len(outbox.dead))
 
     def _runs(self) -> Iterator[Metric]:
         tasks = GaugeMetricFamily("manyhands_tasks", "Tasks of a run now.", labels=("run", "state", "kind"))

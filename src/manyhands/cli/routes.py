@@ -2,16 +2,34 @@
 
 import time
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 
 from manyhands.cli.output import Output, print_rows, say
 from manyhands.cli.settings import load
 from manyhands.cli.views import open_book
+from manyhands.config.database_url import without_secrets
 from manyhands.config.model import Config
 from manyhands.core.events import ResendAsked
 from manyhands.core.outbox import Outbox
 from manyhands.errors import Conflict, UsageError
 from manyhands.store.opening import exists, open_requests
+
+#: What a sink is known by, the first that it has.
+_PLACES = ("path", "stream", "table", "url", "url_env")
+
+
+def say_undelivered(outbox: Outbox, dead_before: Collection[int]) -> None:
+    """After a run: what has not arrived, and what to do about it."""
+    if waiting := len(outbox.waiting):
+        are = "1 result is" if waiting == 1 else f"{waiting:,} results are"
+        say(
+            f"{are} not delivered yet: the next `manyhands run` or `serve` goes on with that\n"
+            "hint: `manyhands route` lists what waits"
+        )
+    if dead := sum(number not in dead_before for number in outbox.dead):
+        were = "1 result was" if dead == 1 else f"{dead:,} results were"
+        say(f"{were} given up\nhint: `manyhands route dead` says why, `manyhands route resend` sends again")
 
 
 def list_routes(output: Output, config_path: Path | None, store: str | None) -> None:
@@ -35,8 +53,8 @@ def list_routes(output: Output, config_path: Path | None, store: str | None) -> 
 
 def _shown(sink: object) -> str:
     kind = sink.__struct_config__.tag  # type: ignore[attr-defined]
-    where = next((str(value) for name in ("path", "url", "stream", "table") if (value := getattr(sink, name, ""))), "")
-    return f"{kind} {where}"
+    where = next((str(value) for name in _PLACES if (value := getattr(sink, name, ""))), "")
+    return f"{kind} {without_secrets(where)}"
 
 
 def list_dead(app: str | None, output: Output, config_path: Path | None, store: str | None) -> None:

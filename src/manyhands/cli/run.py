@@ -12,6 +12,7 @@ from manyhands.cli.offered import page_beside, say_address, secrets_of
 from manyhands.cli.output import Output, say
 from manyhands.cli.progress import watch
 from manyhands.cli.report import exit_code, report
+from manyhands.cli.routes import say_undelivered
 from manyhands.cli.settings import load
 from manyhands.config.model import Config
 from manyhands.core.events import Input
@@ -50,6 +51,7 @@ def run_plans(
     async def go() -> int:
         interrupts = Interrupts()
         async with open_session(config) as dispatcher:
+            dead_before = frozenset(dispatcher.book.outbox.dead)
             run = None if fresh else unfinished_run(dispatcher.book, source)
             now = dispatcher.clock.now()
             if run is not None:
@@ -64,7 +66,9 @@ def run_plans(
                 if follow:
                     page = page_beside(dispatcher, config.store_directory, config.store_at, secrets_of(config))
                     say_address(await stack.enter_async_context(page))
-                return await _follow(dispatcher, name, events, interrupts, output)
+                code = await _follow(dispatcher, name, events, interrupts, output)
+        say_undelivered(dispatcher.book.outbox, dead_before)
+        return code
 
     return asyncio.run(go())
 

@@ -3,11 +3,12 @@
 import math
 import re
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 from msgspec import Struct
 
+from manyhands.config.database_url import without_secrets
 from manyhands.core.model import Route
 from manyhands.inputs.durations import DURATION_HINT, parse_duration
 from manyhands.inputs.problems import FieldPath, Sheet, did_you_mean
@@ -29,7 +30,8 @@ class FileSink(_SinkFields, frozen=True, kw_only=True, tag="file"):
 
 
 class WebhookSink(_SinkFields, frozen=True, kw_only=True, tag="webhook"):
-    url: str
+    url: str = ""
+    url_env: str = ""  # instead of it: the variable that has the URL, where knowing it is enough to post
     secret_env: str = ""  # signs what is sent
     timeout: float = 30.0
 
@@ -94,8 +96,7 @@ def route_from(app: str, table: object, sheet: Sheet) -> RouteConfig | None:
 def _is_sound(route: RouteConfig, here: FieldPath, sheet: Sheet) -> bool:
     good = True
     for place, prefix in enumerate(route.reply_to):
-        parts = urlsplit(prefix)
-        if parts.scheme not in ("http", "https") or not parts.hostname or not prefix.endswith("/"):
+        if not is_web_address(prefix) or not prefix.endswith("/"):
             hint = "for example `https://hooks.example.org/results/`: without the slash another host could begin so"
             sheet.wrong(
                 (*here, "reply_to", place), prefix, "must be the beginning of a URL, with a slash at its end", hint
@@ -117,6 +118,21 @@ def _is_sound(route: RouteConfig, here: FieldPath, sheet: Sheet) -> bool:
     return good
 
 
+def _split(url: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(url)
+        return parts if parts.port is None or parts.port else None
+    except ValueError:  # half an IPv6 address, a port that is no number
+        return None
+
+
+def is_web_address(url: str) -> bool:
+    parts = _split(url)
+    if parts is None or not url.isprintable() or " " in url:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.username
+
+
 def _sink_from(row: object, path: FieldPath, sheet: Sheet) -> SinkConfig | None:
     if not isinstance(row, dict):
         sheet.wrong(path, row, "must be a table", 'with `type = "file"`')
@@ -128,10 +144,11 @@ def _sink_from(row: object, path: FieldPath, sheet: Sheet) -> SinkConfig | None:
         return None
     row = dict(row)
     if isinstance(row.get("timeout"), str):
-        row["timeout"] = parse_duration(row["timeout"])
-        if row["timeout"] is None:
+        timeout_s = parse_duration(row["timeout"])
+        if timeout_s is None:
             sheet.wrong((*path, "timeout"), row["timeout"], "must be a length of time", DURATION_HINT)
             return None
+        row["timeout"] = timeout_s
     names = ["type", *kind.__struct_fields__]
     unknown = [name for name in row if not known(name, names, path, sheet)]
     if unknown:
@@ -152,13 +169,17 @@ def _is_sound_sink(sink: SinkConfig, path: FieldPath, sheet: Sheet) -> bool:
         case FileSink() if not sink.path.strip() or sink.path.endswith("/"):
             wrong.append(("path", sink.path, "must name a file", "for example `results/search.jsonl`"))
         case WebhookSink():
-            parts = urlsplit(sink.url)
-            if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
-                wrong.append(("url", sink.url, "must be an http or https URL without a password", ""))
+            if bool(sink.url) == bool(sink.url_env):
+                hint = "`url_env` names the variable that has it, for an address that is itself a secret"
+                wrong.append(("url", sink.url, "must be given, or `url_env` instead of it", hint))
+            elif sink.url and not is_web_address(sink.url):
+                rule = "must be an http or https URL without a password"
+                wrong.append(("url", without_secrets(sink.url), rule, "for example `https://example.org/hook`"))
             if not 0 < sink.timeout < math.inf:
                 wrong.append(("timeout", sink.timeout, "must be more than 0", ""))
         case RedisSink():
-            if urlsplit(sink.url).scheme not in ("redis", "rediss", "unix") or urlsplit(sink.url).password:
+            parts = _split(sink.url)
+            if parts is None or parts.scheme not in ("redis", "rediss", "unix") or parts.password:
                 hint = "the password is in the variable that `password_env` names"
                 wrong.append(("url", "…", "must be a redis:// URL without a password", hint))
             if not sink.stream.strip():

@@ -3,7 +3,15 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from manyhands.config.routes import FileSink, PostgresSink, RedisSink, RouteConfig, SinkConfig, WebhookSink
+from manyhands.config.routes import (
+    FileSink,
+    PostgresSink,
+    RedisSink,
+    RouteConfig,
+    SinkConfig,
+    WebhookSink,
+    is_web_address,
+)
 from manyhands.errors import UsageError
 from manyhands.routes.sinks.interface import Sink
 from manyhands.routes.sinks.webhook import Posting
@@ -19,7 +27,10 @@ def open_sink(config: SinkConfig, workspace: Path, environ: Mapping[str, str]) -
         case WebhookSink():
             from manyhands.routes.sinks import webhook
 
-            return webhook.WebhookSink(config.url, _secret(config.secret_env, environ), config.timeout)
+            url = config.url or _secret(config.url_env, environ)
+            if not is_web_address(url):
+                raise UsageError(f"what `{config.url_env}` has is no http or https URL", "a webhook sink posts to it")
+            return webhook.WebhookSink(url, _secret(config.secret_env, environ), config.timeout)
         case RedisSink():
             from manyhands.routes.sinks import redis_stream
 

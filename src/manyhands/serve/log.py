@@ -143,6 +143,10 @@ def _of_run_or_host(event: ev.AnyEvent) -> Fields | None:
             return {"action": "unpaused", "host": event.host}
         case ev.HostsConfigured():
             return {"action": "hosts", "hosts": ",".join(host.name for host in event.hosts)}
+        case ev.DeliveryGivenUp():
+            return {"action": "given_up", "letter": event.delivery, "tries": event.tries or None, "why": event.error}
+        case ev.ResendAsked():
+            return {"action": "resend_asked", "letter": event.delivery or None, "app": event.app or None}
         case ev.MemoryForgotten():
             return {"action": "forgotten", "host": event.host or None, "kind": event.kind or None}
         case _:

@@ -4,7 +4,7 @@ import asyncio
 import re
 from typing import Any
 
-from manyhands.errors import Unavailable
+from manyhands.errors import Unavailable, UsageError
 from manyhands.routes.letters import Letter
 from manyhands.routes.sinks.interface import SinkError
 
@@ -20,11 +20,18 @@ def _without_nul(body: str) -> str:
 class PostgresSink:
     def __init__(self, url: str, table: str) -> None:
         try:
-            import psycopg
+            import psycopg.conninfo
             from psycopg import sql
         except ImportError:
             hint = "pip install 'manyhands[postgres]'"
             raise Unavailable("a postgres sink needs the `psycopg` package", hint) from None
+        try:
+            psycopg.conninfo.conninfo_to_dict(url)
+        except psycopg.Error:  # which would repeat it, password and all
+            hint = "postgresql://user:password@host/database"
+            raise UsageError(
+                f"the URL of the postgres sink with table `{table}` is no PostgreSQL URL", hint
+            ) from None
         self._url = url
         self._psycopg = psycopg
         self._lock = asyncio.Lock()
@@ -62,9 +69,9 @@ class PostgresSink:
         return self._connection
 
     async def _drop(self) -> None:
-        if self._connection is not None:
-            await self._connection.close()
-            self._connection = None
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
 
     async def close(self) -> None:
         await self._drop()
