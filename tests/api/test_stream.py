@@ -55,13 +55,14 @@ async def test_who_was_away_for_longer_than_is_kept_gets_a_snapshot(
     async with offered(live) as url, following(url) as stays:
         async with following(url) as before:
             await before.next()
-        await open_run(live, [nap(f"n{n}") for n in range(50)])
-        await stays.read_until(lambda one: one.has_ended("r"))
+        for run in ("r", "s", "t"):  # one after another: in frames of their own, and each more than is kept
+            await open_run(live, [nap(f"n{n}") for n in range(20)], run)
+            await stays.read_until(lambda one, run=run: one.has_ended(run))  # type: ignore[misc]
         async with following(url, after=before.last_id) as after:
             kind, snapshot = await after.next()
         assert kind == "snapshot"
         assert snapshot["seq"] == live.last
-        assert snapshot["runs"][0]["counts"]["done"] == 50
+        assert [run["counts"]["done"] for run in snapshot["runs"]] == [20] * 3
 
 
 async def test_more_changes_than_a_snapshot_is_worth_come_as_a_snapshot(

@@ -31,7 +31,9 @@ durability = "crash"
 """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(
+    scope="module"
+)  # no longer: while it is there its loop runs, and no other test of the process can have one
 def browser() -> Iterator[Any]:
     if CHROMIUM is None:
         pytest.skip("no chromium here: `apt-get install chromium`, which `make test` does when it may")
