@@ -37,7 +37,7 @@ TEXTS = [
     ("[hosts.h]\nkinds = ['a']\n", 1, "hosts.h", "`type` is missing", 'type = "shell"'),
     ('[hosts.h]\ntype = "shel"\n', 2, "hosts.h.type", "must be a host type, got 'shel'", "did you mean `shell`?"),
     ('[hosts.h]\ntype = "slurm"\n', 2, "hosts.h.type", "must be a host type, got 'slurm'", "`openai`"),
-    (RAY + 'address = "ray://10.0.0.5:10001"\n', 3, "hosts.h.address", "must be the address", "--num-cpus=0"),
+    (RAY + 'address = "ray://10.0.0.5:10001"\n', 3, "hosts.h.address", "must be the address", "own port"),
     (RAY + 'address = "10.0.0.5"\n', 3, "hosts.h.address", "must be the address", '"10.0.0.5:6379"'),
     (RAY + 'workspace = "src"\n', 3, "hosts.h.workspace", "must be an absolute path", "leave it out"),
     (RAY + 'place_within = "soon"\n', 3, "hosts.h.place_within", "must be a length of time", ""),

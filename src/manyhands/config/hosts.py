@@ -181,7 +181,7 @@ def _check_address(address: str, path: FieldPath, sheet: Sheet) -> bool:
         return True
     hint = 'for example "10.0.0.5:6379"; or "auto" for the cluster this machine is in, "local" to start one'
     if address.startswith("ray://"):
-        hint = f"a dispatcher joins the cluster itself: run `ray start --num-cpus=0 --address=…` beside it; {hint}"
+        hint = f"a dispatcher joins the cluster itself, by the head's own port (6379 by default); {hint}"
     sheet.wrong(path, address, "must be the address of a Ray cluster's head", hint)
     return False
 

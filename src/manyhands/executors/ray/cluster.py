@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import socket
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,13 +10,11 @@ from typing import Any
 from manyhands.executors.output import one_line
 from manyhands.executors.ray.carrier import Carrier, Superseded, Welcome
 from manyhands.executors.ray.demand import Demand
+from manyhands.executors.ray.joining import OBJECT_STORE_BYTES, join
 from manyhands.executors.ray.messages import DriverSettings, Ended, Place, decode_report
 from manyhands.executors.ray.placement import Node, pick
 
 NAMESPACE = "manyhands"
-#: A cluster started here carries no objects: the least that Ray takes.
-_OBJECT_STORE_BYTES = 80_000_000
-_ANSWERS_WITHIN_S = 10.0
 _LOOK_AGAIN_S = 0.2
 _NODES_KNOWN_S = 0.5
 _HELD_CALLS_MAX = 10_000
@@ -286,14 +283,12 @@ class Cluster:
 
 def connect(address: str) -> None:
     """Into a cluster that runs, or ("local") one of our own that ends with this process."""
-    if address not in ("local", "auto"):
-        # Ray itself tries for a minute, and says less.
-        host, _, port = address.rpartition(":")
-        socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_WITHIN_S).close()
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves the machine that nobody named
     import ray
 
-    own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": _OBJECT_STORE_BYTES}
+    if address not in ("local", "auto"):
+        join(address)
+    own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
     ray.init(
         address=address,
         namespace=NAMESPACE,

@@ -1,0 +1,50 @@
+"""A machine that is no node of a Ray cluster becomes one without cores, for as long as this process lives.
+
+Ray's drivers talk to the cluster through a node on their own machine.
+"""
+
+import ctypes
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import psutil
+
+#: What a node without work needs of memory for objects: the least that Ray takes.
+OBJECT_STORE_BYTES = 80_000_000
+_ANSWERS_WITHIN_S = 10.0
+_JOINED_WITHIN_S = 60.0
+_LOOK_AGAIN_S = 0.2
+_PR_SET_PDEATHSIG = 1
+
+
+def join(address: str) -> None:
+    """Raises OSError if nothing answers there, or no node came up here."""
+    # Ray itself tries for a minute, and says less.
+    host, _, port = address.rpartition(":")
+    socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_WITHIN_S).close()
+    if _is_node(address):
+        return
+    argv = [sys.executable, "-c", "from ray.scripts.scripts import main; main()", "start", f"--address={address}"]
+    argv += ["--num-cpus=0", "--num-gpus=0", f"--object-store-memory={OBJECT_STORE_BYTES}", "--block"]
+    node = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=sys.stderr, preexec_fn=_die_with_parent)
+    give_up_at = time.monotonic() + _JOINED_WITHIN_S
+    while not _is_node(address):
+        if node.poll() is not None or time.monotonic() > give_up_at:
+            node.terminate()
+            raise OSError(f"this machine could not become a node of it: `ray start --address={address}` says why")
+        time.sleep(_LOOK_AGAIN_S)
+
+
+def _is_node(address: str) -> bool:
+    from ray._raylet import GcsClient  # type: ignore[attr-defined,unused-ignore]
+
+    here = {one.address for of_one in psutil.net_if_addrs().values() for one in of_one}
+    nodes = GcsClient(address=address).get_all_node_info(timeout=_ANSWERS_WITHIN_S)
+    return any(node.node_manager_address in here for node in nodes.values() if node.state == 0)
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
