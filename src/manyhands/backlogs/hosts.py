@@ -18,12 +18,13 @@ def check_hosts(
     """One problem for all tasks that want the same and cannot have it, at the first of them."""
     first: dict[_Wants, int] = {}
     count: dict[_Wants, int] = {}
+    host_of = {family.name: family.host for family in families}
     for number, task in enumerate(plan.tasks):
         resources = tuple(sorted(task.resources.items())) if task.resources else ()
-        wants = (form_of(task), task.kind, task.host, resources)
+        wants = (form_of(task), task.kind, host_of.get(task.family, task.host), resources)
         first.setdefault(wants, number)
         count[wants] = count.get(wants, 0) + 1
-    problems = [*_check_families(plan, families), *_check_replies(plan, routes)]
+    problems = [*_check_families(plan, families, hosts), *_check_replies(plan, routes)]
     for wants, number in first.items():
         if found := _unmet(wants, hosts):
             field, value, message, hint = found
@@ -35,17 +36,27 @@ def check_hosts(
     return problems
 
 
-def _check_families(plan: Plan, families: Sequence[Family]) -> list[Problem]:
-    names = [family.name for family in families]
+def _check_families(plan: Plan, families: Sequence[Family], hosts: Sequence[Host]) -> list[Problem]:
+    by_name = {family.name: family for family in families}
+    takes_commands = [host.name for host in hosts if "run" in host.takes]
     problems: list[Problem] = []
     for number, task in enumerate(plan.tasks):
-        if task.family and task.family not in names:
-            file, line = plan.places.of(number)
-            hint = did_you_mean(task.family, names) or f"write [families.{task.family}] in manyhands.toml"
+        if not task.family:
+            continue
+        family = by_name.get(task.family)
+        if family is None:
+            hint = did_you_mean(task.family, by_name) or f"write [families.{task.family}] in manyhands.toml"
             message = f"task `{task.id}` belongs to no family of the config"
-            problems.append(
-                Problem(file=file, line=line, field="family", value=task.family, message=message, hint=hint)
-            )
+        elif task.host and task.host != family.host:
+            hint = "leave out its `host`, or take it out of the family"
+            message = f"task `{task.id}` wants host `{task.host}`, its family is done on `{family.host}`"
+        elif family.host not in takes_commands:
+            hint = f"one of {', '.join(takes_commands) or 'none'} does"
+            message = f"family `{family.name}` is made of commands, which host `{family.host}` does not take"
+        else:
+            continue
+        file, line = plan.places.of(number)
+        problems.append(Problem(file=file, line=line, field="family", value=task.family, message=message, hint=hint))
     return problems
 
 

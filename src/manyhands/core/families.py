@@ -47,7 +47,7 @@ def move(book: Book, moved: FamilyMoved) -> None:
     if moved.failed and run.fail_fast:
         intake.cancel_waiting(book, run, f"fail_fast: {next(iter(moved.failed))} failed")
     for id in moved.trying:
-        if run.records[id].state is TaskState.DEFERRED:
+        if _is_willing(run.records[id]):
             run.records[id].cause = f"{_IN_ROUND}{moved.round} of its family {moved.family}"
     if moved.phase in ("over", "stuck"):
         _let_host_go(book, run, moved)
@@ -105,7 +105,8 @@ def _begin(book: Book, run: Run, family: Family, wait_for_all: bool) -> FamilyMo
     must_wait = wait_for_all and len(able) < len(waiting)
     if not able or must_wait or run.families[family.name].phase != "over" or not _is_its_turn(book, run, family):
         return None
-    return _round(book, run, family, able, (), f"{len(able)} tasks that need {family.disrupt[0]} together")
+    those = "1 task that needs" if len(able) == 1 else f"{len(able)} tasks that together need"
+    return _round(book, run, family, able, (), f"{those} {family.disrupt[0]}")
 
 
 def _next_move(book: Book, run: Run, family: Family) -> FamilyMoved | None:
@@ -150,7 +151,8 @@ def _after_trying(book: Book, run: Run, family: Family) -> FamilyMoved:
     state = run.families[family.name]
     wrong = _wrong_step(run, state)
     if wrong is None:
-        reason = f"{len(state.trying)} tasks verified after {family.disrupt[0]}"
+        count = "1 task" if len(state.trying) == 1 else f"{len(state.trying)} tasks"
+        reason = f"{count} verified after {family.disrupt[0]}"
         return _go_on(book, run, family, state.later, reason, done=state.trying)
     reason = f"{wrong.task.title}: {wrong.cause or wrong.state}"
     if wrong.task.id == state.steps[0] and _withdrawn(run, state):
