@@ -1,5 +1,6 @@
 """The story of a run from its journal: complete, in order, with reasons, and fit to be shown to anyone."""
 
+import re
 import time
 
 import msgspec
@@ -7,7 +8,7 @@ import msgspec
 from cli.console import Console, sh, shell_host
 from helpers import Player, a_host, a_task
 from manyhands.core import events as ev
-from manyhands.core.model import Ending, EndingKind, Width
+from manyhands.core.model import Ending, EndingKind, Route, Width
 from manyhands.review.markdown import as_markdown
 from manyhands.review.page import as_page
 from manyhands.review.telling import DECISIONS_MAX, review_of
@@ -81,6 +82,56 @@ def test_what_tasks_say_stays_text_in_the_page() -> None:
     assert "&lt;script&gt;alert(1)" in page
     assert "no such file" in as_markdown(review)
     assert msgspec.json.decode(msgspec.json.encode(review), type=type(review)) == review
+
+
+def test_the_page_has_every_colour_it_speaks_of() -> None:
+    player = a_story()
+    review = review_of(player.journal, "r", player.at)
+    assert review is not None
+    page = as_page(review)
+    assert set(re.findall(r"var\((--[\w-]+)\)", page)) <= set(re.findall(r"(--[\w-]+)\s*:", page))
+    assert "prefers-color-scheme: dark" in page
+
+
+def test_text_cannot_break_out_of_its_place_in_the_markdown() -> None:
+    player = Player(a_host("local", 1))
+    player.open(a_task("a", attempts=1))
+    player.end("a", ending=Ending(EndingKind.FAILED, "first\n# second <img src=x>", tail="```\n# not a heading\n````"))
+    review = review_of(player.journal, "r", player.at)
+    assert review is not None
+    text = as_markdown(review)
+    assert "first # second &lt;img" in text
+    assert "  `````\n  ```\n  # not a heading\n  ````\n  `````" in text
+
+
+def test_epics_as_deep_as_a_chain_are_told_flat_and_circles_have_no_top() -> None:
+    player = Player(a_host("local", 1))
+    player.open(
+        *(a_task(f"t{n}", parent=f"t{n - 1}" if n else "") for n in range(1500)),
+        a_task("x", parent="y"),
+        a_task("y", parent="x"),
+        a_task("z", parent="y"),
+    )
+    player.end("t0", ending=Ending(EndingKind.DONE, tokens_in=5))
+    review = review_of(player.journal, "r", player.at)
+    assert review is not None
+    assert [(root.id, root.total) for root in review.tree] == [("t0", 1500), ("x", 1), ("y", 2)]
+    assert (review.tree[0].tokens, review.tree[0].spent_s) == (5, 1.0)
+    assert msgspec.json.encode(review).count(b'"id":') == 1503
+    assert "t1499" in as_page(review)
+
+
+def test_results_that_no_sink_would_have_are_open_questions() -> None:
+    player = Player()
+    route = Route("search", ("crm",))
+    player.play(ev.HostsConfigured(player.at, (a_host("local", 1),), routes=(route,)))
+    player.open(a_task("a", app="search"))
+    player.end("a")
+    player.play(ev.DeliveryGivenUp(player.at, 1, "HTTP 400", 1))
+    review = review_of(player.journal, "r", player.at)
+    assert review is not None
+    assert [(one.what, one.why) for one in review.questions] == [("not delivered", "to crm: HTTP 400")]
+    assert review.next_steps == ["1 result was not delivered: `manyhands route resend --all` once the sink is mended"]
 
 
 def test_many_decisions_are_cut_with_a_word_about_it() -> None:

@@ -1,5 +1,6 @@
 """A review as Markdown, for a pull request or a chat."""
 
+import re
 import time
 
 from manyhands.review.model import Moment, Outcome, Question, Review
@@ -66,17 +67,24 @@ def outcome_lines(outcome: Outcome) -> list[str]:
 def decision_line(moment: Moment) -> str:
     why = f" ({moment.why})" if moment.why else ""
     times = f" · {moment.times} times" if moment.times > 1 else ""
-    return f"- {duration(moment.after_s)} · {moment.what} · {moment.who}: {moment.text}{why}{times}"
+    return _one_line(f"- {duration(moment.after_s)} · {moment.what} · {moment.who}: {moment.text}{why}{times}")
 
 
 def _question_lines(question: Question) -> list[str]:
     cost = f" · {question.attempts} attempts, {question.cost}" if question.attempts else ""
-    lines = [f"- **{question.what}** {question.task}: {question.why}{cost}"]
+    lines = [_one_line(f"- **{question.what}** {question.task}: {question.why}{cost}")]
     if question.tail and question.what == "failed":
-        lines += ["  ```", *(f"  {line}" for line in question.tail.splitlines()), "  ```"]
+        longest = max((len(ticks) for ticks in re.findall("`+", question.tail)), default=0)
+        fence = "`" * max(3, longest + 1)
+        lines += [f"  {fence}", *(f"  {line}" for line in question.tail.splitlines()), f"  {fence}"]
     if question.log:
         lines.append(f"  `{question.log}`")
     return lines
+
+
+def _one_line(text: str) -> str:
+    """What tasks say of themselves stays in its place: no lines of its own, no HTML where Markdown is shown as that."""
+    return " ".join(text.split()).replace("<", "&lt;")
 
 
 def _shown(shown: int, total: int) -> str:

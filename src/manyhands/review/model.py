@@ -51,7 +51,7 @@ class Moment(Struct, frozen=True):
 class Question(Struct, frozen=True):
     """Something that a person has to look at."""
 
-    what: str  # failed, skipped, deferred, cancelled, unfinished, undeclared writes, lost
+    what: str  # failed, skipped, deferred, cancelled, unfinished, undeclared writes, not delivered, lost
     task: str
     why: str
     attempts: int
@@ -70,6 +70,8 @@ class Node(Struct):
     done: int  # tasks below and itself
     total: int
     children: list["Node"]
+    spent_s: float = 0.0  # by attempts of it and of what hangs below it
+    tokens: int = 0
 
 
 class Review(Struct, frozen=True):

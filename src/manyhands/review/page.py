@@ -7,6 +7,8 @@ from importlib.resources import files
 
 from manyhands.review.markdown import duration, when
 from manyhands.review.model import Moment, Node, Outcome, Question, Review
+from manyhands.review.telling import cost_of
+from manyhands.review.tree import walk
 
 _TREE_NODES_MAX = 2000
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -124,32 +126,39 @@ def _questions(questions: list[Question]) -> str:
 
 
 def _tree(roots: list[Node]) -> str:
-    left = [_TREE_NODES_MAX]
-    text = "<ul class=tree>" + "".join(_branch(node, left) for node in roots) + "</ul>"
-    total = sum(node.total for node in roots)
-    return text + (f"<p class=quiet>{_TREE_NODES_MAX:,} of {total:,} shown</p>" if left[0] <= 0 else "")
+    parts = ["<ul class=tree>"]
+    shown = 0
+    stack: list[Node | str] = ["</ul>", *reversed(roots)]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, str):
+            parts.append(node)
+        elif shown < _TREE_NODES_MAX:
+            shown += 1
+            label = _label(node)
+            if not node.children:
+                parts.append(f"<li>{label}</li>")
+                continue
+            is_open = " open" if node.done < node.total else ""
+            parts.append(f"<li><details{is_open}><summary>{label}</summary><ul>")
+            stack += ["</ul></details></li>", *reversed(node.children)]
+    nodes = sum(1 for _ in walk(roots))
+    return "".join(parts) + (f"<p class=quiet>{shown:,} of {nodes:,} shown</p>" if shown < nodes else "")
 
 
-def _branch(node: Node, left: list[int]) -> str:
-    left[0] -= 1
-    if left[0] < 0:
-        return ""
+def _label(node: Node) -> str:
     needs = f" <span class=quiet>needs {escape(', '.join(node.needs))}</span>" if node.needs else ""
     progress = f" <span class=quiet>{node.done:,}/{node.total:,}</span>" if node.children else ""
     state = f"<b class=state data-state={node.state}>{node.state}</b>"
-    label = f"{state} {escape(node.id)} {escape(node.title)}{progress}{needs}"
-    if not node.children:
-        return f"<li>{label}</li>"
-    below = "".join(_branch(child, left) for child in node.children)
-    is_open = " open" if node.done < node.total else ""
-    return f"<li><details{is_open}><summary>{label}</summary><ul>{below}</ul></details></li>"
+    cost = f" <span class=quiet>{cost_of(node.spent_s, node.tokens)}</span>" if node.spent_s else ""
+    return f"{state} {escape(node.id)} {escape(node.title)}{progress}{cost}{needs}"
 
 
 def _style() -> str:
     """The dashboard's colours, light and dark by what the reader's system says, and the little a text needs."""
     sheet = files("manyhands.page").joinpath("style.css").read_text(encoding="utf-8")
-    light = re.search(r":root \{(.*?)\n\}", sheet, re.DOTALL)
-    dark = re.search(r':root\[data-theme="dark"\] \{(.*?)\n\}', sheet, re.DOTALL)
+    light = re.search(r":root\s*\{(.*?)\}", sheet, re.DOTALL)
+    dark = re.search(r':root\[data-theme="dark"\]\s*\{(.*?)\}', sheet, re.DOTALL)
     assert light is not None
     assert dark is not None
     own = files("manyhands.review").joinpath("review.css").read_text(encoding="utf-8")

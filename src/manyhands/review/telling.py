@@ -19,6 +19,10 @@ DECISIONS_MAX = 500
 QUESTIONS_MAX = 200
 _TAIL_LINES = 5
 
+_MOST_URGENT_FIRST = (
+    *("failed", "undeclared writes", "not delivered", "unfinished", "deferred", "lost", "cancelled", "skipped"),
+)
+
 #: (task, number of its attempt) → paths it wrote that none of its claims holds.
 Undeclared = Callable[[str, int], list[str]]
 
@@ -34,7 +38,7 @@ def review_of(
     if run is None:
         return None
     decisions = told_once(moments.kept, run.ended_at)
-    questions = _questions(run, undeclared)
+    questions = sorted([*_questions(run, undeclared), *_undelivered(book, run)], key=_urgency)
     outcome = _outcome(book, run, now)
     return Review(
         run_name,
@@ -80,7 +84,8 @@ def _outcome(book: Book, run: Run, now: float) -> Outcome:
     took_s = max(0.0, until - run.opened_at)
     busy_s = sum((tried.ended_at or now) - tried.started_at for _, tried in attempts)
     endings = [tried.ending for _, tried in attempts if tried.ending is not None]
-    counts = {str(state): n for state, n in run.counts.items() if n}
+    states = Counter(record.state for record in run.records.values() if not is_step(record.task))
+    counts = {str(state): states[state] for state in TaskState if states[state]}
     return Outcome(
         _headline(run),
         counts,
@@ -145,16 +150,20 @@ def _questions(run: Run, undeclared: Undeclared) -> list[Question]:
                 found.append(_question(run, record, "undeclared writes", ", ".join(strays[:5]) + more))
             if tried.ending is not None and tried.ending.kind is EndingKind.LOST:
                 found.append(_question(run, record, "lost", f"attempt {number}: {tried.ending.detail}"))
-    order = {
-        "failed": 0,
-        "undeclared writes": 1,
-        "unfinished": 2,
-        "deferred": 3,
-        "lost": 4,
-        "cancelled": 5,
-        "skipped": 6,
-    }
-    return sorted(found, key=lambda question: order.get(question.what, 9))
+    return found
+
+
+def _undelivered(book: Book, run: Run) -> list[Question]:
+    """Results that a sink would not have."""
+    return [
+        _question(run, run.records[letter.delivery.task], "not delivered", f"to {letter.delivery.sink}: {letter.error}")
+        for letter in book.outbox.dead.values()
+        if letter.delivery.run == run.name
+    ]
+
+
+def _urgency(question: Question) -> int:
+    return _MOST_URGENT_FIRST.index(question.what)
 
 
 def _question(run: Run, record: Record, what: str, why: str) -> Question:
@@ -163,9 +172,12 @@ def _question(run: Run, record: Record, what: str, why: str) -> Question:
     tail = "\n".join((ending.tail or ending.result).splitlines()[-_TAIL_LINES:]) if ending is not None else ""
     spent_s = sum(tried.ended_at - tried.started_at for tried in history if tried.ended_at is not None)
     tokens = sum(tried.ending.tokens_in + tried.ending.tokens_out for tried in history if tried.ending is not None)
-    cost = f"{spent_s:.1f} s" + (f", {tokens:,} tokens" if tokens else "")
     log = f"manyhands task log {shlex.quote(record.task.id)} --run {shlex.quote(run.name)}" if history else ""
-    return Question(what, record.task.id, why, len(history), tail, log, cost if history else "")
+    return Question(what, record.task.id, why, len(history), tail, log, cost_of(spent_s, tokens) if history else "")
+
+
+def cost_of(spent_s: float, tokens: int) -> str:
+    return f"{spent_s:.1f} s" + (f", {tokens:,} tokens" if tokens else "")
 
 
 def _next_steps(book: Book, run: Run, questions: list[Question]) -> list[str]:
@@ -186,6 +198,9 @@ def _next_steps(book: Book, run: Run, questions: list[Question]) -> list[str]:
         steps.append(f"`manyhands task resume {_some(deferred)}` when their time has come")
     if strays := by_what.get("undeclared writes"):
         steps.append(f"declare what {_some(strays)} really write: their claims do not say it, so others may collide")
+    if letters := by_what.get("not delivered"):
+        count = "1 result was" if len(letters) == 1 else f"{len(letters):,} results were"
+        steps.append(f"{count} not delivered: `manyhands route resend --all` once the sink is mended")
     if left := by_what.get("unfinished"):
         steps.append(
             f"go on with the {len(left):,} tasks that are left: the command that began the run takes it up again"

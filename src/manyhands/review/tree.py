@@ -1,11 +1,12 @@
 """The tasks of a run as a tree: epics and other parents with their children, needs and progress."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from manyhands.core.model import TaskState
 from manyhands.core.state import Record
 from manyhands.review.model import Node
 
+DEPTH_MAX = 100
 #: What a parent is called that is no task itself: the first of these that any child is.
 _WORST_FIRST = ("running", "failed", "ready", "backoff", "blocked", "deferred", "skipped", "cancelled", "done")
 
@@ -14,35 +15,65 @@ def tree_of(records: Mapping[str, Record]) -> list[Node]:
     """Roots in the order they came. A parent that is no task has a node all the same."""
     nodes = {id: _node(record) for id, record in records.items()}
     roots: list[Node] = []
+    circular = _in_circles(records)
     for id, record in records.items():
         parent = record.task.parent
-        if not parent or parent == id or _is_above(records, id, parent):
+        if not parent or id in circular:
             roots.append(nodes[id])
             continue
         if parent not in nodes:
             nodes[parent] = Node(parent, "", "", (), 0, 0, [])
             roots.append(nodes[parent])
         nodes[parent].children.append(nodes[id])
+    _flatten(roots)
     for root in roots:
         _count(root)
     return roots
 
 
+def walk(roots: Iterable[Node]) -> Iterator[Node]:
+    """Every node, parents first."""
+    stack = list(roots)[::-1]
+    while stack:
+        node = stack.pop()
+        stack.extend(reversed(node.children))
+        yield node
+
+
+def _flatten(roots: list[Node]) -> None:
+    """What is deeper than anyone reads, or a program's parser bears, hangs side by side."""
+    level = roots
+    for _ in range(DEPTH_MAX):
+        level = [child for node in level for child in node.children]
+    for node in level:
+        below = node.children = list(walk(node.children))
+        for one in below:
+            one.children = []
+
+
 def _node(record: Record) -> Node:
     task = record.task
     is_done = record.state is TaskState.DONE
-    return Node(task.id, task.title, str(record.state), task.needs, int(is_done), 1, [])
+    tried = [one for one in record.history or () if one.ended_at is not None]
+    spent_s = sum(one.ended_at - one.started_at for one in tried if one.ended_at is not None)
+    tokens = sum(one.ending.tokens_in + one.ending.tokens_out for one in tried if one.ending is not None)
+    return Node(task.id, task.title, str(record.state), task.needs, int(is_done), 1, [], spent_s, tokens)
 
 
-def _is_above(records: Mapping[str, Record], id: str, parent: str) -> bool:
-    """Is the task its own ancestor? Then it hangs below none: a circle has no top."""
+def _in_circles(records: Mapping[str, Record]) -> set[str]:
+    """Tasks that are their own ancestors. They hang below none: a circle has no top."""
+    circular = set[str]()
     seen = set[str]()
-    while parent and parent not in seen:
-        if parent == id:
-            return True
-        seen.add(parent)
-        parent = records[parent].task.parent if parent in records else ""
-    return False
+    for id in records:
+        path: dict[str, None] = {}
+        while id in records and id not in seen:
+            seen.add(id)
+            path[id] = None
+            id = records[id].task.parent
+        if id in path:
+            ids = list(path)
+            circular.update(ids[ids.index(id) :])
+    return circular
 
 
 def _count(root: Node) -> None:
@@ -52,6 +83,8 @@ def _count(root: Node) -> None:
     for node in reversed(order):
         node.done += sum(child.done for child in node.children)
         node.total += sum(child.total for child in node.children)
+        node.spent_s += sum(child.spent_s for child in node.children)
+        node.tokens += sum(child.tokens for child in node.children)
         if not node.state:
             states = {child.state for child in node.children}
             node.state = next((state for state in _WORST_FIRST if state in states), "")
