@@ -2,13 +2,18 @@
 
 2 arms × 5 cases × 5 replications of agents that take 0.2 s. Ideal is sessions × 0.2 s / N; the makespan is from the
 first start to the last end. The goal: at most 1.1 × ideal at N = 10. Agents are functions, which cost nothing
-themselves, and processes; beside these `manyhands run` with the same 50 commands, since starting processes takes time.
+themselves, and processes. Beside these, in turn with them, what the machine itself takes at that moment: the same
+sleeps started by nothing but asyncio, and by `manyhands run`. What is above these two is the eval's own.
 """
 
+import asyncio
 import json
+import os
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,7 +27,7 @@ from manyhands.evals.model import EvalRecord
 QUESTION = "evals"
 AGENT_S = 0.2
 SESSIONS = 50
-GOES = 5
+GOES = {10: 5, 1: 2}  # at one at a time there is little to see, and it takes ten times as long
 SPEC = """
 [eval]
 name = "bench"
@@ -65,22 +70,50 @@ def of_run(n: int, directory: Path) -> float:
     return float(json.loads(typed(directory, "run", "plan.jsonl", "--concurrency", str(n), "-o", "json"))["makespan_s"])
 
 
-def measure(what: str, n: int, makespan_s: Callable[[Path], float]) -> None:
-    ratios = []
-    for _ in range(GOES):
-        with tempfile.TemporaryDirectory() as directory:
-            ratios.append(makespan_s(Path(directory)) * n / (SESSIONS * AGENT_S))
-    ratios.sort()
-    print(f"{what:<22} N = {n:>2}  median {ratios[GOES // 2]:.3f} × ideal, {ratios[0]:.3f} … {ratios[-1]:.3f}")
-    params = {"what": what, "n": n, "goes": GOES, "agent_s": AGENT_S, "sessions": SESSIONS}
-    record(QUESTION, {**params, "best": round(ratios[0], 3)}, ratios[GOES // 2], "makespan ÷ ideal")
+def of_asyncio(n: int, directory: Path) -> float:
+    async def go() -> float:
+        places = asyncio.Semaphore(n)
+
+        async def nap() -> None:
+            async with places:
+                await (await asyncio.create_subprocess_exec("sleep", str(AGENT_S), cwd=directory)).wait()
+
+        begun_at = time.perf_counter()
+        await asyncio.gather(*(nap() for _ in range(SESSIONS)))
+        return time.perf_counter() - begun_at
+
+    return asyncio.run(go())
+
+
+BARE = "asyncio, processes"
+MEASURED: dict[str, Callable[[int, Path], float]] = {
+    BARE: of_asyncio,
+    "run of processes": of_run,
+    "eval of processes": lambda n, directory: of_eval("processes", n, directory),
+    "eval of functions": lambda n, directory: of_eval("functions", n, directory),
+}
+
+
+def measure(n: int, goes: int) -> None:
+    """One of each in turn: a busy minute is a busy minute for all of them."""
+    ratios: dict[str, list[float]] = {what: [] for what in MEASURED}
+    for _ in range(goes):
+        for what, makespan_s in MEASURED.items():
+            with tempfile.TemporaryDirectory() as directory:
+                ratios[what].append(makespan_s(n, Path(directory)) * n / (SESSIONS * AGENT_S))
+    load = round(os.getloadavg()[0], 1)
+    for what, found in ratios.items():
+        value = statistics.median(found)
+        print(f"{what:<20} N = {n:>2}  median {value:.3f} × ideal, {min(found):.3f} … {max(found):.3f}")
+        params = {"what": what, "n": n, "goes": goes, "agent_s": AGENT_S, "sessions": SESSIONS, "load": load}
+        record(QUESTION, {**params, "best": round(min(found), 3)}, value, "makespan ÷ ideal")
+    over = [eval_s / bare_s for eval_s, bare_s in zip(ratios["eval of processes"], ratios[BARE], strict=True)]
+    print(f"eval ÷ asyncio, both of processes: median {statistics.median(over):.3f}; load {load}")
 
 
 def main() -> None:
-    for n in (1, 10):
-        measure("eval of functions", n, lambda directory, n=n: of_eval("functions", n, directory))
-        measure("eval of processes", n, lambda directory, n=n: of_eval("processes", n, directory))
-        measure("run of processes", n, lambda directory, n=n: of_run(n, directory))
+    for n, goes in GOES.items():
+        measure(n, goes)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Control from outside reaches every arm and replication; what a person put in taints, and nothing else does."""
 
 import asyncio
+import signal
 from collections.abc import Callable
 
 import pytest
@@ -69,6 +70,25 @@ async def test_an_aborted_eval_stops_what_runs_and_keeps_what_finished(console: 
     assert console.book().runs["e-1"].counts[TaskState.CANCELLED] == 1
     with pytest.raises(Conflict, match="eval e-1 is aborted"):
         await live.ask(pause_eval)
+
+
+async def test_an_abort_that_was_killed_is_reported_by_the_next_process_which_begins_nothing(console: Console) -> None:
+    written(console, held=True, cases=1, replications=2)
+    let_go(console, 1)
+    live = console.start("eval", "spec.toml", "--concurrency", "2")
+    log = console.store / "evals/e-1/trials/b/c0/2/workspace/log.txt"
+    live.wait_until(log.exists, "an agent of the second replication")
+    live.process.send_signal(signal.SIGSTOP)  # it hears nothing of it
+    abort_eval(None, None, str(console.store))
+    live.process.send_signal(signal.SIGKILL)
+    live.process.wait()
+    record = await evaluated(console)
+    assert (record.id, record.state) == ("e-1", "aborted")
+    assert {outcome.key: outcome.state for outcome in record.outcomes} == {
+        (arm, "c0", replication): state for arm in "ab" for replication, state in ((1, "scored"), (2, "aborted"))
+    }
+    let_go(console, 2)
+    assert (await evaluated(console)).id == "e-2"
 
 
 async def test_injected_context_taints_the_trials_it_reaches_and_no_others(console: Console) -> None:

@@ -1,14 +1,17 @@
 """Evals with real agents on the engine: what runs, in which order, and what is found."""
 
 import json
+from collections.abc import Sequence
 
 import pytest
 
 from cli.console import Console
-from evals.specs import evaluated, record_of, results, workspace, written
+from evals.specs import Nobody, evaluated, record_of, results, workspace, written
+from manyhands.core.events import AttemptEnded, AttemptStarted, Input, TasksSubmitted
 from manyhands.core.model import TaskState
 from manyhands.errors import UsageError
 from manyhands.evals.figures import decided
+from manyhands.runtime.dispatcher import Dispatcher
 
 SCORERS = """
 [[scorer]]
@@ -140,6 +143,26 @@ async def test_a_case_may_be_the_whole_project_and_does_not_hold_the_store(conso
     assert (await evaluated(console)).state == "finished"
     assert (workspace(console, "a", "c0", 1) / "spec.toml").exists()
     assert not (workspace(console, "a", "c0", 1) / ".manyhands").exists()
+
+
+async def test_what_takes_a_place_is_on_disk_in_one_transaction_with_what_gave_it_up(console: Console) -> None:
+    written(console, nap=0.2, cases=2, replications=3)
+    listener = Listener()
+    await evaluated(console, nobody=listener)
+    in_their_place = [kinds for kinds in listener.batches if {AttemptEnded, TasksSubmitted, AttemptStarted} <= kinds]
+    assert len(in_their_place) >= 6  # of 11; a workspace that is late makes two of one
+
+
+class Listener(Nobody):
+    """Keeps which kinds of events were written together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.batches: list[set[type]] = []
+
+    def watch_over(self, dispatcher: Dispatcher, run: str) -> Sequence[Input]:
+        dispatcher.recorded.append(lambda batch: self.batches.append({type(event) for event in batch}))
+        return ()
 
 
 async def test_a_null_arm_is_the_baseline_over_again(console: Console) -> None:

@@ -5,8 +5,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from manyhands.cli.eval_commands import ReportOutput
+from manyhands.cli.eval_report import print_report
 from manyhands.cli.interrupts import Interrupts
-from manyhands.cli.output import duration, put, put_lines, say
+from manyhands.cli.output import duration, put_lines, say
 from manyhands.cli.settings import load
 from manyhands.core.state import Record
 from manyhands.errors import UsageError
@@ -54,20 +55,12 @@ def _check_libraries() -> None:
 
 def _print(record: EvalRecord, output: ReportOutput) -> None:
     if record.state != "stopped":
-        put(_report(record, output))
+        print_report(record, output)
     scored = sum(outcome.state == "scored" for outcome in record.outcomes)
     took = duration(record.ended_at - record.started_at)
     say(f"eval {record.id}: {record.state} · {scored} of {len(record.outcomes)} trials scored · {took}")
     if record.state == "stopped":
         say("the same command goes on from here")
-
-
-def _report(record: EvalRecord, output: ReportOutput) -> str:
-    from manyhands.evals import reports
-    from manyhands.evals.figures import compare
-
-    render = {ReportOutput.TABLE: reports.terminal, ReportOutput.JSON: reports.as_json, ReportOutput.HTML: reports.html}
-    return render[output](record, compare(record))
 
 
 def _exit_code(record: EvalRecord) -> int:

@@ -160,6 +160,3 @@ def eval_inject(
 
 # At the end: it takes what is declared above.
 eval_report_commands.add_to(app)
-
-
-eval_report_commands.add_to(app)

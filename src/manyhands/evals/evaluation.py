@@ -1,7 +1,6 @@
 """An eval from its spec to its record: begun anew, or gone on with where it was left."""
 
 import asyncio
-import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,14 +17,12 @@ from manyhands.errors import UsageError
 from manyhands.evals import control
 from manyhands.evals.calibrating import Calibrating
 from manyhands.evals.conductor import Conductor, Onlooker
-from manyhands.evals.figures.stopping import BOUNDED
 from manyhands.evals.hosts import AUTO_MAX, check_against, check_width, eval_config, narrow_arms, widest
 from manyhands.evals.layout import Layout, read_whole, write_whole
 from manyhands.evals.manifest import Manifest, check_same, source_of
 from manyhands.evals.model import Concurrency, EvalRecord, EvalState, Spec
 from manyhands.evals.ordering import Trial
 from manyhands.evals.outcomes import trials_of
-from manyhands.evals.scoring.artefacts import SCORE_GROUP
 from manyhands.evals.scoring.loading import check_functions
 from manyhands.evals.spec_file import ReadSpec
 from manyhands.evals.trials import run_name
@@ -107,7 +104,8 @@ class _Evaluation:
         newest = next((run for run in reversed(self._dispatcher.book.runs.values()) if run.source == source), None)
         if newest is None or control.is_unfinished(newest):
             return newest
-        if control.is_aborted(newest) and not Layout(self._store, newest.name).record.exists():
+        kept = read_whole(Layout(self._store, newest.name).record, EvalRecord)
+        if control.is_aborted(newest) and (kept is None or kept.state == "stopped"):
             self._onlooker.says(f"eval {newest.name} was aborted: this reports what it has, and begins nothing")
             return newest
         return None
@@ -228,9 +226,7 @@ def _check_early_stop(spec: Spec, interleave: bool) -> None:
             "an eval that goes arm by arm cannot stop when it is decided", "leave out one of the two options"
         )
     for scorer in spec.scorers:
-        if scorer.type not in BOUNDED or (
-            scorer.type == "regex" and SCORE_GROUP in re.compile(scorer.pattern).groupindex
-        ):
+        if not scorer.is_bounded:
             raise UsageError(
                 f"an eval stops when it is decided by scores between 0 and 1; `{scorer.name}` may give any number",
                 "leave out the scorer, or the early stop",

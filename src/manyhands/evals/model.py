@@ -3,6 +3,7 @@
 A trial is one arm on one case in one replication. Whatever a report says can be told from an `EvalRecord` alone.
 """
 
+import re
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -15,6 +16,10 @@ Order = Literal["drawn", "swap"]
 TrialState = Literal["scored", "infrastructure", "aborted", "missing"]
 #: How the eval as a whole ended; `decided` before all trials had run, `stopped` goes on with the same command.
 EvalState = Literal["finished", "decided", "failed_fast", "aborted", "stopped"]
+
+
+#: A pattern with a group of this name scores the number it finds.
+SCORE_GROUP = "score"
 
 
 class Prices(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -62,6 +67,13 @@ class Scorer(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     host: str = ""  # pairwise: an openai host of the config
     question: str = ""  # pairwise: what makes an answer the better one
     timeout: float = 300.0  # seconds
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether its scores lie between 0 and 1, whatever happens."""
+        if self.type == "regex":
+            return SCORE_GROUP not in re.compile(self.pattern).groupindex
+        return self.equals is not None if self.type == "json" else self.type != "python"
 
 
 class Spec(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

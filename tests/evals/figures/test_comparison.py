@@ -260,6 +260,19 @@ def test_a_confidence_sequence_is_made_when_asked_for_and_only_for_scores_with_b
     unbounded = a_record({"a": [[1.0]], "b": [[2.0]]}, scorer=Scorer("size", "python"))
     with pytest.raises(UsageError, match=r"`size` \(python\)"):
         compare(unbounded, QUICK, sequential=True)
+    grouped = a_record({"a": [[1.0]], "b": [[9.0]]}, scorer=Scorer("size", "regex", pattern=r"(?P<score>\d+)"))
+    with pytest.raises(UsageError, match=r"`size` \(regex\)"):
+        compare(grouped, QUICK, sequential=True)
+
+
+def test_an_eval_that_stopped_when_it_was_decided_is_whole_and_judged_by_its_sequence() -> None:
+    record = a_record({"a": [[0.0]] * 30, "b": [[1.0]] * 30}, stop_when_decided=True)
+    record = with_outcome(record, "b", "c29", 1, state="missing", scores={})
+    comparison = compare(msgspec.structs.replace(record, state="decided"), QUICK)
+    (mark,) = marks(comparison, "run")
+    assert "1 of 60 trials were not needed" in mark.text
+    assert "not whole" not in mark.text
+    assert comparison.stops[0].decided_after is not None
 
 
 def test_an_eval_is_decided_only_by_cases_that_are_over_and_in_their_planned_order() -> None:

@@ -10,7 +10,7 @@ from manyhands.evals.figures.corrections import holm
 from manyhands.evals.figures.lifts import Question, lift_of, verdict_of
 from manyhands.evals.figures.marks import marks_of, trouble_differs
 from manyhands.evals.figures.pairs import Key, by_key, paired
-from manyhands.evals.figures.stopping import BOUNDED, stops_of
+from manyhands.evals.figures.stopping import stops_of
 from manyhands.evals.figures.values import Comparison, Lift
 from manyhands.evals.model import EvalRecord, Outcome
 
@@ -18,7 +18,7 @@ from manyhands.evals.model import EvalRecord, Outcome
 def compare(record: EvalRecord, ask: Question | None = None, sequential: bool = False) -> Comparison:
     """Every arm against the baseline by every scorer; a null arm against the arm it repeats.
 
-    `sequential` adds confidence sequences, for an eval that may stop at any case.
+    `sequential` adds confidence sequences; an eval that may stop at any case always has them.
     """
     ask = ask or Question(seed=record.spec.seed)
     _check(record, ask)
@@ -44,7 +44,7 @@ def compare(record: EvalRecord, ask: Question | None = None, sequential: bool = 
         arms=arms,
         lifts=lifts,
         marks=marks_of(record, outcomes, arms, lifts, ask.level),
-        stops=stops_of(record, outcomes, ask.level) if sequential else [],
+        stops=stops_of(record, outcomes, ask.level) if sequential or record.spec.stop_when_decided else [],
     )
 
 
@@ -74,7 +74,7 @@ def _lifts(record: EvalRecord, outcomes: Mapping[Key, Outcome], ask: Question) -
             arm,
             baseline,
             ask,
-            scorer.type in BOUNDED,
+            scorer.is_bounded,
             null,
         )
         for scorer in record.spec.scorers

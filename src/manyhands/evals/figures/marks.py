@@ -42,6 +42,11 @@ def _about_the_run(record: EvalRecord) -> Iterator[Mark]:
     if record.state == "finished":
         return
     left = sum(outcome.state in ("missing", "aborted") for outcome in record.outcomes)
+    if record.state == "decided":
+        # At a moment that the scores have chosen an interval of a fixed size covers the truth less often than it says.
+        told = f"stopped when every comparison was decided: {left} of {len(record.outcomes)} trials were not needed"
+        yield Mark("run", f"{told}. After such a stop go by the confidence sequences", serious=False)
+        return
     how = record.state.replace("_", " ")
     yield Mark("run", f"the eval is not whole ({how}): {left} of {len(record.outcomes)} trials have no outcome")
 

@@ -9,8 +9,6 @@ from manyhands.evals.figures.sequence import confidence_sequence
 from manyhands.evals.figures.values import Stop
 from manyhands.evals.model import EvalRecord, Outcome
 
-#: Types of scorers whose scores lie between 0 and 1 whatever happens.
-BOUNDED = ("done", "file", "contains", "regex", "command", "tests", "pairwise")
 LEVEL = 0.95
 
 
@@ -21,12 +19,12 @@ def decided(record: EvalRecord, level: float = LEVEL) -> bool:
 
 
 def stops_of(record: EvalRecord, outcomes: Mapping[Key, Outcome], level: float) -> list[Stop]:
-    scorers = [scorer for scorer in record.spec.scorers if scorer.type in BOUNDED]
+    scorers = [scorer for scorer in record.spec.scorers if scorer.is_bounded]
     if not scorers:
         told = ", ".join(f"`{scorer.name}` ({scorer.type})" for scorer in record.spec.scorers)
         raise UsageError(
             f"no confidence sequence for scorers without a lowest and highest score: {told}",
-            f"an eval can stop early by scorers of these types: {', '.join(BOUNDED)}",
+            "those of type `python`, `json` without `equals` and `regex` with a group `score` may give any number",
         )
     baseline = record.spec.baseline
     arms = [arm.name for arm in record.spec.arms if arm.name != baseline and not arm.same_as]

@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from manyhands.evals.json_path import NotThere, find
-from manyhands.evals.model import Case, Scorer
+from manyhands.evals.model import SCORE_GROUP, Case, Scorer
 
 #: More than this of a file is not looked at.
 TEXT_BYTES_MAX = 10_000_000
-#: A pattern with a group of this name scores the number it finds.
-SCORE_GROUP = "score"
 
 
 class Score(NamedTuple):
