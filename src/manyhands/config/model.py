@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import msgspec
 from msgspec import Struct
 
 from manyhands.config.families import FamilyConfig
@@ -95,7 +96,13 @@ class RayHost(_HostFields, frozen=True, kw_only=True, tag="ray"):
     env: dict[str, str] = {}  # beside the environment of Ray's own processes there
     grace: float = 1.0
     place_within: float = 600.0  # seconds that an attempt waits for a node with what it asks for
+    models: tuple[str, ...] = ()  # of [models.…]: prompts are computed by a model worker on each GPU
+    model: str = ""  # for tasks that name none in their `args`
     probe: Literal["none"] = "none"
+
+    def core_host(self) -> Host:
+        host = super().core_host()
+        return msgspec.structs.replace(host, takes=(*self.takes, "prompt")) if self.models else host
 
 
 HostConfig = ShellHost | PythonHost | OpenaiHost | WorkerHost | RayHost

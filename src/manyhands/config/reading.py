@@ -13,7 +13,16 @@ from manyhands.config.database_url import is_database, without_secrets
 from manyhands.config.families import FamilyConfig, family_from
 from manyhands.config.hosts import host_from
 from manyhands.config.layers import Layers, put_environment, put_flags
-from manyhands.config.model import BacklogConfig, Config, HostConfig, LandingConfig, Setting, StoreConfig, WorkerHost
+from manyhands.config.model import (
+    BacklogConfig,
+    Config,
+    HostConfig,
+    LandingConfig,
+    RayHost,
+    Setting,
+    StoreConfig,
+    WorkerHost,
+)
 from manyhands.config.models import ModelConfig, check_hosted, model_from
 from manyhands.config.routes import RouteConfig, route_from
 from manyhands.core.model import Rule, Width
@@ -216,7 +225,7 @@ class _Parts:
 
     def check_hosted(self, hosts: tuple[HostConfig, ...], models: tuple[ModelConfig, ...]) -> None:
         for host in hosts:
-            if isinstance(host, WorkerHost) and not host.url:
+            if (isinstance(host, WorkerHost) and not host.url) or (isinstance(host, RayHost) and host.models):
                 check_hosted(host.name, host.models, host.model, models, self._sheet("hosts"))
 
     def routes(self) -> dict[str, RouteConfig]:
@@ -241,7 +250,7 @@ class _Parts:
         for name, family in config.families.items():
             found.append(self._setting(("families", name), family))
         for app, route in config.routes.items():
-            found.append(self._setting(("routes", app), route))
+            found.append(self._setting(("routes", app), route.for_people()))
         for title, section in (("store", config.store), ("landing", config.landing)):
             for name in section.__struct_fields__:
                 found.append(self._setting((title, name), getattr(section, name)))

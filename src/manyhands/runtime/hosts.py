@@ -130,7 +130,7 @@ def _executor(
         case WorkerHost():
             return _worker(host, workspace, config.file, journal, spawned, ended)
         case RayHost():
-            return rays.executor(host, workspace, journal, spawned, ended)
+            return rays.executor(host, workspace, config.file, journal, spawned, ended)
 
 
 def _worker(

@@ -20,17 +20,24 @@ class RayClusters:
     def __init__(self) -> None:
         self._links: dict[str, Link] = {}
 
-    def executor(self, host: RayHost, workspace: Path, journal: str, spawned: Spawned, ended: Ended) -> Executor:
+    def executor(
+        self, host: RayHost, workspace: Path, config_file: Path | None, journal: str, spawned: Spawned, ended: Ended
+    ) -> Executor:
         from manyhands.executors.ray.executor import RayExecutor, RaySettings
         from manyhands.executors.ray.link import Link
-        from manyhands.executors.ray.messages import DriverSettings
+        from manyhands.executors.ray.messages import DriverSettings, ModelWorker
 
         link = self._links.get(host.address)
         if link is None:
             link = self._links[host.address] = Link(DriverSettings(host.address, journal, LEASE_S))
+        there = host.workspace or str(workspace.absolute())
+        worker = None
+        if host.models and config_file is not None:
+            worker = ModelWorker(f"{there}/{config_file.name}", host.models, host.model)
         settings = RaySettings(
             journal=journal,
-            workspace=host.workspace or str(workspace.absolute()),
+            workspace=there,
+            worker=worker,
             grace_s=host.grace,
             env=host.env,
             nodes=host.nodes,

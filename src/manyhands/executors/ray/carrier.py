@@ -15,13 +15,15 @@ from typing import Any, NamedTuple
 import msgspec
 
 import manyhands
-from manyhands.core.model import Ending, ProcessHandle
+from manyhands.core.model import Ending, ProcessHandle, form_of
 from manyhands.executors.interface import Executor
 from manyhands.executors.python import PythonExecutor, PythonSettings
 from manyhands.executors.ray.lease import Lease
 from manyhands.executors.ray.messages import Begin, Ended, Ground, Output, Spawned, decode_begin, encode
+from manyhands.executors.ray.worker_standing import standing_of
 from manyhands.executors.shell import ShellExecutor, ShellSettings
 from manyhands.executors.steps import LOG_FILE
+from manyhands.executors.worker import WorkerExecutor, WorkerSettings
 
 #: How soon output is passed on, and in how large pieces.
 _LOOK_EVERY_S = 0.1
@@ -84,7 +86,7 @@ class Carrier:
         attempt = wish.order.attempt
         if attempt in self._attempts:
             return  # asked again, after an answer that was lost
-        executor = self._executors_on(wish.ground)["call" if wish.order.task.call else "run"]
+        executor = self._executors_on(wish.ground)[form_of(wish.order.task)]
         directory = self._place / str(attempt)
         carried = self._attempts[attempt] = _Carried(executor, directory)
         executor.start(wish.order, str(directory))
@@ -114,8 +116,17 @@ class Carrier:
             self._keep(self._wind_up(attempt, carried, carried.ending))
         return True
 
+    async def standing(self, token: int) -> tuple[tuple[str, ...], float] | None:
+        """The models in the memory of the worker here, and how much of that is left; None: there is no worker yet."""
+        self._check(token)
+        for executors in self._executors.values():
+            if isinstance(worker := executors.get("prompt"), WorkerExecutor) and worker.process.pid:
+                return await standing_of((await worker.process.up()).url)
+        return None
+
     async def leave(self) -> None:
         """Nobody will ask any more."""
+        await asyncio.gather(*(each.close() for executors in self._executors.values() for each in executors.values()))
         await asyncio.to_thread(shutil.rmtree, self._place, True)
 
     async def news(self, token: int, after: int) -> tuple[int, list[bytes]]:
@@ -143,6 +154,17 @@ class Carrier:
                 "run": ShellExecutor(shell, self._note_spawned, self._note_ended),
                 "call": PythonExecutor(python, self._note_spawned, self._note_ended),
             }
+            if ground.worker is not None:
+                worker = WorkerSettings(
+                    workspace=workspace,
+                    journal=self._mark,
+                    grace_s=ground.grace_s,
+                    env=ground.env,
+                    config_file=ground.worker.config_file,
+                    models=ground.worker.models,
+                    model=ground.worker.model,
+                )
+                self._executors[key]["prompt"] = WorkerExecutor(worker, self._note_spawned, self._note_ended)
         return self._executors[key]
 
     def _note_spawned(self, attempt: int, process: ProcessHandle) -> None:

@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from manyhands.executors.output import one_line
-from manyhands.executors.ray.carrier import Carrier, Superseded, Welcome
+from manyhands.executors.ray.carrier import Carrier
+from manyhands.executors.ray.carrying import Carrying, Gone, short
 from manyhands.executors.ray.demand import Demand
 from manyhands.executors.ray.joining import OBJECT_STORE_BYTES, join
 from manyhands.executors.ray.messages import DriverSettings, Ended, Place, decode_report
-from manyhands.executors.ray.placement import Node, pick
+from manyhands.executors.ray.placement import Node, Seat, pick
+from manyhands.executors.ray.workers import Workers
 
 NAMESPACE = "manyhands"
 _LOOK_AGAIN_S = 0.2
@@ -20,47 +21,6 @@ _NODES_KNOWN_S = 0.5
 _HELD_CALLS_MAX = 10_000
 #: In the name of a carrier that an attempt has for itself.
 _OWN = "attempt-"
-
-
-class Gone(Exception):
-    """The carrier is dead, or never came up; with the reason."""
-
-
-class Carrying:
-    """The driver's end of one carrier."""
-
-    def __init__(self, node: str, actor: Any, welcome: Welcome, is_own: bool) -> None:
-        self.node = node
-        self.is_own = is_own  # there for one attempt alone
-        self.version = welcome.version
-        self.found = welcome.attempts  # that it had when we came
-        self.attempts: set[int] = set()
-        self._actor = actor
-        self._token = welcome.token
-
-    async def ask(self, method: str, *args: Any) -> Any:
-        """Until it has answered; raises `Gone`. All its methods may be called twice."""
-        from ray.exceptions import ActorUnavailableError, RayActorError, RayTaskError
-
-        while True:
-            try:
-                return await getattr(self._actor, method).remote(self._token, *args)
-            except ActorUnavailableError:
-                await asyncio.sleep(_LOOK_AGAIN_S)
-            except RayActorError as error:
-                raise Gone(_short(error)) from None
-            except RayTaskError as error:
-                if isinstance(error.cause, Superseded):
-                    # Another dispatcher leads, and has them now.
-                    os._exit(3)
-                raise
-
-    async def take_away(self) -> None:
-        import ray
-
-        with contextlib.suppress(Exception):  # dead or unreachable: then there is nothing to take away
-            await asyncio.wait_for(self._actor.leave.remote(), 5)
-        ray.kill(self._actor)
 
 
 class Cluster:
@@ -77,7 +37,8 @@ class Cluster:
         self._pass_on = pass_on
         self._died = died
         self._actors = ray.remote(Carrier)
-        self._on_node: dict[str, asyncio.Task[Carrying]] = {}
+        self._shared: dict[str, asyncio.Task[Carrying]] = {}  # by name, of carriers that many attempts share
+        self._workers = Workers(self._alive, self._worker_at)
         self._listening: set[asyncio.Task[None]] = set()
         self._leaving: set[asyncio.Task[None]] = set()
         self._all: set[Carrying] = set()
@@ -113,7 +74,7 @@ class Cluster:
                         )
                     )
                     if not tag.startswith(_OWN):
-                        self._on_node[node] = asked[-1]  # who wants one there must not ask it a second time
+                        self._shared[name] = asked[-1]  # who wants one there must not ask it a second time
         found: dict[int, Carrying] = {}
         for carrying in await asyncio.gather(*asked, return_exceptions=True):
             if isinstance(carrying, Carrying):
@@ -128,6 +89,8 @@ class Cluster:
         """A carrier on a node that has what is asked for. Raises `Gone` if there is none in time."""
         self._placing.add(attempt)
         try:
+            if place.model:
+                return await self._workers.place(place)
             if place.resources:
                 return await self._reserved(attempt, place)
             node = await self._spread(attempt, place)
@@ -219,23 +182,31 @@ class Cluster:
     # Carriers
 
     async def _carrier_on(self, node: str) -> Carrying:
+        return await self._shared_one(node, f"node-{node[:12]}", 0)
+
+    async def _worker_at(self, seat: Seat) -> Carrying:
+        return await self._shared_one(seat.node, f"worker-{seat.number}-{seat.node[:12]}", seat.gpus)
+
+    async def _shared_one(self, node: str, tag: str, gpus: float) -> Carrying:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        known = self._on_node.get(node)
+        name = f"{self._settings.journal}:{tag}:{node}"
+        known = self._shared.get(name)
         if known is None or (known.done() and (known.exception() is not None or known.result() not in self._all)):
             strategy = NodeAffinitySchedulingStrategy(node, soft=False)
-            known = self._on_node[node] = asyncio.ensure_future(self._made(node, f"node-{node[:12]}", strategy, 0.0))
+            known = self._shared[name] = asyncio.ensure_future(self._made(node, tag, strategy, gpus))
         return await asyncio.shield(known)
 
     async def _with_gpus(self, attempt: int, node: str, gpus: float, group: Any) -> Carrying:
         """A carrier for this attempt alone: only an actor that asked for them is told by Ray which GPUs it has."""
         from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-        made = await self._made(node, f"{_OWN}{attempt}", PlacementGroupSchedulingStrategy(group), gpus)
+        strategy = PlacementGroupSchedulingStrategy(group)
+        made = await self._made(node, f"{_OWN}{attempt}", strategy, gpus, is_own=True)
         self._own[attempt] = made
         return made
 
-    async def _made(self, node: str, tag: str, strategy: Any, gpus: float) -> Carrying:
+    async def _made(self, node: str, tag: str, strategy: Any, gpus: float, is_own: bool = False) -> Carrying:
         journal = self._settings.journal
         actor = self._actors.options(
             name=f"{journal}:{tag}:{node}",
@@ -248,7 +219,7 @@ class Cluster:
             max_concurrency=_HELD_CALLS_MAX,
             scheduling_strategy=strategy,
         ).remote(node, f"{journal}-{tag}", self._settings.lease_s)
-        return await self._welcomed(actor, node, is_own=gpus > 0)
+        return await self._welcomed(actor, node, is_own)
 
     async def _welcomed(self, actor: Any, node: str, is_own: bool = False) -> Carrying:
         from ray.exceptions import ActorUnavailableError, RayError
@@ -260,7 +231,7 @@ class Cluster:
             except ActorUnavailableError:
                 await asyncio.sleep(_LOOK_AGAIN_S)
             except RayError as error:
-                raise Gone(f"nothing could be started on node {node[:12]}: {_short(error)}") from None
+                raise Gone(f"nothing could be started on node {node[:12]}: {short(error)}") from None
         carrying = Carrying(node, actor, welcome, is_own)
         self._all.add(carrying)
         task = asyncio.ensure_future(self._listen(carrying))
@@ -300,9 +271,3 @@ def connect(address: str) -> None:
 
 def _selected(place: Place) -> str:
     return " ".join(["with", *(f"{key}={value}" for key, value in place.labels.items())]) if place.labels else "at all"
-
-
-def _short(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    reasons = [line for line in lines if line.startswith(("The actor died because", "ModuleNotFoundError"))]
-    return one_line((reasons or lines or [type(error).__name__])[0])

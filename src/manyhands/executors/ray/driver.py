@@ -15,7 +15,8 @@ import msgspec
 import manyhands
 from manyhands.core.model import Ending, EndingKind
 from manyhands.executors.output import one_line
-from manyhands.executors.ray.cluster import Carrying, Cluster, Gone
+from manyhands.executors.ray.carrying import Carrying, Gone
+from manyhands.executors.ray.cluster import Cluster, connect
 from manyhands.executors.ray.messages import (
     FRAME,
     Adopt,
@@ -181,8 +182,6 @@ def main() -> None:
     # What Ray or anyone else prints must not get among the frames.
     out = os.dup(1)
     os.dup2(2, 1)
-    from manyhands.executors.ray.cluster import connect
-
     try:
         connect(settings.address)
     except Exception as error:  # Ray raises all sorts of things here

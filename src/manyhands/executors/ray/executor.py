@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from manyhands.core.commands import StartAttempt
-from manyhands.core.model import Ending, EndingKind
+from manyhands.core.model import Ending, EndingKind, Task, form_of
 from manyhands.executors.in_flight import CLOSED
 from manyhands.executors.interface import Ended, Spawned
 from manyhands.executors.ray import messages
@@ -28,6 +28,7 @@ class RaySettings(Struct, frozen=True, kw_only=True):
     env: dict[str, str] = {}
     nodes: dict[str, str] = {}  # label selectors of the nodes that are this host
     place_within_s: float = 600.0
+    worker: messages.ModelWorker | None = None  # for tasks with a prompt alone
 
 
 class RayExecutor:
@@ -43,14 +44,15 @@ class RayExecutor:
 
     def start(self, order: StartAttempt, directory: str) -> None:
         settings, path = self._settings, Path(directory)
-        refusal = CLOSED if self._closed else _misfit(order) or _cannot_make(path)
+        refusal = CLOSED if self._closed else _misfit(order, settings.worker is not None) or _cannot_make(path)
         if refusal is not None:
             asyncio.get_running_loop().call_soon(self._ended, order.attempt, refusal)
             return
         self._directories[order.attempt] = path
-        ground = messages.Ground(settings.journal, settings.workspace, settings.grace_s, settings.env)
+        ground = messages.Ground(settings.journal, settings.workspace, settings.grace_s, settings.env, settings.worker)
         labels = {**settings.nodes, **labels_of(order.task)}
-        place = messages.Place(resources_of(order.task), labels, settings.place_within_s)
+        model = _model_for(order.task, settings.worker)
+        place = messages.Place(resources_of(order.task), labels, settings.place_within_s, model)
         self._link.begin(messages.Begin(order, ground, place), self._hear, lambda: _size(path))
 
     def adopt(self, attempt: int, directory: str) -> bool:
@@ -94,9 +96,15 @@ class RayExecutor:
                 self._ended(attempt, _with_files(ending, directory, files))
 
 
-def _misfit(order: StartAttempt) -> Ending | None:
+def _model_for(task: Task, worker: messages.ModelWorker | None) -> str:
+    if worker is None or form_of(task) != "prompt":
+        return ""
+    return str((task.args or {}).get("model") or worker.model or worker.models[0])
+
+
+def _misfit(order: StartAttempt, has_models: bool) -> Ending | None:
     task = order.task
-    if not (task.run or task.call):
+    if form_of(task) == "prompt" and not has_models:
         why = "has no `run` and no `call`, and"
     elif task.workspace:
         why = "asks for a worktree, which is on the dispatcher's machine, and"

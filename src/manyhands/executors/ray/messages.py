@@ -11,6 +11,14 @@ from manyhands.core.model import Ending, ProcessHandle
 FRAME = struct.Struct("!I")
 
 
+class ModelWorker(Struct, frozen=True):
+    """The model worker that a host has on its nodes."""
+
+    config_file: str  # on the node
+    models: tuple[str, ...]
+    model: str
+
+
 class Ground(Struct, frozen=True):
     """What a host says of its attempts, wherever they run."""
 
@@ -18,6 +26,7 @@ class Ground(Struct, frozen=True):
     workspace: str  # on the node
     grace_s: float
     env: dict[str, str]
+    worker: ModelWorker | None = None
 
 
 class Place(Struct, frozen=True):
@@ -26,6 +35,7 @@ class Place(Struct, frozen=True):
     resources: dict[str, float]  # CPU, GPU, memory (bytes) and custom ones; {}: none are reserved
     labels: dict[str, str]  # label selectors
     within_s: float  # how long it may wait for such a node
+    model: str = ""  # that a model worker there is to compute on; "": no worker is wanted
 
 
 class DriverSettings(Struct, frozen=True):

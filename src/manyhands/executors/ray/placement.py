@@ -3,6 +3,7 @@
 Pure. Attempts that ask for resources are placed by Ray itself, which reserves them; the others are spread here.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 
@@ -13,6 +14,8 @@ from manyhands.core.model import Task
 #: Labels of a task that are meant for its node: `node:region=eu`.
 NODE_LABEL = "node:"
 _OURS = {"cpus": ("CPU", 1.0), "gpus": ("GPU", 1.0), "memory_gb": ("memory", 1e9)}
+#: So many more in flight are still sooner done than the model is loaded elsewhere.
+_WORTH_A_LOAD = 8
 _LIST = re.compile(r"in\((.*)\)")
 
 
@@ -20,6 +23,41 @@ class Node(Struct, frozen=True):
     id: str
     labels: dict[str, str]
     resources: dict[str, float]
+
+
+class Seat(Struct, frozen=True, order=True):
+    """Where a model worker can be: on one GPU of a node, or on a node that has none."""
+
+    node: str
+    number: int
+    gpus: int  # 0 or 1
+
+
+class Standing(Struct, frozen=True):
+    """What is known of the worker in a seat."""
+
+    in_flight: int
+    models: tuple[str, ...] = ()  # that are in its memory
+    room_bytes: float = math.inf  # for further ones; of a worker that is not there yet, all
+
+
+def seats(nodes: Sequence[Node], selectors: Mapping[str, str]) -> list[Seat]:
+    """One for each GPU; where no node has any, one for each node."""
+    able = [node for node in nodes if matches(node.labels, selectors)]
+    on_gpus = [Seat(node.id, n, 1) for node in able for n in range(int(node.resources.get("GPU", 0)))]
+    return on_gpus or [Seat(node.id, 0, 0) for node in able if node.resources.get("CPU", 0.0) > 0]
+
+
+def route(model: str, standing: Mapping[Seat, Standing]) -> Seat | None:
+    """To a worker that has the model, unless others have far less to do; else to where most memory is free."""
+    if not standing:
+        return None
+    least = min(one.in_flight for one in standing.values())
+    having = [seat for seat, one in standing.items() if model in one.models and one.in_flight <= least + _WORTH_A_LOAD]
+    if having:
+        return min(having, key=lambda seat: (standing[seat].in_flight, seat))
+    # A worker without the model and with much to do is the last to be given another.
+    return min(standing, key=lambda seat: (-standing[seat].room_bytes, standing[seat].in_flight, seat))
 
 
 def resources_of(task: Task) -> dict[str, float]:

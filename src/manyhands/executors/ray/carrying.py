@@ -1,0 +1,59 @@
+"""The driver's end of a carrier: asks it until it has answered, or is known to be dead."""
+
+import asyncio
+import contextlib
+import os
+from typing import Any
+
+from manyhands.executors.output import one_line
+from manyhands.executors.ray.carrier import Superseded, Welcome
+
+_LOOK_AGAIN_S = 0.2
+
+
+class Gone(Exception):
+    """The carrier is dead, or never came up; with the reason."""
+
+
+class Carrying:
+    """The driver's end of one carrier."""
+
+    def __init__(self, node: str, actor: Any, welcome: Welcome, is_own: bool) -> None:
+        self.node = node
+        self.is_own = is_own  # there for one attempt alone
+        self.version = welcome.version
+        self.found = welcome.attempts  # that it had when we came
+        self.attempts: set[int] = set()
+        self._actor = actor
+        self._token = welcome.token
+
+    async def ask(self, method: str, *args: Any) -> Any:
+        """Until it has answered; raises `Gone`. All its methods may be called twice."""
+        from ray.exceptions import ActorUnavailableError, RayActorError, RayTaskError
+
+        while True:
+            try:
+                return await getattr(self._actor, method).remote(self._token, *args)
+            except ActorUnavailableError:
+                await asyncio.sleep(_LOOK_AGAIN_S)
+            except RayActorError as error:
+                raise Gone(short(error)) from None
+            except RayTaskError as error:
+                if isinstance(error.cause, Superseded):
+                    # Another dispatcher leads, and has them now.
+                    os._exit(3)
+                raise
+
+    async def take_away(self) -> None:
+        import ray
+
+        with contextlib.suppress(Exception):  # dead or unreachable: then there is nothing to take away
+            await asyncio.wait_for(self._actor.leave.remote(), 5)
+        ray.kill(self._actor)
+
+
+def short(error: Exception) -> str:
+    """The line of Ray's many that says what happened."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    reasons = [line for line in lines if line.startswith(("The actor died because", "ModuleNotFoundError"))]
+    return one_line((reasons or lines or [type(error).__name__])[0])
