@@ -8,7 +8,6 @@ from pathlib import Path
 from manyhands.cli.output import Output, print_rows, say
 from manyhands.cli.settings import load
 from manyhands.cli.views import open_book
-from manyhands.config.database_url import without_secrets
 from manyhands.config.model import Config
 from manyhands.core.events import ResendAsked
 from manyhands.core.outbox import Outbox
@@ -37,7 +36,8 @@ def list_routes(output: Output, config_path: Path | None, store: str | None) -> 
     outbox = _outbox(config)
     waiting = Counter((one.app, one.sink) for one in outbox.waiting.values())
     dead = Counter((one.delivery.app, one.delivery.sink) for one in outbox.dead.values())
-    sinks = {(app, name): _shown(sink) for app, route in config.routes.items() for name, sink in route.named().items()}
+    shown = {app: route.for_people() for app, route in config.routes.items()}
+    sinks = {(app, name): _shown(sink) for app, route in shown.items() for name, sink in route.named().items()}
     sinks |= {(app, "reply_to"): " ".join(route.reply_to) for app, route in config.routes.items() if route.reply_to}
     rows = [
         {
@@ -54,7 +54,7 @@ def list_routes(output: Output, config_path: Path | None, store: str | None) -> 
 def _shown(sink: object) -> str:
     kind = sink.__struct_config__.tag  # type: ignore[attr-defined]
     where = next((str(value) for name in _PLACES if (value := getattr(sink, name, ""))), "")
-    return f"{kind} {without_secrets(where)}"
+    return f"{kind} {where}"
 
 
 def list_dead(app: str | None, output: Output, config_path: Path | None, store: str | None) -> None:

@@ -70,6 +70,14 @@ class RouteConfig(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
         found += [(f"sink `{name}`", getattr(sink, field, "")) for name, sink in self.named().items() for field in _ENV]
         return [(who, variable) for who, variable in found if variable]
 
+    def for_people(self) -> "RouteConfig":
+        """Without what addresses may have in them that nobody else should read."""
+        sinks = [
+            msgspec.structs.replace(sink, url=_shown_url(sink.url)) if isinstance(sink, WebhookSink) else sink
+            for sink in self.sinks
+        ]
+        return msgspec.structs.replace(self, sinks=tuple(sinks))
+
     def named(self) -> dict[str, SinkConfig]:
         return {sink.name or f"{sink.__struct_config__.tag}-{place}": sink for place, sink in enumerate(self.sinks, 1)}
 
@@ -126,6 +134,11 @@ def _split(url: str) -> SplitResult | None:
         return None
 
 
+def _shown_url(url: str) -> str:
+    address, mark, _ = without_secrets(url).partition("?")
+    return f"{address}?…" if mark else address
+
+
 def is_web_address(url: str) -> bool:
     parts = _split(url)
     if parts is None or not url.isprintable() or " " in url:
@@ -174,7 +187,7 @@ def _is_sound_sink(sink: SinkConfig, path: FieldPath, sheet: Sheet) -> bool:
                 wrong.append(("url", sink.url, "must be given, or `url_env` instead of it", hint))
             elif sink.url and not is_web_address(sink.url):
                 rule = "must be an http or https URL without a password"
-                wrong.append(("url", without_secrets(sink.url), rule, "for example `https://example.org/hook`"))
+                wrong.append(("url", _shown_url(sink.url), rule, "for example `https://example.org/hook`"))
             if not 0 < sink.timeout < math.inf:
                 wrong.append(("timeout", sink.timeout, "must be more than 0", ""))
         case RedisSink():
