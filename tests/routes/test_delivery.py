@@ -201,6 +201,19 @@ def test_a_secret_that_is_not_set_is_named_before_anything_runs(console: Console
     assert "`reply_to` of route `search` needs the variable `NOT_SET_EITHER`" in console.run("run", "plan.jsonl").err
 
 
+def test_a_token_in_an_address_is_shown_to_nobody_and_an_address_may_be_in_a_variable(
+    console: Console, hook: Hook
+) -> None:
+    route(console, f'type = "webhook"\nurl = "{hook.url}?token=hunter2"', 'type = "webhook"\nurl_env = "HOOK_URL"')
+    for command in ("route", "config"):
+        shown = console.run(command)
+        assert (shown.code, "hunter2" in shown.out, hook.url in shown.out) == (0, False, True)
+    console.plan([says("a")])
+    assert "what `HOOK_URL` has is no http or https URL" in console.run("run", "plan.jsonl", HOOK_URL="nowhere").err
+    assert console.run("run", "plan.jsonl", HOOK_URL=hook.url).code == 0
+    assert [letter["task"] for letter in hook.letters] == ["a", "a"]
+
+
 def test_an_address_that_is_no_address_is_not_repeated(console: Console) -> None:
     route(console, 'type = "postgres"\nurl_env = "RESULTS_URL"\ntable = "results"')
     console.plan([says("a")])
