@@ -1,7 +1,12 @@
 """What is not the arm's doing is tried again, counted, and never scored as the arm's failure."""
 
-from cli.console import Console
-from evals.specs import evaluated
+import asyncio
+
+import pytest
+
+from cli.console import PATIENCE_S, Console
+from evals.specs import Nobody, evaluated
+from manyhands.evals import listening
 
 #: Overloaded as often as the file beside it says, and then answers.
 AGENT = """
@@ -45,3 +50,23 @@ async def test_an_overload_is_tried_again_on_a_fresh_workspace_and_counted(conso
     assert (a.state, a.scores, a.troubles.total) == ("scored", {"once": 1.0}, 0)
     assert (b.state, b.scores) == ("scored", {"once": 1.0})
     assert (b.troubles.overloaded, b.sessions[0].attempts) == (2, 3)
+
+
+async def test_a_host_that_takes_nothing_is_not_waited_for_for_ever(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    console.write("dead_agent.py", AGENT)  # a name of its own: this process has imported the other one
+    console.write("spec.toml", SPEC.replace("overloads = 0", "overloads = 99").replace("overloaded_", "dead_"))
+    console.write("manyhands.toml", '[hosts.one]\ntype = "python"\nwidth = 1\n')
+    nobody = Nobody()
+    with monkeypatch.context() as patched:
+        patched.setattr(listening, "TRIALS_MAX", 1)  # as it is, that takes minutes
+        record = await evaluated(console, nobody=nobody)
+    assert record.state == "stopped"  # the same command goes on, once the host is mended
+    assert any("host one takes nothing" in warning for warning in record.warnings)
+    assert any("no longer waited for" in line for line in nobody.said)
+    assert sum(outcome.troubles.overloaded for outcome in record.outcomes) >= 5
+    assert {outcome.state for outcome in record.outcomes} == {"missing"}
+    console.write("dead_agent.py", AGENT.replace("count < overloads", "False"))
+    mended = await asyncio.wait_for(evaluated(console), PATIENCE_S)
+    assert {outcome.state for outcome in mended.outcomes} == {"scored"}
