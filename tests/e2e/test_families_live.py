@@ -52,8 +52,10 @@ def running(directory: Path) -> list[str]:
 
 def test_the_one_that_does_harm_is_found_and_left_out(console: Console) -> None:
     machine(console, ["a", "b", "poison", "d", "e"])
-    done = console.run("run", "plan.jsonl")
+    done = console.run("run", "plan.jsonl", "-o", "json")
     assert done.code == 1, done.err
+    told = (done.json["tasks"], done.json["counts"]["done"], done.json["counts"]["failed"])
+    assert told == (5, 4, 1), "of tasks of the plan, not of steps"
     assert sorted(running(console.directory)) == ["a", "b", "d", "e"]
     records = console.book().runs["plan-1"].records
     assert [records[id].state for id in ("a", "poison", "e")] == [TaskState.DONE, TaskState.FAILED, TaskState.DONE]

@@ -1,5 +1,7 @@
 """What `manyhands run` says at the end of a run, and the exit code that goes with it."""
 
+from collections import Counter
+
 from manyhands.cli.output import Output, counted, duration, print_json, print_table, put, put_lines, say
 from manyhands.core.model import TERMINAL, TaskState, is_step
 from manyhands.core.state import Record, Run
@@ -19,13 +21,15 @@ def exit_code(run: Run) -> int:
 def report(run: Run, now: float, output: Output) -> None:
     """The time and the peaks are those since the run was opened or last taken up again."""
     took_s = (run.ended_at or now) - run.bounded_at
-    counts = {str(state): n for state, n in run.counts.items()}
-    summary = f"run {run.name}: {len(run.records)} tasks · {counted(counts)} · {duration(took_s)} · peak {run.peak}"
+    counts = _counts(run)
+    total, left = sum(counts.values()), sum(n for state, n in counts.items() if TaskState(state) not in TERMINAL)
+    left = left or run.unfinished  # or only what puts a family back
+    summary = f"run {run.name}: {total} tasks · {counted(counts)} · {duration(took_s)} · peak {run.peak}"
     if output is Output.JSON:
         print_json(
             {
                 "run": run.name,
-                "tasks": len(run.records),
+                "tasks": total,
                 "counts": counts,
                 "makespan_s": round(took_s, 6),
                 "peak": run.peak,
@@ -39,14 +43,22 @@ def report(run: Run, now: float, output: Output) -> None:
     else:
         _print_not_done(run)
         put(summary + "\n")
-    if run.unfinished and run.draining:
-        say(f"{_tasks(run.unfinished)} left; the same command goes on from here")
-    elif run.unfinished:
-        say(f"{_tasks(run.unfinished)} left for a person to decide on: `manyhands task --run {run.name}` says why")
+    if left and run.draining:
+        say(f"{_tasks(left)} left; the same command goes on from here")
+    elif left:
+        say(f"{_tasks(left)} left for a person to decide on: `manyhands task --run {run.name}` says why")
+
+
+def _counts(run: Run) -> dict[str, int]:
+    """Of the tasks that someone wanted: steps of a family are how they were done."""
+    if not run.families:
+        return {str(state): n for state, n in run.counts.items()}
+    states = Counter(record.state for record in run.records.values() if not is_step(record.task))
+    return {str(state): states[state] for state in TaskState}
 
 
 def _done_in_order(run: Run) -> list[Record]:
-    done = [record for record in run.records.values() if record.state is TaskState.DONE]
+    done = [record for record in run.records.values() if record.state is TaskState.DONE and not is_step(record.task)]
     done.sort(key=lambda record: (record.since, record.history[-1].attempt if record.history else 0))
     return done
 
