@@ -109,6 +109,24 @@ def test_a_person_puts_a_member_off_or_withdraws_it_and_steps_are_not_retried(co
     assert sorted(running(console.directory)) == ["a", "c"]
 
 
+def test_another_run_is_told_that_a_host_is_in_the_middle_of_a_family(console: Console) -> None:
+    machine(console, ["a"], pause="while [ ! -e go ]; do sleep 0.05; done")
+    live = console.start("run", "plan.jsonl")
+    wait_until((console.directory / "saved.1").exists, "the first round")
+    live.process.kill()
+    live.process.wait()
+    (console.directory / "go").touch()
+    console.plan([{"id": "x", "run": ["true"]}], "other.jsonl")
+    other = console.start("run", "other.jsonl")
+    other.wait_for("takes nothing else before family kernel of run plan-1 is over")
+    other.process.terminate()
+    other.process.wait(60)
+    assert console.run("run", "plan.jsonl").code == 0
+    assert console.run("run", "other.jsonl").code == 0
+    assert running(console.directory) == ["a"]
+    assert "done and verified with its family kernel" in console.run("task", "show", "a", "--run", "plan-1").out
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_kills_in_the_middle_leave_the_machine_as_if_there_had_been_none(console: Console, seed: int) -> None:

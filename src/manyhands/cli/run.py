@@ -62,6 +62,7 @@ def run_plans(
                 name = new_name(dispatcher.book, plan.settings.name or paths[0].stem)
                 parents = plan.settings.parents
                 events = list(opening(name, now, plan.tasks, source, concurrency, fail_fast, parents))
+            _warn_of_kept_hosts(dispatcher, name)
             async with AsyncExitStack() as stack:
                 if follow:
                     page = page_beside(dispatcher, config.store_directory, config.store_at, secrets_of(config))
@@ -94,6 +95,15 @@ def _warn_of_undeclared(plan: Plan) -> None:
             f"note: {undeclared} tasks declare no claims, so they take the workspace one at a time\n"
             'hint: `claims = { write = ["src/**"] }` says what a task writes, `claims = {}` that it touches nothing'
         )
+
+
+def _warn_of_kept_hosts(dispatcher: Dispatcher, name: str) -> None:
+    for host in dispatcher.book.hosts.values():
+        if host.kept_by and not host.kept_by.endswith(f" of run {name}"):
+            say(
+                f"note: {host.name} takes nothing else before {host.kept_by} is over, which was stopped in the middle\n"
+                "hint: the command that began that run goes on with it"
+            )
 
 
 async def _follow(

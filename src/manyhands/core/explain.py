@@ -28,13 +28,14 @@ def explain(book: Book, record: Record, at: float) -> list[str]:
         case TaskState.DEFERRED if record.held:
             rule = holding_rule(book.rules, run, record.task.kind)
             return [f"{record.cause} (now {left_of(rule, run, record.task.kind)})" if rule else record.cause]
-        case TaskState.FAILED:
+        case TaskState.FAILED if record.history:
             return [f"{record.cause} (attempt {len(record.history or ())})"]
     return [record.cause]
 
 
 def _last_attempt(record: Record, at: float) -> str:
-    assert record.history
+    if not record.history:
+        return f"done and verified with its family {record.task.family}"
     tried = record.history[-1]
     if tried.ended_at is None:
         return f"runs on {tried.host} as attempt {len(record.history)} for {at - tried.started_at:.1f} s"
