@@ -60,6 +60,7 @@ def test_the_one_that_does_harm_is_found_and_left_out(console: Console) -> None:
     records = console.book().runs["plan-1"].records
     assert [records[id].state for id in ("a", "poison", "e")] == [TaskState.DONE, TaskState.FAILED, TaskState.DONE]
     assert "did not pass within 0.3 s" in console.run("task", "log", "kernel~1.healthy").out
+    assert console.run("task", "log", "a").code == 0, "the output of a member is that of the step which did it"
     boots = len((console.directory / "machine" / "boots").read_text().split())
     assert boots < 5, "what was put back leaves no trace, and those that are sound go together"
 

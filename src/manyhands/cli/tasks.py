@@ -14,7 +14,7 @@ from manyhands.cli.settings import load
 from manyhands.cli.views import command_for, find_run, find_task, is_dispatching, open_book
 from manyhands.core.book import Book
 from manyhands.core.explain import explain
-from manyhands.core.model import TERMINAL, TaskState
+from manyhands.core.model import TERMINAL, TaskState, is_step
 from manyhands.core.state import Record
 from manyhands.errors import Conflict, UsageError
 from manyhands.review.tree import tree_lines, tree_of
@@ -183,10 +183,21 @@ def explain_task(id: str, run: str | None, config_path: Path | None, store: str 
     put_lines(f"  also: {reason}" for reason in reasons[1:])
 
 
+def _who_did(book: Book, record: Record) -> Record:
+    """A member of a family is done by a step of its latest round."""
+    family, id = record.task.family, record.task.id
+    if not family:
+        return record
+    records = book.runs[record.run].records.values()
+    steps = [one for one in records if is_step(one.task) and one.task.parent == family and one.history]
+    return next((one for one in reversed(steps) if one.task.id.partition(".apply.")[2] == id), record)
+
+
 def print_log(id: str, attempt: int | None, run: str | None, config_path: Path | None, store: str | None) -> None:
     config = load(config_path, None, store)
-    record = find_task(open_book(config.store_at), id, run)
-    tried = record.history or []
+    book = open_book(config.store_at)
+    record = _who_did(book, find_task(book, id, run))
+    id, tried = record.task.id, record.history or []
     if not tried:
         raise Conflict(f"task `{id}` has not been tried yet", f"`manyhands task explain {id}` says why")
     number = attempt if attempt is not None else len(tried)

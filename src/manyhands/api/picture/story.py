@@ -54,10 +54,24 @@ def _of_task(event: ev.AnyEvent, run: str, task: str) -> str:
             return "put off by a person"
         case ev.ResumeAsked(task=asked) if asked == task:
             return "let go on by a person"
+        case ev.FamilyMoved():
+            return _of_member(event, task)
         case ev.RetryDecided(task=asked) if asked == task:
             return f"to be tried again in {max(0.0, event.until - event.at):.1f} s"
         case _:
             return ""
+
+
+def _of_member(moved: ev.FamilyMoved, task: str) -> str:
+    if task in moved.done:
+        return f"done with its family {moved.family}: {moved.reason}"
+    if task in moved.failed:
+        return f"failed with its family {moved.family}: {moved.failed[task]}"
+    if task in moved.trying:
+        return f"round {moved.round} of its family {moved.family}, {moved.phase}: {moved.reason}"
+    if any(task == one.id for one in moved.tasks):
+        return f"made for round {moved.round} of the family {moved.family}"
+    return ""
 
 
 def _needing(task: Task) -> str:
