@@ -39,6 +39,7 @@ def _split(path: Path | None, output: SplitOutput = SplitOutput.TREE, **more) ->
         "template": None,
         "kind": "code",
         "run": "",
+        "worktrees": False,
         "previous": None,
         "again": (),
     }

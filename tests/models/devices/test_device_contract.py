@@ -1,6 +1,7 @@
 """What every kind of device promises, held for the real NVML binding, the machine's memory and simulated devices."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -70,12 +71,16 @@ async def test_what_this_process_takes_and_gives_back_shows(devices: DeviceChild
 
 
 async def test_what_is_taken_is_no_longer_free(devices: DeviceChild) -> None:
-    """Kernels bring their figures up to date in their own time, and others give back memory meanwhile."""
-    ((name, before),) = (await devices.read()).items()
-    await devices.take(512 * MIB)
-    async with asyncio.timeout(30):
-        while before.free_bytes - (await devices.read())[name].free_bytes < 256 * MIB:
-            pass
+    """Kernels bring their figures up to date in their own time, and others give memory back meanwhile: hence again."""
+    for _ in range(4):
+        ((name, before),) = (await devices.read()).items()
+        await devices.take(512 * MIB)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(10):
+                while before.free_bytes - (await devices.read())[name].free_bytes < 256 * MIB:
+                    await asyncio.sleep(0.05)
+                return
+    pytest.fail("2 GiB were taken, and as much as before is free")
 
 
 async def test_reading_opens_no_cuda(devices: DeviceChild) -> None:
