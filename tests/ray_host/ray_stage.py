@@ -26,28 +26,19 @@ _SOON = {
     "health_check_failure_threshold": 4,
 }
 _PROGRAM = f"""
-import json, os, signal, sys
+import sys
 from ray.cluster_utils import Cluster
 few = dict(object_store_memory=80_000_000, include_dashboard=False)
 cluster = Cluster(initialize_head=True, head_node_args=dict(num_cpus=0, _system_config={_SOON!r}, **few))
 nodes = {{}}
-def add(kind):
-    node = cluster.add_node(wait=False, num_cpus=2, num_gpus=2 * (kind == "text"), labels={{"kind": kind}}, **few)
-    nodes[kind] = node
-    cluster.wait_for_nodes()
-    return node.node_id
 for kind in {KINDS!r}:
-    add(kind)
+    gpus = 2 if kind == "text" else 0
+    nodes[kind] = cluster.add_node(wait=False, num_cpus=2, num_gpus=gpus, labels={{"kind": kind}}, **few)
+cluster.wait_for_nodes()
 print(cluster.address, flush=True)
-for line in sys.stdin:
-    verb, kind = line.split()
-    if verb == "kill":
-        node = nodes.pop(kind)
-        print(node.node_id, node.all_processes["raylet"][0].process.pid, flush=True)
-        cluster.remove_node(node, allow_graceful=False)
-        print("killed", flush=True)
-    else:
-        print(add(kind), flush=True)
+for kind in sys.stdin:
+    cluster.remove_node(nodes.pop(kind.strip()), allow_graceful=False)
+    print("killed", flush=True)
 cluster.shutdown()
 """
 
@@ -70,12 +61,9 @@ class RayCluster:
 
     def kill_node(self, kind: str) -> None:
         """As when a machine fails: without a word to anyone."""
-        self._say(f"kill {kind}")
-        self._line()
-        self._line()
-
-    def add_node(self, kind: str) -> None:
-        self._say(f"add {kind}")
+        assert self._process.stdin is not None
+        self._process.stdin.write(kind + "\n")
+        self._process.stdin.flush()
         self._line()
 
     def stop(self) -> None:
@@ -86,11 +74,6 @@ class RayCluster:
         _, alive = psutil.wait_procs(below, timeout=20)
         for process in alive:
             process.kill()
-
-    def _say(self, line: str) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
 
     def _line(self) -> str:
         assert self._process.stdout is not None

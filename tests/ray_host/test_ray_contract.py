@@ -9,9 +9,7 @@ from executors.stages import Stage, shell_task
 from executors.test_executor_contract import (  # noqa: F401 - collected here, on the stage below
     test_a_check_that_fails_fails_the_attempt_and_shows_its_output,
     test_a_directory_that_cannot_be_made_is_an_ending,
-    test_a_working_directory_that_is_not_there_fails_for_good,
     test_many_at_once_are_all_stopped_by_closing,
-    test_stopping_twice_or_after_the_end_or_the_unknown_changes_nothing,
     test_what_is_stopped_at_the_gate_never_runs,
     test_what_is_stopped_before_it_began_still_ends,
 )

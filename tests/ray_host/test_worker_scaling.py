@@ -33,15 +33,15 @@ def test_what_it_may_cost_in_an_hour_is_never_exceeded() -> None:
 
 def test_a_steady_load_does_not_make_workers_come_and_go() -> None:
     rng = random.Random(7)
-    fleet = simulate([rng.choice((0, 0, 5, 15)) for _ in range(3 * 3600)], Scaler(POLICY).observe)
+    fleet = simulate([rng.choice((0, 0, 5, 15)) for _ in range(3600)], Scaler(POLICY).observe)
     assert fleet.starts <= max(fleet.counts) + 2
     assert fleet.wait_p95_s <= POLICY.drain_s
 
 
 def test_a_day_with_a_peak_costs_less_than_half_of_a_fleet_for_the_peak() -> None:
     rng = random.Random(11)
-    day = [int(rng.random() < 0.02) for _ in range(3 * 3600)] + [rng.choice((8, 12, 16)) for _ in range(3600)]
-    day += [0] * 2 * 3600
+    day = [int(rng.random() < 0.02) for _ in range(3600)] + [rng.choice((8, 12, 16)) for _ in range(1200)]
+    day += [0] * 3600
     scaled = simulate(day, Scaler(POLICY).observe)
     fixed = simulate(day, lambda seen: Desired(max(scaled.counts), "always"))
     assert scaled.left == 0

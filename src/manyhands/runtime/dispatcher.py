@@ -44,7 +44,7 @@ class Dispatcher:
         self.recorded: list[Callable[[Sequence[AnyEvent]], None]] = []  # told of every batch once it is on disk
         #: Asked what else happens because of what did: it is decided in the same turn, and on disk in one transaction.
         self.following: list[Callable[[Sequence[Input]], Sequence[Input]]] = []
-        self.found: tuple[Running, ...] = ()  # what a dispatcher that died had in flight; they end lost
+        self.found: tuple[Running, ...] = ()  # what a dispatcher that died had in flight; adopted, or lost
         self.commit_s = 0.0  # how long the latest batch took to get there
         self._journal = journal
         self._directory = str(directory)
