@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-torch chromium check bench soak format clean
+.PHONY: setup demo test test-torch parts check bench soak format clean
 
 setup: .venv/.ready
 
@@ -15,14 +15,15 @@ setup: .venv/.ready
 demo: setup
 	$(BIN)/manyhands demo
 
-test: setup chromium
+test: setup parts
 	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
 
-# The tests of the page need a browser. Where it cannot be had they are skipped, and say so.
-chromium:
-	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null \
-		|| { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium; } >/dev/null 2>&1 \
-		|| echo "chromium could not be installed; the tests of the page are skipped"
+# What some tests need and no wheel carries. Where it cannot be had those tests are skipped, and say so.
+parts:
+	@for part in chromium redis-server; do \
+		command -v $$part >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null \
+		|| { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $$part; } >/dev/null 2>&1 \
+		|| echo "$$part could not be installed; the tests that need it are skipped"; done
 
 # The tests that hold our encoders against torch, in an environment of their own: torch is large and nothing else needs it.
 test-torch: .venv-torch/.ready
