@@ -204,3 +204,49 @@ def test_a_journal_and_a_snapshot_bring_a_family_back_in_any_moment() -> None:
         assert snapshot.save(replayed) == snapshot.save(player.scheduler) == snapshot.save(restored)
         player.wait(60.0)
     assert [player.state(id) for id in "ab"] == [TaskState.DONE, TaskState.FAILED]
+
+
+def test_putting_back_is_seen_to_its_end_when_the_run_is_cancelled() -> None:
+    player = Families(a_family())
+    player.open(member("a"), member("b"))
+    while "kernel~1.revert" not in player.started:
+        last = player.started[-1]
+        player.end(*player.running, ending=FAILED if last.endswith("disrupt") else ev_done())
+    player.play(ev.CancelAsked(player.at, "r", ""))
+    assert player.running == ["kernel~1.revert"]
+    player.work()
+    assert player.moves()[-1] == (1, "over")
+    assert [player.state(id) for id in "ab"] == [TaskState.CANCELLED] * 2
+    assert player.book.hosts["local"].paused is None
+
+
+def test_a_family_that_leaves_the_config_in_the_middle_finishes_its_round() -> None:
+    player = Families(a_family())
+    player.open(member("a"))
+    player.play(ev.HostsConfigured(player.at, (a_host("local", 4),)))
+    player.work()
+    assert player.state("a") is TaskState.DONE
+    player.play(ev.HostsConfigured(player.at, (a_host("local", 4),)))
+    assert player.book.families == {}
+
+
+def test_an_edit_takes_a_member_out_of_its_family_or_in_but_not_in_the_middle_of_a_round() -> None:
+    player = Families(a_family())
+    player.open(a_task("first"), member("a", needs=("first",)), member("b"), a_task("c", needs=("first",)))
+    player.play(ev.TaskEdited(player.at, "r", a_task("b")), ev.TaskEdited(player.at, "r", member("c")))
+    assert player.running == ["first", "b"]
+    player.end("first", "b")
+    player.end("kernel~1.snapshot")
+    assert player.running == ["kernel~1.apply.a", "kernel~1.apply.c"]
+    player.play(ev.TaskEdited(player.at, "r", a_task("c")))
+    player.work()
+    assert player.book.runs["r"].records["c"].task.family == "kernel"
+    assert [player.state(id) for id in "abc"] == [TaskState.DONE] * 3
+
+
+def test_fail_fast_puts_back_first_and_tries_no_other_half() -> None:
+    player = Families(a_family(bisect=True))
+    player.open(member("a"), member("b"), member("c"), fail_fast=True)
+    player.work("apply.b")
+    assert [player.state(id) for id in "abc"] == [TaskState.CANCELLED, TaskState.FAILED, TaskState.CANCELLED]
+    assert player.moves() == [(1, "trying"), (1, "reverting"), (1, "over")]
