@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 import manyhands
-from manyhands.core.model import Ending, ProcessHandle, form_of
+from manyhands.core.model import Ending, EndingKind, ProcessHandle, form_of
 from manyhands.executors.interface import Executor
 from manyhands.executors.python import PythonExecutor, PythonSettings
 from manyhands.executors.ray.lease import Lease
@@ -174,6 +174,8 @@ class Carrier:
         self._tell(encode(Spawned(attempt, process)))
 
     def _note_ended(self, attempt: int, ending: Ending) -> None:
+        if self._lease.has_run_out and ending.kind is not EndingKind.DONE:
+            ending = Ending(EndingKind.LOST, "killed on its node, which has lost touch with the cluster's head")
         self._keep(self._wind_up(attempt, self._attempts[attempt], ending))
 
     async def _wind_up(self, attempt: int, carried: _Carried, ending: Ending) -> None:

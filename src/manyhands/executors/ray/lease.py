@@ -29,14 +29,19 @@ class Lease:
         self._guard.keep_until(self._until)
         threading.Thread(target=self._keep, name="lease", daemon=True).start()
 
+    @property
+    def has_run_out(self) -> bool:
+        """The guard kills, or has killed: whatever ends now did not end by itself."""
+        return _now() >= self._until
+
     def _keep(self) -> None:
         while True:
             asked_at = _now()
             lives = self._node_lives()
-            if lives:
+            if lives and not self.has_run_out:  # once it has, it is not renewed
                 self._until = asked_at + self._lease_s
                 self._guard.keep_until(self._until)
-            if lives is False or _now() >= self._until or self._idle():
+            if lives is False or self.has_run_out or self._idle():
                 # Not an exception: nothing here may go on. The guard sees its pipe close and kills the attempts.
                 os._exit(1)
             time.sleep(self._lease_s / _ASKED_WITHIN_LEASE)

@@ -31,7 +31,7 @@ from manyhands.executors.ray.messages import (
 
 _log = logging.getLogger(__name__)
 
-_AGAIN_AFTER_S = 2.0
+_AGAIN_AFTER_S = 5.0
 _LEFT_WITHIN_S = 20.0
 _ENDED_WITHIN_S = 10.0
 
