@@ -1,7 +1,6 @@
 """The HTTP application: the page, the API and the metrics of one dispatcher, behind one gate."""
 
 import asyncio
-import mimetypes
 from pathlib import Path
 
 import msgspec
@@ -9,9 +8,8 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
 
 import manyhands
 from manyhands.api.endpoints import PREFIX, routes
@@ -19,6 +17,7 @@ from manyhands.api.metrics import Metrics
 from manyhands.api.office import Office
 from manyhands.api.openapi import description
 from manyhands.api.outputs import tell_outputs
+from manyhands.api.page_files import PageFiles
 from manyhands.api.refusals import JSON, on_error, on_http_error, refusal
 from manyhands.api.security import Gate
 from manyhands.errors import ManyhandsError
@@ -26,8 +25,6 @@ from manyhands.runtime.dispatcher import Dispatcher
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 PAGE = Path(manyhands.__file__).parent / "page"
-#: Whatever the machine's own tables say.
-TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html"}
 
 
 class Served:
@@ -79,21 +76,12 @@ def _figures(dispatcher: Dispatcher, metrics: Metrics) -> list[BaseRoute]:
 
 
 def _pages() -> list[BaseRoute]:
-    for suffix, kind in TYPES.items():
-        mimetypes.add_type(kind, suffix)
+    files = PageFiles(PAGE)
+    # All modules at once, where a browser would find out about them one import at a time.
+    ahead = ", ".join(f"</static/{name}>; rel=modulepreload" for name in files.modules)
 
     async def show_page(request: Request) -> Response:
-        if not (PAGE / "index.html").is_file():
-            return refusal(404, "this installation has no page", "/api/v1/openapi.json lists what there is")
-        return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
+        nothing = refusal(404, "this installation has no page", "/api/v1/openapi.json lists what there is")
+        return files.answer("index.html", request, {"link": ahead}) or nothing
 
-    return [Route("/", show_page), Mount("/static", _Revalidated(directory=PAGE, check_dir=False))]
-
-
-class _Revalidated(StaticFiles):
-    """Kept by browsers, but asked for anew each time: after an update no old part meets a new one."""
-
-    def file_response(self, *args: object, **kwargs: object) -> Response:
-        response = super().file_response(*args, **kwargs)  # type: ignore[arg-type]
-        response.headers["cache-control"] = "no-cache"
-        return response
+    return [Route("/", show_page), Mount("/static", files)]
