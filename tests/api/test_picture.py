@@ -156,6 +156,28 @@ def test_a_bar_keeps_the_smallest_slot_that_was_free() -> None:
     assert dict(zip(bars["task"], bars["queued_at"], strict=True)) == dict.fromkeys(("t0", "t1", "t2", "t3"), 0.0)
 
 
+def test_the_ceiling_is_what_needs_and_claims_of_what_is_left_allow() -> None:
+    player = Player(a_host("local", 8))
+    picture = Picture(player.book)
+
+    def ceiling() -> int | None:
+        picture.changes(())
+        picture.standing()
+        found: int | None = picture.snapshot()["waiting"]["ceiling"]
+        return found
+
+    player.open(*(a_task(f"t{n}", claims=writes(f"src/{n % 3}.py")) for n in range(6)), a_task("last", needs=("t0",)))
+    assert ceiling() == 4, "one a file, and what waits for the first of them"
+    player.end("t0")
+    player.wait(2.0)
+    player.end("t3", "last")
+    player.wait(2.0)
+    assert ceiling() == 2
+    player.add(*(a_task(f"many{n}") for n in range(200)))
+    player.wait(2.0)
+    assert ceiling() is None, "too many to be worth it"
+
+
 def test_a_batch_costs_the_same_among_two_hundred_and_two_hundred_thousand() -> None:
     few_s, many_s = (cheapest_s(count) for count in (200, 200_000))
     assert many_s < 5 * few_s + 0.001, f"{few_s * 1e6:.0f} µs among 200, {many_s * 1e6:.0f} µs among 200,000"

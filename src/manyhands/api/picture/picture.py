@@ -26,6 +26,7 @@ from manyhands.api.picture.rows import (
     task_row,
     width_row,
 )
+from manyhands.api.picture.work_ceiling import WorkCeiling
 from manyhands.api.queue_age import QueueAge
 from manyhands.core import events as ev
 from manyhands.core.book import Book
@@ -65,7 +66,8 @@ class Picture:
         self._told_hosts: dict[str, Row] = {}
         self._told_ended_at: dict[str, float | None] = {name: run.ended_at for name, run in book.runs.items()}
         self._idle = IdleSpans()
-        waiting = {"oldest_s": 0.0, "ready": 0}
+        self._ceiling = WorkCeiling()
+        waiting = {"oldest_s": 0.0, "ready": 0, "ceiling": None}
         self._told: dict[str, Any] = {"claims": [], "waiting": waiting, "tokens": dict(self._tokens)}
         self._told_since: float | None = None
         self._on: dict[type[Any], Callable[[Any, list[Row]], None]] = {
@@ -121,7 +123,8 @@ class Picture:
         moved = (since is None) != (self._told_since is None) or abs(
             (since or 0) - (self._told_since or 0)
         ) > AGE_STEP_S
-        if waiting["ready"] != self._told["waiting"]["ready"] or moved:
+        told = self._told["waiting"]
+        if waiting["ready"] != told["ready"] or waiting["ceiling"] != told["ceiling"] or moved:
             self._told["waiting"], self._told_since = waiting, since
             rows.append({"t": "waiting", **waiting})
         if self._tokens != self._told["tokens"]:
@@ -285,7 +288,8 @@ class Picture:
             if run.unfinished and not run.draining:
                 ready += run.counts[TaskState.READY]
                 oldest_s = max(oldest_s, self._age(run, at))
-        return {"oldest_s": oldest_s, "ready": ready}, (at - oldest_s) if ready else None
+        ceiling = self._ceiling.look(self.book)
+        return {"oldest_s": oldest_s, "ready": ready, "ceiling": ceiling}, (at - oldest_s) if ready else None
 
 
 def concerns(row: Row, run: str) -> bool:

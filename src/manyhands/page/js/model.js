@@ -155,9 +155,10 @@ function recordWidth(model, host, at, width) {
 }
 
 function recordCeiling(model, at = model.at) {
-	let sum = 0;
-	for (const host of model.hosts.values()) sum += Math.max(host.width, host.ceiling ?? host.pinned ?? Infinity);
-	if (Number.isFinite(sum)) model.series.ceiling.push(at, sum); // else one of them has none
+	let most = 0;
+	for (const host of model.hosts.values()) most += Math.max(host.width, host.ceiling ?? host.pinned ?? 1 / 0);
+	most = Math.min(most, model.waiting.ceiling ?? most);
+	if (most < 1 / 0) model.series.ceiling.push(at, most);
 }
 
 function addMove(model, { at, host, kind, was, width, reason }) {
@@ -280,9 +281,10 @@ function spansOf(model, host) {
 }
 
 function setWaiting(model, waiting) {
-	model.waiting = { oldest_s: waiting.oldest_s ?? 0, ready: waiting.ready, at: model.at };
+	model.waiting = { ...waiting, at: model.at };
+	recordCeiling(model);
 	model.series.ready.push(model.at, waiting.ready);
-	model.series.oldest.push(model.at, waiting.oldest_s ?? 0);
+	model.series.oldest.push(model.at, waiting.oldest_s);
 }
 
 function setCost(model, tokens, cost, at = model.at) {
