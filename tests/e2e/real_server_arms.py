@@ -32,7 +32,7 @@ async def run_backlog(server: LlamaServer, store: Path, tasks: int, width: int |
         probe="llamacpp",
         width=Width() if width is None else Width(width, width, width),
     )
-    config = Config(store.parent, None, (host,), (), StoreConfig(str(store), "crash"), ())
+    config = Config(store.parent, None, (host,), (), StoreConfig(dir=str(store), durability="crash"), ())
     request = {"max_tokens": TOKENS, "temperature": 0.0, "ignore_eos": True, "cache_prompt": False}
     backlog = [Task(f"t{n}", kind="text", prompt=f"tell me of {n}", args=request) for n in range(tasks)]
     async with open_session(config) as dispatcher:
