@@ -1,6 +1,7 @@
 """Ctrl-C once, twice and three times, and SIGTERM, on real processes: nothing is lost and the same command goes on."""
 
 import signal
+from collections.abc import Iterator
 
 import psutil
 import pytest
@@ -97,6 +98,15 @@ def test_a_third_time_is_no_worse(console: Console) -> None:
     go_on(console)
 
 
+@pytest.fixture
+def hang_ups_are_heard() -> Iterator[None]:
+    """Also where these tests run under `nohup`, whose deafness every process inherits."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("hang_ups_are_heard")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_being_told_to_end_is_as_twice(console: Console, number: signal.Signals) -> None:
     live = begin(console)
