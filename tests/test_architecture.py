@@ -32,6 +32,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "serve": {"core", "config", "store", "executors", "runtime", "backlogs", "beads", "inputs", "api"},
     "split": {"core", "config", "backlogs", "inputs"},
     "review": {"core", "runtime", "page"},
+    "verbs": {"core", "config", "store", "runtime", "backlogs", "beads", "inputs", "landing", "review"},
+    "mcp": {"core", "config", "runtime", "backlogs", "inputs", "executors", "review", "verbs"},
 }
 MAY_IMPORT["cli"] = set(MAY_IMPORT) | {"cli"}
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from manyhands.cli.views import open_book
 from manyhands.core.book import Book
+from manyhands.verbs.views import open_book
 
 #: Longer than anything here takes on a loaded machine: a hang fails instead of hanging.
 PATIENCE_S = 60.0

@@ -9,7 +9,7 @@ import pytest
 
 from cli.console import Console, argv
 
-HEAVY = ("rich", "openai", "httpx", "yaml", "sqlite3", "asyncio", "psutil", "pydantic", "msgspec", "pynvml")
+HEAVY = ("rich", "openai", "httpx", "yaml", "sqlite3", "asyncio", "psutil", "pydantic", "msgspec", "pynvml", "mcp")
 COMMANDS = (
     ("demo",),
     ("run",),
@@ -28,6 +28,7 @@ COMMANDS = (
     ("config",),
     ("serve",),
     ("add",),
+    ("mcp",),
 )
 
 

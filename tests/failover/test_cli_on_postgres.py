@@ -7,9 +7,9 @@ import pytest
 
 from cli.console import Console
 from manyhands.cli.settings import load
-from manyhands.cli.views import open_book
 from manyhands.errors import ConfigError
 from manyhands.store.opening import open_journal
+from manyhands.verbs.views import open_book
 
 PLAN = """
 [[task]]

@@ -5,14 +5,12 @@ from collections.abc import Awaitable, Callable
 from manyhands.api import answers
 from manyhands.api.asking import Asked, NewTasks, Pause, Why, WidthWanted
 from manyhands.api.office import Office
-from manyhands.backlogs.gathering import Gathering
 from manyhands.backlogs.hosts import check_hosts
-from manyhands.backlogs.plan import Plan, PlanRefused
+from manyhands.backlogs.plan import PlanRefused, plan_of_rows
 from manyhands.core import events
 from manyhands.core.book import GONE
 from manyhands.core.state import Run
 from manyhands.errors import Conflict
-from manyhands.inputs.problems import sheet_of_row
 from manyhands.runtime.adding import ADDED_RUN, adding, check_ids, labelled
 from manyhands.runtime.wishes import WISHES
 
@@ -22,7 +20,7 @@ Handler = Callable[[Office, Asked], Awaitable[answers.Done]]
 async def add(office: Office, asked: Asked) -> answers.Added:
     wanted: NewTasks = asked.body
     run = office.run(wanted.run) if wanted.run is not None else office.book.runs.get(ADDED_RUN)
-    plan = _plan(wanted, run)
+    plan = plan_of_rows(wanted.tasks, "body", run.records if run is not None else ())
     if problems := check_hosts(
         plan, office.configured_hosts(), tuple(office.book.families.values()), tuple(office.book.outbox.routes.values())
     ):
@@ -32,21 +30,6 @@ async def add(office: Office, asked: Asked) -> answers.Added:
     name = run.name if run is not None else ADDED_RUN
     await _submit(office, *adding(name, office.dispatcher.clock.now(), tasks))
     return answers.Added(name, [task.id for task in tasks])
-
-
-def _plan(wanted: NewTasks, run: Run | None) -> Plan:
-    """The same checks as of a plan file; what it needs may also be in the run already."""
-    gathering = Gathering()
-    gathering.begin("body")
-    for place, row in enumerate(wanted.tasks, 1):
-        gathering.take(row, sheet_of_row("body", place, gathering.problems))
-    known = run.records if run is not None else {}
-    for need in [need for task in gathering.tasks for need in task.needs if need in known]:
-        gathering.salvage_id(need)
-    settings = gathering.finish()
-    if gathering.problems.total:
-        raise PlanRefused(gathering.problems.by_line(), gathering.problems.total)
-    return Plan(gathering.tasks, settings, "body", gathering.places)
 
 
 def task_wish(name: str) -> Handler:

@@ -1,7 +1,6 @@
 """The answers to what is only asked: runs, tasks, hosts and lanes as they are now."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
@@ -14,8 +13,8 @@ from manyhands.core.claims import each_claim, is_resource, overlap
 from manyhands.core.explain import explain
 from manyhands.core.model import Claims, TaskState, claims_of
 from manyhands.core.state import Record, Run
+from manyhands.runtime.shown import fields_of, within
 
-REDACTED = "[redacted]"
 #: A prompt may be megabytes; a page shows its beginning.
 FIELD_CHARACTERS_MAX = 20_000
 
@@ -98,7 +97,7 @@ def task(office: Office, asked: Asked) -> answers.TaskDetail:
         state=str(record.state),
         since=record.since,
         cause=short(cause_of(record), redact),
-        fields=fields_of(office, record),
+        fields=within(fields_of(record.task), redact, FIELD_CHARACTERS_MAX),
         attempts=[_attempt(office, record, number) for number in range(1, len(record.history or ()) + 1)],
         explain=[redact(reason) for reason in explain(office.book, record, now) if reason],
         claims=claims_row(claims_of(record.task)),
@@ -112,28 +111,6 @@ def _tail(office: Office, record: Record) -> str:
     if history and history[-1].ending is None:
         return last_lines(output_path(office.directory, record.run, record.task.id, len(history)))
     return record.last_ending.tail if record.last_ending is not None else ""
-
-
-def fields_of(office: Office, record: Record) -> dict[str, Any]:
-    """As in a plan, without what may be secret: of `env`, only the names are told."""
-    fields: dict[str, Any] = msgspec.to_builtins(record.task)
-    if record.task.env:
-        fields["env"] = dict.fromkeys(record.task.env, REDACTED)
-    safe: dict[str, Any] = _without_secrets(fields, office)
-    return safe
-
-
-def _without_secrets(value: Any, office: Office) -> Any:
-    match value:
-        case str():
-            text = office.redact(value[: 2 * FIELD_CHARACTERS_MAX])
-            return text if len(text) <= FIELD_CHARACTERS_MAX else text[: FIELD_CHARACTERS_MAX - 1] + "…"
-        case dict():
-            return {key: _without_secrets(one, office) for key, one in value.items()}
-        case list() | tuple():
-            return [_without_secrets(one, office) for one in value]
-        case _:
-            return value
 
 
 def _attempt(office: Office, record: Record, number: int) -> answers.Attempt:

@@ -1,15 +1,15 @@
 """A plan: the tasks of one or more files, read as a whole or refused as a whole."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from manyhands.backlogs.gathering import Gathering, Places
 from manyhands.backlogs.settings import PlanSettings
 from manyhands.core.model import Task
 from manyhands.errors import BacklogError
-from manyhands.inputs.problems import Problem, describe
+from manyhands.inputs.problems import Problem, describe, sheet_of_row
 from manyhands.inputs.text import obstacle, unreadable
 
 SUFFIXES = (".toml", ".yaml", ".yml", ".jsonl", ".json")
@@ -42,6 +42,21 @@ def read_plan(paths: Iterable[str | os.PathLike[str]]) -> Plan:
     if problems.total:
         raise PlanRefused(problems.by_line(), problems.total)
     return Plan(gathering.tasks, settings, ", ".join(names), gathering.places)
+
+
+def plan_of_rows(rows: Sequence[Mapping[str, Any]], source: str, known: Container[str] = ()) -> Plan:
+    """The same checks as of a plan file; what they need may also be `known` elsewhere."""
+    gathering = Gathering()
+    gathering.begin(source)
+    for place, row in enumerate(rows, 1):
+        line = place if len(rows) > 1 else 0  # of a single one nobody need be told which
+        gathering.take(row, sheet_of_row(source, line, gathering.problems))
+    for need in [need for task in gathering.tasks for need in task.needs if need in known]:
+        gathering.salvage_id(need)
+    settings = gathering.finish()
+    if gathering.problems.total:
+        raise PlanRefused(gathering.problems.by_line(), gathering.problems.total)
+    return Plan(gathering.tasks, settings, source, gathering.places)
 
 
 def _read_file(name: str, gathering: Gathering) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from manyhands.cli.output import print_table, put_lines, say
 from manyhands.cli.settings import load
-from manyhands.cli.views import is_dispatching, open_book
 from manyhands.config.model import Config
 from manyhands.core.book import Book
 from manyhands.core.events import Input
@@ -17,6 +16,7 @@ from manyhands.evals.outcomes import outcome_of, trials_of
 from manyhands.evals.trials import run_name
 from manyhands.inputs.problems import did_you_mean
 from manyhands.store.opening import open_requests
+from manyhands.verbs.views import is_dispatching, open_book
 
 WATCH_EVERY_S = 1.0
 

@@ -308,6 +308,19 @@ def tune(
     _exit(tune_host(host, plans, up_to, write, output, config, hosts))
 
 
+@app.command(short_help="The same verbs for agents, over the Model Context Protocol.")
+def mcp(
+    read_only: Annotated[bool, typer.Option("--read-only", help="offer nothing that changes anything")] = False,
+    hosts: HostsOption = None,
+    config: ConfigOption = None,
+    store: StoreOption = None,
+) -> None:
+    """Serve the verbs of this store to an agent on stdin and stdout, until the client that started it goes away."""
+    from manyhands.cli.mcp import serve_agents
+
+    serve_agents(read_only, config, hosts, store)
+
+
 @app.command("config")
 def show_config(
     output: OutputOption = Output.TABLE,

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from manyhands.cli.output import Output, duration, print_rows, say
 from manyhands.cli.settings import load
-from manyhands.cli.views import open_book
 from manyhands.core.book import Book
 from manyhands.core.events import MemoryForgotten
 from manyhands.errors import UsageError
 from manyhands.store.opening import open_requests
+from manyhands.verbs.views import open_book
 
 
 def list_memory(output: Output, config_path: Path | None, store: str | None) -> None:

@@ -1,6 +1,5 @@
 """The page of a dispatcher as commands offer it: where it is, and what is kept out of it."""
 
-import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -8,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from manyhands.cli.output import say
-from manyhands.config.model import Config, OpenaiHost
 from manyhands.errors import Unavailable
 from manyhands.runtime.dispatcher import Dispatcher
 from manyhands.runtime.secrets import Secrets
@@ -16,14 +14,6 @@ from manyhands.store.opening import Where
 
 if TYPE_CHECKING:
     from manyhands.api.server import Offered
-
-
-def secrets_of(config: Config) -> Secrets:
-    keys = [host.api_key_env for host in config.hosts if isinstance(host, OpenaiHost) and host.api_key_env]
-    secrets = Secrets(os.environ, keys)
-    for host in config.hosts:
-        secrets.learn(getattr(host, "env", {}))
-    return secrets
 
 
 def say_address(offered: "Offered") -> None:

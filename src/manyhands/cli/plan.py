@@ -3,35 +3,26 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
-
 from manyhands.backlogs.figures import Figures, figures_of
-from manyhands.backlogs.hosts import check_hosts
-from manyhands.backlogs.plan import PlanRefused, read_plan
+from manyhands.backlogs.plan import PlanRefused
 from manyhands.backlogs.schema import plan_schema
 from manyhands.cli.output import Output, print_json, put, put_lines, say
 from manyhands.cli.settings import load
+from manyhands.verbs.plans import HandedIn, check_plan, checked_row
 
 
 def check_plans(paths: Sequence[Path], output: Output, config_path: Path | None, hosts_path: Path | None) -> int:
-    try:
-        plan = read_plan(paths)
-        config = load(config_path, hosts_path, None)
-        problems = check_hosts(plan, config.core_hosts(), config.core_families(), config.core_routes())
-        if problems:
-            raise PlanRefused(problems)
-    except PlanRefused as refused:
-        if output is not Output.JSON:
-            raise
-        print_json({"problems": refused.problems, "total": refused.total})
-        return refused.exit_code
-    figures = figures_of(plan.tasks)
+    config = load(config_path, hosts_path, None)
+    handed_in = HandedIn(paths)
     if output is Output.JSON:
-        print_json({"problems": [], "total": 0, **msgspec.to_builtins(figures, str_keys=True)})
-    elif output is Output.IDS:
-        put_lines(task.id for task in plan.tasks)
+        found = check_plan(config, handed_in)
+        print_json(checked_row(found))
+        return found.exit_code if isinstance(found, PlanRefused) else 0
+    tasks = handed_in.plan(config).tasks
+    if output is Output.IDS:
+        put_lines(task.id for task in tasks)
     else:
-        put(_described(figures))
+        put(_described(figures_of(tasks)))
     return 0
 
 

@@ -1,14 +1,12 @@
 """`manyhands task cancel|retry|defer|resume`: asked durably of whoever dispatches now, or next."""
 
-import time
 from pathlib import Path
 
 from manyhands.cli.output import say
 from manyhands.cli.settings import load
-from manyhands.cli.views import command_for, find_task, open_book
 from manyhands.config.model import Config
-from manyhands.runtime.wishes import WISHES
-from manyhands.store.opening import open_requests
+from manyhands.verbs import wishes
+from manyhands.verbs.views import View
 
 
 def ask_of_task(
@@ -18,21 +16,7 @@ def ask_of_task(
     if url is not None:
         _ask_over_http(verb, id, run, url, config)
         return
-    wish = WISHES[verb]
-    book = open_book(config.store_at)
-    record = find_task(book, id, run)
-    wish.check(record)
-    asking = open_requests(config.store_at, config.store.durability)
-    try:
-        asking.ask(wish.event(time.time(), record.run, record.task.id))
-        heard = asking.heard
-    finally:
-        asking.close()
-    if heard:
-        say(f"task {id} of run {record.run} is being {wish.done}")
-    else:
-        goes_on = command_for(book.runs[record.run])
-        say(f"task {id} of run {record.run} will be {wish.done} when it goes on: `{goes_on}`")
+    say(wishes.ask_of_task(View(config), verb, id, run).done)
 
 
 def _ask_over_http(verb: str, id: str, run: str | None, url: str, config: Config) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from manyhands.cli.output import Output, print_rows, say
 from manyhands.cli.settings import load
-from manyhands.cli.views import open_book
 from manyhands.config.model import Config
 from manyhands.core.events import ResendAsked
 from manyhands.core.outbox import Outbox
 from manyhands.errors import Conflict, UsageError
 from manyhands.store.opening import exists, open_requests
+from manyhands.verbs.views import open_book
 
 #: What a sink is known by, the first that it has.
 _PLACES = ("path", "stream", "table", "url", "url_env")

@@ -8,7 +8,7 @@ from pathlib import Path
 from manyhands.backlogs.hosts import check_hosts
 from manyhands.backlogs.plan import Plan, PlanRefused, read_plan
 from manyhands.cli.interrupts import Interrupts
-from manyhands.cli.offered import page_beside, say_address, secrets_of
+from manyhands.cli.offered import page_beside, say_address
 from manyhands.cli.output import Output, say
 from manyhands.cli.progress import watch
 from manyhands.cli.report import exit_code, report
@@ -22,6 +22,7 @@ from manyhands.landing.repository import check_before
 from manyhands.runtime.dispatcher import Dispatcher
 from manyhands.runtime.hosts import open_session
 from manyhands.runtime.runs import new_name, opening, resuming, unfinished_run
+from manyhands.runtime.secrets import secrets_of
 
 #: Reading more than this takes over a second, and what is slow says so.
 LARGE_BYTES = 50_000_000

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from manyhands.beads.kinds import table_of
 from manyhands.beads.ready import Conditional
-from manyhands.cli.offered import say_address, secrets_of
+from manyhands.cli.offered import say_address
 from manyhands.cli.output import say
 from manyhands.cli.settings import load
 from manyhands.config.model import BacklogConfig, Config
@@ -18,7 +18,7 @@ from manyhands.errors import StoreBusy, UsageError
 from manyhands.runtime.dispatcher import Dispatcher
 from manyhands.runtime.hosts import open_session
 from manyhands.runtime.leading import StoppedStandingBy
-from manyhands.runtime.secrets import Secrets
+from manyhands.runtime.secrets import Secrets, secrets_of
 from manyhands.serve.backlog import LiveBacklog
 from manyhands.serve.beads_backlog import BeadsBacklog
 from manyhands.serve.log import Log

@@ -8,14 +8,14 @@ RESULT_CHARACTERS_MAX = 32_000
 _LINE_CHARACTERS_MAX = 300
 
 
-def tail_of(path: Path, since: int = 0) -> str:
+def tail_of(path: Path, since: int = 0, bytes_max: int = TAIL_BYTES) -> str:
     """The last lines of what the file holds from byte `since` on; "" if there is no such file."""
     try:
         with open(path, "rb") as file:
             end = file.seek(0, os.SEEK_END)
-            begin = max(since, end - TAIL_BYTES)
+            begin = max(since, end - bytes_max)
             file.seek(begin)
-            content = file.read(TAIL_BYTES)
+            content = file.read(bytes_max)
     except OSError:
         return ""
     if begin > since:

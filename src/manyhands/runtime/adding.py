@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from manyhands.core.events import Input, RunOpened
 from manyhands.core.model import Task
 from manyhands.core.state import Run
-from manyhands.errors import Conflict, UnknownTask
+from manyhands.errors import Conflict
 from manyhands.runtime.runs import submitting
 
 #: A task that someone added to a run by hand has this label: that no backlog knows it does not take it away.
@@ -33,15 +33,3 @@ def check_ids(tasks: Sequence[Task], run: Run | None) -> None:
         if run is not None and task.id in run.records:
             state = run.records[task.id].state
             raise Conflict(f"run {run.name} has a task `{task.id}` already; it is {state}", "give it another id")
-
-
-def check_needs(tasks: Sequence[Task], run: Run | None) -> None:
-    """Every need is among those that come with it, or in the run already: else it would wait for ever."""
-    known = run.records if run is not None else {}
-    coming = {task.id for task in tasks}
-    for task in tasks:
-        for need in task.needs:
-            if need not in known and need not in coming:
-                where = f"run {run.name}" if run is not None else "the run"
-                message = f"task `{task.id}` needs `{need}`, and {where} has no such task"
-                raise UnknownTask(message, "`manyhands task` lists those there are")

@@ -1,7 +1,10 @@
 """Keeps secrets out of what is written for people: known values, and whatever has the shape of a key."""
 
+import os
 import re
 from collections.abc import Iterable, Mapping
+
+from manyhands.config.model import Config, OpenaiHost
 
 REDACTED = "[redacted]"
 _NAMED_LIKE_A_SECRET = re.compile("KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
@@ -72,6 +75,15 @@ class Secrets:
             # Of a key of several lines any one may turn up alone.
             self._values.update(line for line in value.split("\n") if len(line) >= LINE_CHARACTERS_MIN)
             self._found = None
+
+
+def secrets_of(config: Config) -> Secrets:
+    """Of the environment, and of what the hosts give their attempts."""
+    keys = [host.api_key_env for host in config.hosts if isinstance(host, OpenaiHost) and host.api_key_env]
+    secrets = Secrets(os.environ, keys)
+    for host in config.hosts:
+        secrets.learn(getattr(host, "env", {}))
+    return secrets
 
 
 def _may_have_a_shape(text: str) -> bool:

@@ -1,0 +1,64 @@
+"""One call of a tool, from its name and arguments to a value that may be sent: nothing here knows the protocol."""
+
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from manyhands.backlogs.plan import PlanRefused
+from manyhands.config.model import Config
+from manyhands.errors import ManyhandsError, UsageError
+from manyhands.inputs.problems import LISTED_MAX, did_you_mean
+from manyhands.mcp.arguments import read
+from manyhands.mcp.tools import Tool
+from manyhands.runtime.secrets import Secrets
+from manyhands.runtime.shown import within
+from manyhands.verbs.views import View
+
+#: Clients cut or refuse answers beyond some 25,000 tokens; a single text leaves room for the rest.
+TEXT_CHARACTERS_MAX = 60_000
+
+
+class Answer(NamedTuple):
+    value: dict[str, Any]  # plain, bounded, and without secrets
+    is_error: bool
+
+    @property
+    def text(self) -> str:
+        """For those who read only text: what was written to be read, or else JSON."""
+        if self.is_error:
+            hint = self.value["hint"]
+            return f"error: {self.value['error']}" + (f"\nhint: {hint}" if hint else "")
+        return str(self.value["markdown"]) if "markdown" in self.value else msgspec.json.encode(self.value).decode()
+
+
+def call(load: Callable[[], Config], offered: Mapping[str, Tool], name: str, given: Mapping[str, Any]) -> Answer:
+    """The config is read for each call: it may have changed since the last."""
+    view: View | None = None
+    try:
+        tool = _find(offered, name)
+        arguments = read(name, tool.takes, given)
+        view = View(load())
+        return _safe(tool.do(view, arguments), view)
+    except ManyhandsError as error:
+        problems = error.problems[:LISTED_MAX] if isinstance(error, PlanRefused) else []
+        return _safe({"error": error.message, "hint": error.hint, "problems": problems}, view, is_error=True)
+    except Exception as error:
+        traceback.print_exc(file=sys.stderr)
+        told = {"error": f"a bug in manyhands: {type(error).__name__}: {error}", "hint": "its stderr has the rest"}
+        return _safe(told, view, is_error=True)
+
+
+def _find(offered: Mapping[str, Tool], name: str) -> Tool:
+    if name not in offered:
+        hint = did_you_mean(name, offered) or f"the tools are {', '.join(offered)}"
+        raise UsageError(f"there is no tool `{name}` here", hint)
+    return offered[name]
+
+
+def _safe(value: object, view: View | None, is_error: bool = False) -> Answer:
+    secrets = view.secrets if view is not None else Secrets({})
+    plain = msgspec.to_builtins(value, str_keys=True)
+    return Answer(within(plain, secrets.redact, TEXT_CHARACTERS_MAX), is_error)

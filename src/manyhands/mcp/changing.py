@@ -1,0 +1,33 @@
+"""The tools that change something: each answers what will come of it, and whether a dispatcher has heard of it."""
+
+from collections.abc import Callable
+
+from manyhands.mcp.arguments import OfHost, OfTask, PauseWanted, TasksToAdd, WidthWanted
+from manyhands.mcp.looking import handed_in
+from manyhands.verbs.plans import Added
+from manyhands.verbs.plans import add as add_plan
+from manyhands.verbs.views import View
+from manyhands.verbs.wishes import Asked, ask_of_task, pause_host, resume_host, set_width
+
+
+def add(view: View, wanted: TasksToAdd) -> Added:
+    return add_plan(view, handed_in(wanted), wanted.to)
+
+
+def task_wish(verb: str) -> Callable[[View, OfTask], Asked]:
+    def ask(view: View, wanted: OfTask) -> Asked:
+        return ask_of_task(view, verb, wanted.task, wanted.run)
+
+    return ask
+
+
+def host_pause(view: View, wanted: PauseWanted) -> Asked:
+    return pause_host(view, wanted.host, wanted.why)
+
+
+def host_resume(view: View, wanted: OfHost) -> Asked:
+    return resume_host(view, wanted.host)
+
+
+def host_width(view: View, wanted: WidthWanted) -> Asked:
+    return set_width(view, wanted.host, wanted.width)
