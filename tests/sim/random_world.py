@@ -74,6 +74,13 @@ class World:
                 return
         raise AssertionError("it never comes to rest")
 
+    def put_away(self) -> None:
+        """All runs are asked to leave the book; those with anything left to do stay."""
+        runs = self.scheduler.book.runs
+        left = [name for name, run in runs.items() if run.unfinished]
+        self.play(*(ev.RunPutAway(self.at, name) for name in runs))
+        assert [*self.scheduler.book.runs] == left
+
     def play(self, *happened: ev.Input) -> list[AnyCommand]:
         if not happened:
             return []

@@ -29,6 +29,7 @@ def tell(seed: int) -> World:
     world.live(steps=60)
     world.come_to_rest()
     assert unfinished_without_reason(world.scheduler) == []
+    world.put_away()
     world.crash()
     return world
 

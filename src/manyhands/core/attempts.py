@@ -25,6 +25,7 @@ def begin(book: Book, event: AttemptStarted, record: Record) -> None:
     book.last_attempt = max(book.last_attempt, event.attempt)
     occupy(book, Running(event.attempt, record, host, claims_of(task), tried))
     host.limit.started(book.at, event.attempt, task.kind, len(host.running))
+    book.to_learn[host.name] = host
     book.become(record, TaskState.RUNNING)
     if task.timeout is not None:
         book.set_timer(book.at + task.timeout, record)
@@ -37,6 +38,7 @@ def occupy(book: Book, running: Running) -> None:
     book.running[running.attempt] = running
     book.held.take(running.attempt, running.claims)
     host.running[running.attempt] = running
+    book.note_room(host)
     host.peak = max(host.peak, len(host.running))
     lane = host.lane(task.kind)
     lane.in_flight += 1
@@ -98,6 +100,8 @@ def _let_go(book: Book, running: Running) -> None:
     run, task = book.runs[record.run], record.task
     host.advance(book.at)
     del host.running[running.attempt]
+    book.note_room(host)
+    book.to_learn[host.name] = host
     host.lane(task.kind).in_flight -= 1
     if task.resources:
         for name, amount in task.resources.items():

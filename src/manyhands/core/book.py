@@ -32,6 +32,8 @@ class Book:
         self.memory = Memory()
         self.runs: dict[str, Run] = {}
         self.hosts: dict[str, HostState] = {}
+        self.with_room: dict[str, HostState] = {}  # hosts with less in flight than their width
+        self.to_learn: dict[str, HostState] = {}  # hosts whose widths may have to move
         self.rules: tuple[Rule, ...] = ()
         self.families: dict[str, Family] = {}  # safest first
         self.families_to_review: dict[str, Run] = {}  # runs in which one may have a step to take
@@ -158,6 +160,15 @@ class Book:
         if run.families:
             self.families_to_review[run.name] = run
 
+    def put_away(self, name: str) -> None:
+        """Drop a run that has ended. One with anything left to do, or to deliver, stays: others refer to it."""
+        run = self.runs.get(name)
+        if run is None or run.unfinished or self.outbox.has_letters_of(name):
+            return
+        del self.runs[name]
+        self.families_to_review.pop(name, None)
+        self.ready.forget_idle_pools(run)
+
     def set_timer(self, at: float, record: Record | None = None) -> None:
         self._timers_set += 1
         heapq.heappush(self._timers, (at, self._timers_set, record))
@@ -223,13 +234,28 @@ class Book:
             if name not in self.hosts and (old.running or old.kept_by):
                 old.paused, old.paused_until = GONE, None
                 self.hosts[name] = old
+        self.look_at_hosts()
         self.rules = rules
         self.rules_to_review = True
         self.outbox.routes = {route.app: route for route in routes}
         self.families = self._with_those_at_work(families)
         self.families_to_review = {run.name: run for run in self.runs.values() if run.families}
         for pool in self.ready.pools.values():
-            pool.hosts = self._hosts_for(pool.kind, pool.form, pool.host)
+            pool.goes_to(self._hosts_for(pool.kind, pool.form, pool.host))
+
+    def look_at_hosts(self) -> None:
+        """They are others now: what is known of them from one turn to the next is found out anew."""
+        self.to_learn = dict(self.hosts)
+        self.with_room = {}
+        for host in self.hosts.values():
+            self.note_room(host)
+
+    def note_room(self, host: HostState) -> None:
+        """What it has in flight, or its width, has changed."""
+        if len(host.running) < host.width:
+            self.with_room[host.name] = host
+        else:
+            self.with_room.pop(host.name, None)
 
     def _with_those_at_work(self, families: tuple[Family, ...]) -> dict[str, Family]:
         """Safest first. In the middle of a round a family stays on its host, also if the config has it no more."""
@@ -265,6 +291,7 @@ class Book:
     def forget(self, host: str, kind: str) -> None:
         """Hosts at rest start afresh at once; one at work keeps what it is finding out right now."""
         self.memory.forget(host, kind)
+        self.to_learn = dict(self.hosts)
         for state in self.hosts.values():
             if host in ("", state.name) and not kind and state.difficulty is not None and not state.running:
                 state.limit = self.limit_for(state.host, None)

@@ -58,6 +58,12 @@ class RunStopped(Event, frozen=True, tag="stopped"):
     run: str
 
 
+class RunPutAway(Event, frozen=True, tag="put_away"):
+    """All of the run has ended, and whoever wants to know of it reads the journal: it is no longer kept in memory."""
+
+    run: str
+
+
 class TasksSubmitted(Event, frozen=True, tag="submitted"):
     run: str
     tasks: tuple[Task, ...]
@@ -213,6 +219,7 @@ Input = (
     | RunResumed
     | RunDrained
     | RunStopped
+    | RunPutAway
     | TasksSubmitted
     | TaskEdited
     | AttemptSpawned

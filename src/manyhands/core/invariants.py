@@ -16,6 +16,8 @@ def violations(book: Book) -> list[str]:
 def _bounds(book: Book) -> list[str]:
     wrong: list[str] = []
     for host in book.hosts.values():
+        if (len(host.running) < host.width) != (host.name in book.with_room):
+            wrong.append(f"{host.name} has {len(host.running)} of {host.width} and is taken to have room, or not")
         # A cut leaves more in flight than the new width; then nothing has started since.
         newest = max((one.started_at for one in host.running.values()), default=-1.0)
         started_under = [one.width_before for one in host.running.values() if one.started_at == newest]

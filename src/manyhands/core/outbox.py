@@ -68,6 +68,10 @@ class Outbox(Struct, omit_defaults=True):
                 "" if step is None else record.cause,
             )
 
+    def has_letters_of(self, run: str) -> bool:
+        letters = (*self.waiting.values(), *(letter.delivery for letter in self.dead.values()))
+        return any(delivery.run == run for delivery in letters)
+
     def delivered(self, number: int) -> None:
         self.waiting.pop(number, None)
 

@@ -59,8 +59,13 @@ class Pool:
         self.form = form
         self.host = host
         self.hosts: list[HostState] = []  # in the config's order
+        self.places: dict[str, int] = {}  # where each of them is in it
         self.heap: list[tuple[Order, int, Group]] = []
         self.held_by: str = ""  # the ordering rule that puts all of it off
+
+    def goes_to(self, hosts: list[HostState]) -> None:
+        self.hosts = hosts
+        self.places = {host.name: place for place, host in enumerate(hosts)}
 
 
 class ReadySet:
@@ -74,6 +79,7 @@ class ReadySet:
         self.groups: dict[tuple[str, GroupKey], Group] = {}
         self.pools: dict[tuple[str, str, str, str], Pool] = {}
         self.reservations: list[Group] = []  # bypassed too often: others keep off their claims
+        self.keeping: dict[Group, None] = {}  # those a host empties for
         self.critical: dict[Group, None] = {}  # those a critical task came into; looked at when it may need room
         self._placings = 0
         self._parked: dict[Token, list[Group]] = {}
@@ -235,11 +241,13 @@ class ReadySet:
         if host.kept_for is not None:
             self.let_host_go(host.kept_for)
         host.kept_for, group.keeps = group, host
+        self.keeping[group] = None
 
     def let_host_go(self, group: Group) -> None:
         if group.keeps is not None:
             group.keeps.kept_for = None
             group.keeps = None
+            del self.keeping[group]
 
     def reserve(self, group: Group) -> None:
         group.reserved = True
@@ -277,5 +285,5 @@ class ReadySet:
         pool = self.pools.get(name)
         if pool is None:
             pool = self.pools[name] = Pool(run, key.kind, key.form, key.host)
-            pool.hosts = self._hosts_for(key.kind, key.form, key.host)
+            pool.goes_to(self._hosts_for(key.kind, key.form, key.host))
         return pool

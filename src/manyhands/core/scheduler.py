@@ -38,6 +38,7 @@ class Scheduler:
             events.RunResumed: self._on_run_resumed,
             events.RunDrained: self._on_run_drained,
             events.RunStopped: self._on_run_stopped,
+            events.RunPutAway: lambda event: self.book.put_away(event.run),
             events.TasksSubmitted: self._on_submitted,
             events.TaskEdited: self._on_edited,
             events.AttemptSpawned: self._on_spawned,
@@ -152,7 +153,8 @@ class Scheduler:
 
     def _move_widths(self) -> None:
         book = self.book
-        for host in book.hosts.values():
+        hosts, book.to_learn = book.to_learn, {}
+        for host in hosts.values():
             for move in learning.moves(host, book.at):
                 self._apply[type(move)](move)
                 book.decisions.append(move)
@@ -275,6 +277,7 @@ class Scheduler:
         host = self.book.hosts.get(event.host)
         if host is not None:
             host.pinned = event.width
+            self.book.to_learn[host.name] = host
 
     def _on_started(self, event: events.AttemptStarted) -> None:
         record = self.book.runs[event.run].records[event.task]
@@ -308,11 +311,13 @@ class Scheduler:
             lane.width, lane.why = event.width, event.reason
         else:
             host.width, host.reason = event.width, event.reason
+            self.book.note_room(host)
 
     def _on_read(self, event: events.HostRead) -> None:
         host = self.book.hosts.get(event.host)
         if host is not None:
             learning.read(host, event)
+            self.book.to_learn[host.name] = host
 
     def _on_forgotten(self, event: events.MemoryForgotten) -> None:
         self.book.forget(event.host, event.kind)

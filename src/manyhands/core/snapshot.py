@@ -133,6 +133,7 @@ def load(scheduler: Scheduler, data: bytes) -> bool:
             host.difficulty = book.memory.difficulties.setdefault(host.name, Difficulty())
         if host_part.paused_until is not None:
             book.set_timer(host_part.paused_until)
+    book.look_at_hosts()
     book.replaying = True
     for run_part in whole.runs:
         _restore_run(scheduler, run_part)

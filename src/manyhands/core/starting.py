@@ -18,7 +18,7 @@ from manyhands.core.obstacles import (
 )
 from manyhands.core.placement import choose
 from manyhands.core.preemption import Outlook, is_willing
-from manyhands.core.ready import Group, Order, Pool
+from manyhands.core.ready import Group, Order
 from manyhands.core.state import HostState, Running
 
 #: A wide claim (or a large share of a host) that later tasks of its urgency keep getting past goes first after this.
@@ -27,6 +27,8 @@ BYPASSES_MAX = 8
 WAITED_FOR_MAX = 64
 #: Groups with critical tasks that are looked at in one round for whom to stop; more would wait for the next.
 CRITICAL_MAX = 64
+#: A host in the order in which a kind goes to them: the smallest first.
+Ranked = tuple[tuple[bool, float, float], int, HostState]
 
 
 class _Round:
@@ -36,9 +38,7 @@ class _Round:
         self.open = [pool for pool in book.ready.pools.values() if pool.heap]
         self.waiting: dict[str, int] = {}  # host → tasks that rather wait for it than start elsewhere
         self.shut: set[tuple[str, str]] = set()  # (host, kind) that rates or memory keep shut for now
-        self.emptiest: dict[
-            Pool, list[tuple[tuple[bool, float, float], int, HostState]]
-        ] = {}  # heaps, where there are many hosts
+        self.emptiest: dict[tuple[str, str, str], list[Ranked]] = {}  # heaps, where there are many hosts
         self.aside: list[Group] = []  # could not go now, though others of their pool may
 
 
@@ -72,9 +72,10 @@ def start_what_may(book: Book) -> None:
 def _withdraw_promises(book: Book) -> None:
     """Claims and hosts are kept only for those that could use them: others must not wait for what cannot come."""
     ready = book.ready
-    for host in book.hosts.values():
-        group = host.kept_for
-        if group is not None and (host.paused is not None or _is_held_up(group) or not could_ever_take(host, group)):
+    for group in [*ready.keeping]:
+        host = group.keeps
+        assert host is not None
+        if host.paused is not None or _is_held_up(group) or not could_ever_take(host, group):
             ready.let_host_go(group)
     for group in [*ready.reservations]:
         if _is_held_up(group) or all(host.paused is not None for host in group.pool.hosts):
@@ -171,13 +172,17 @@ def _host_for(book: Book, group: Group, round_: _Round) -> HostState | None:
 
 def _host_of_many(book: Book, group: Group, round_: _Round) -> HostState | None:
     """As `choose`, but each host is looked at once a round and not once a start; and nobody waits for a faster one."""
-    kind = group.key.kind
-    heap = round_.emptiest.get(group.pool)
+    if not book.with_room:
+        return None
+    pool = group.pool
+    kind = pool.kind
+    heap = round_.emptiest.get((kind, pool.form, pool.host))
     if heap is None:
-        with_room = [host for host in group.pool.hosts if len(host.running) < host.width]
-        heap = [(_rank(host, kind), place, host) for place, host in enumerate(with_room)]
+        places = pool.places
+        with_room = [host for name, host in book.with_room.items() if name in places]
+        heap = [(_rank(host, kind), places[host.name], host) for host in with_room]
         heapq.heapify(heap)
-        round_.emptiest[group.pool] = heap
+        round_.emptiest[kind, pool.form, pool.host] = heap
     while heap:
         ranked, place, host = heap[0]
         rank = _rank(host, kind)
