@@ -25,6 +25,7 @@ def only_problem(directory: Path, text: str | bytes, environ: dict[str, str] | N
 
 SHELL = '[hosts.h]\ntype = "shell"\n'
 RAY = '[hosts.h]\ntype = "ray"\n'
+SCALED = '[models.m]\npath = "m"\n[hosts.h]\ntype = "ray"\nmodels = ["m"]\n[hosts.h.scaling]\n'
 OPENAI = '[hosts.h]\ntype = "openai"\nmodel = "m"\nurl = "http://127.0.0.1/v1"\n'
 
 #: (text, line, field, words of the message, words of the hint)
@@ -42,6 +43,22 @@ TEXTS = [
     (RAY + 'workspace = "src"\n', 3, "hosts.h.workspace", "must be an absolute path", "leave it out"),
     (RAY + 'place_within = "soon"\n', 3, "hosts.h.place_within", "must be a length of time", ""),
     (RAY + 'nodes = { "" = "x" }\n', 3, "hosts.h.nodes", "must be labels of nodes", "kind"),
+    (SCALED + "maximum = 3\n", 7, "hosts.h.scaling.maximum", "unknown field", "max"),
+    (SCALED + "max = 0\n", 7, "hosts.h.scaling.max", "must be at least 1, got 0", "leave out `models`"),
+    (SCALED + "min = -1\n", 7, "hosts.h.scaling.min", "must be 0 or more", ""),
+    (SCALED + "min = 4\nmax = 2\n", 7, "hosts.h.scaling.min", "at most `max` (2), got 4", ""),
+    (SCALED + 'idle = "soon"\n', 7, "hosts.h.scaling.idle", "must be a length of time, got 'soon'", ""),
+    (SCALED + "drain = 0\n", 7, "hosts.h.scaling.drain", "above 0, got 0", ""),
+    (SCALED + "worker = { gpus = -1 }\n", 7, "hosts.h.scaling.worker", "must say what a worker reserves", "gpus = 1"),
+    (SCALED + "budget_per_hour = 5 # ordering of bounds\n", 7, "hosts.h.scaling.budget_per_hour", "without", "costs"),
+    (
+        SCALED + "budget_per_hour = 5 # ordering of bounds\ncost_per_hour = 6\n",
+        7,
+        "hosts.h.scaling.budget_per_hour",
+        "must pay for 1 worker at the least, got 5",
+        "6 an hour",
+    ),
+    (RAY + "scaling = { max = 2 } # ordering of bounds\n", 3, "hosts.h.scaling", "this host has none", "models ="),
     ("[hosts.h]\ntype = 3\n", 2, "hosts.h.type", "must be a host type, got 3", "`openai`"),
     ('[hosts."a b"]\ntype = "shell"\n', 1, "hosts.a b", "must not have blanks", "a-b"),
     (SHELL + 'kindz = ["a"]\n', 3, "hosts.h.kindz", "unknown field `hosts.h.kindz`", "did you mean `kinds`?"),

@@ -2,6 +2,10 @@
 
 import random
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from manyhands.executors.ray.pace import Pace, Work
 from manyhands.executors.ray.scaling import Desired, Scaler, Scaling, Seen
 from ray_host.worker_fleet import RATE, START_S, simulate
 
@@ -52,3 +56,66 @@ def test_a_day_with_a_peak_costs_less_than_half_of_a_fleet_for_the_peak() -> Non
 def test_the_least_that_was_asked_for_is_always_there() -> None:
     fleet = simulate([0] * 1200, Scaler(Scaling(min=2)).observe)
     assert set(fleet.counts) == {2}
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> Scaling:
+    most = draw(st.integers(1, 12))
+    return Scaling(
+        min=draw(st.integers(0, most)),
+        max=most,
+        drain_s=draw(st.sampled_from((1.0, 60.0, 300.0))),
+        idle_s=draw(st.sampled_from((5.0, 60.0, 600.0))),
+        settle_s=draw(st.sampled_from((5.0, 120.0))),
+        cost_per_hour=draw(st.sampled_from((0.0, 2.5))),
+        budget_per_hour=draw(st.sampled_from((None, 5.0, 20.0))),
+    )
+
+
+#: (seconds since the last look, items, what a worker does in a second, the host's width)
+LOOKS = st.tuples(
+    st.sampled_from((1.0, 5.0, 45.0, 700.0)),
+    st.sampled_from((0, 0, 1, 7, 200, 5000)),
+    st.sampled_from((None, 0.02, 1.0, 40.0)),
+    st.sampled_from((1, 6, 64)),
+)
+
+
+@given(policies(), st.lists(LOOKS, min_size=1, max_size=40))
+def test_whatever_it_sees_it_stays_within_its_bounds_and_does_not_flap(
+    policy: Scaling, looks: list[tuple[float, int, float | None, int]]
+) -> None:
+    """Few enough to be paid, as many as were promised, one at the least for work; and what was just brought stays."""
+    scaler, at, workers, busy_at = Scaler(policy), 0.0, 0, 0.0
+    most = policy.max
+    if policy.budget_per_hour is not None and policy.cost_per_hour:
+        most = min(most, int(policy.budget_per_hour / policy.cost_per_hour))
+    least = min(policy.min, most)
+    brought: list[tuple[float, int]] = []  # when, and how many there were then
+    for passed_s, items, rate, width in looks:
+        at += passed_s
+        busy_at = at if items else busy_at or at
+        desired = scaler.observe(Seen(at, workers, items, passed_s, items, rate, 30.0, width))
+        assert max(least, min(1, items)) <= desired.workers <= most
+        assert desired.why
+        if desired.workers > workers:
+            brought.append((at, desired.workers))
+        if desired.workers < workers:
+            stays_s = policy.settle_s if items else policy.idle_s
+            assert all(count <= desired.workers for since, count in brought if at - since < stays_s)
+        if not items and at - busy_at >= policy.idle_s:
+            assert desired.workers == least
+        workers = desired.workers
+
+
+def test_how_fast_a_worker_is_is_measured_while_it_has_work_and_its_models() -> None:
+    pace = Pace()
+    assert pace.observe(Work(0.0, up=0, items=100, done=0)) is None
+    assert pace.observe(Work(60.0, up=1, items=100, done=0)) is None
+    assert pace.observe(Work(90.0, up=1, items=99, done=1)) is None  # the first has waited for its model
+    assert pace.observe(Work(100.0, up=2, items=79, done=21)) == 2.0
+    assert pace.observe(Work(105.0, up=2, items=59, done=41)) is not None
+    slower = pace.rate
+    assert pace.observe(Work(900.0, up=2, items=0, done=41)) < (slower or 0)  # they had work and did nothing
+    idle = pace.rate
+    assert pace.observe(Work(2000.0, up=2, items=0, done=41)) == idle  # without work, that says nothing

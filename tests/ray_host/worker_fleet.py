@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from manyhands.executors.ray.pace import START_GUESS_S, Pace, Work
 from manyhands.executors.ray.scaling import Desired, Seen
 
 START_S = 60
@@ -23,14 +24,14 @@ class Outcome(Struct, frozen=True):
 
 
 def simulate(arrivals: Sequence[int], wants: Callable[[Seen], Desired]) -> Outcome:
-    """`arrivals` has the items that come in each second."""
+    """`arrivals` has the items that come in each second. The pace is measured, as a dispatcher does."""
     up, starting = 0, deque[int]()  # when each is there
     waiting: deque[int] = deque()
     waits: list[int] = []
     counts: list[int] = []
     starts = 0
     credit = 0.0
-    known: float | None = None
+    pace = Pace()
     for at, coming in enumerate(arrivals):
         waiting.extend([at] * coming)
         while starting and starting[0] <= at:
@@ -38,8 +39,10 @@ def simulate(arrivals: Sequence[int], wants: Callable[[Seen], Desired]) -> Outco
             up += 1
         if at % LOOK_EVERY_S == 0:
             oldest_s = float(at - waiting[0]) if waiting else 0.0
-            arrived = len(waits) + len(waiting)
-            wanted = wants(Seen(float(at), up + len(starting), len(waiting), oldest_s, arrived, known, START_S)).workers
+            items, done, workers = len(waiting), len(waits), up + len(starting)
+            rate = pace.observe(Work(float(at), up, items, done))
+            start_s = START_S if starts else START_GUESS_S
+            wanted = wants(Seen(float(at), workers, items, oldest_s, done + items, rate, start_s)).workers
             while up + len(starting) < wanted:
                 starting.append(at + START_S)
                 starts += 1
@@ -52,7 +55,6 @@ def simulate(arrivals: Sequence[int], wants: Callable[[Seen], Desired]) -> Outco
         while waiting and credit >= 1:
             waits.append(at - waiting.popleft())
             credit -= 1
-            known = RATE
         counts.append(up + len(starting))
     waits.sort()
     p95 = waits[math.ceil(0.95 * len(waits)) - 1] if waits else 0

@@ -114,6 +114,8 @@ class HostRow(Struct):
     ceiling: int | None
     paused: str | None
     paused_until: float | None
+    workers: int | None
+    workers_why: str
     in_flight: int
     lanes: list[LaneRow]
 

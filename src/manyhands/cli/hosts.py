@@ -38,7 +38,8 @@ def _configured(width: Width) -> object:
 def _why(state: HostState | None) -> str:
     if state is None:
         return "not used yet"
-    return f"paused: {state.paused}" if state.paused is not None else state.reason
+    why = f"paused: {state.paused}" if state.paused is not None else state.reason
+    return why if state.workers is None else f"{why} · model workers {state.workers}: {state.workers_why}"
 
 
 def list_lanes(output: Output, config_path: Path | None, hosts_path: Path | None, store: str | None) -> None:

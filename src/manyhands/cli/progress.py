@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from manyhands.cli.output import counted, duration, say
-from manyhands.core.events import AnyEvent, AttemptEnded, AttemptStarted, WidthMoved
+from manyhands.core.events import AnyEvent, AttemptEnded, AttemptStarted, WidthMoved, WorkersMoved
 from manyhands.core.model import TERMINAL, EndingKind, TaskState
 from manyhands.core.state import AttemptRecord, Record, Run
 from manyhands.runtime.dispatcher import Dispatcher
@@ -64,6 +64,8 @@ class Lines:
             elif isinstance(event, WidthMoved):
                 place = f"{event.kind}@{event.host}" if event.kind else event.host
                 self._say(run, event.at, "width", f"{place} {event.was} → {event.width}", event.reason)
+            elif isinstance(event, WorkersMoved):
+                self._say(run, event.at, "workers", f"{event.host} {event.was} → {event.workers}", event.reason)
 
     def _say_how_far(self, run: Run) -> None:
         now = self._dispatcher.clock.now()

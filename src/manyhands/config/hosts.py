@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from manyhands.config.model import HOST_TYPES, HostConfig
+from manyhands.config.scaling import scaling_from
 from manyhands.inputs.durations import DURATION_HINT, parse_duration
 from manyhands.inputs.paths import BadPath, plain_directory
 from manyhands.inputs.problems import FieldPath, Sheet, did_you_mean
@@ -40,6 +41,10 @@ def host_from(name: str, table: object, sheet: Sheet) -> HostConfig | None:
             hint = 'for example `url = "http://127.0.0.1:11434/v1"` and `model = "granite-code:8b"`'
             sheet.tell(here, f"`{field}` is missing: an openai host has a url and a model", hint)
             good = False
+    if "scaling" in plain and not plain.get("models"):
+        hint = 'write `models = ["…"]`: which of [models.…] they compute on'
+        sheet.tell((*here, "scaling"), "`scaling` is of model workers, and this host has none", hint)
+        good = False
     return msgspec.convert(plain | {"type": table["type"]}, kind) if good else None
 
 
@@ -80,6 +85,9 @@ def _take(field: str, value: Any, plain: dict[str, Any], types: dict[str, Any], 
             sheet.wrong(path, value, "must be a length of time", DURATION_HINT)
             return False
         value = seconds
+    if field == "scaling":
+        plain[field] = scaling_from(value, path, sheet)
+        return plain[field] is not None
     if not fits(value, types[field], path, sheet):
         return False
     plain[field] = value

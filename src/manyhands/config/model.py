@@ -9,6 +9,7 @@ from msgspec import Struct
 from manyhands.config.families import FamilyConfig
 from manyhands.config.models import ModelConfig
 from manyhands.config.routes import RouteConfig
+from manyhands.config.scaling import ScalingConfig
 from manyhands.core.model import Claims, Family, Host, Rate, Route, Rule, Width
 
 
@@ -98,6 +99,7 @@ class RayHost(_HostFields, frozen=True, kw_only=True, tag="ray"):
     place_within: float = 600.0  # seconds that an attempt waits for a node with what it asks for
     models: tuple[str, ...] = ()  # of [models.…]: prompts are computed by a model worker on each GPU
     model: str = ""  # for tasks that name none in their `args`
+    scaling: ScalingConfig | None = None  # how many model workers; left out: one on each GPU, started when needed
     probe: Literal["none"] = "none"
 
     def core_host(self) -> Host:

@@ -8,6 +8,7 @@ from manyhands.config.families import FamilyConfig
 from manyhands.config.model import HOST_TYPES, BacklogConfig, LandingConfig, StoreConfig
 from manyhands.config.models import ModelConfig
 from manyhands.config.routes import RouteConfig
+from manyhands.config.scaling import DURATIONS
 from manyhands.core.model import Rule
 from manyhands.inputs.durations import DURATION_PATTERN
 
@@ -71,6 +72,13 @@ def config_schema() -> dict[str, Any]:
     family["healthy_within"] = {"anyOf": [_AMOUNT, {"type": "string", "pattern": DURATION_PATTERN}]}
     for step in ("snapshot", "disrupt", "healthy", "revert"):
         family[step] |= {"minItems": 1}
+    scaling = definitions["ScalingConfig"]["properties"]
+    for name in DURATIONS:
+        scaling[name] = {"anyOf": [_AMOUNT, {"type": "string", "pattern": DURATION_PATTERN}]}
+    scaling["min"] |= {"minimum": 0}
+    scaling["max"] |= {"minimum": 1}
+    scaling["cost_per_hour"] |= {"minimum": 0}
+    scaling["worker"] = _RULES["resources"]
     del definitions["ModelConfig"]["properties"]["name"]  # the name is the table's key
     hosts = [{"$ref": f"#/$defs/{kind.__name__}"} for kind in HOST_TYPES.values()]
     return {

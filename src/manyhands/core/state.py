@@ -165,6 +165,8 @@ class HostState:
         self.refused = 0  # overloads since anything else ended here
         self.trials = 0  # pauses since then
         self.on_trial = False  # one attempt at a time, until it answers again
+        self.workers: int | None = None  # model workers it should have; None: nobody has a say in that
+        self.workers_why = ""
         self.barrier: Record | None = None  # runs alone here
         self.kept_by = ""  # the barrier of that name is in force: no other task starts here
         self.kept_for: Group | None = None  # waits for the host to empty; only more urgent tasks may go before

@@ -70,6 +70,8 @@ class Moments:
             case ev.WidthMoved():
                 who = f"{event.kind} on {event.host}" if event.kind else event.host
                 self._note(event.at, "width", who, f"{event.was} → {event.width}", event.reason)
+            case ev.WorkersMoved():
+                self._note(event.at, "workers", event.host, f"{event.was} → {event.workers}", event.reason)
             case ev.WidthSet():
                 text = f"pinned to {event.width}" if event.width is not None else "freed"
                 self._note(event.at, "width", event.host, text, "a person said so")

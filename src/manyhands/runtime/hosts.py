@@ -17,6 +17,7 @@ from manyhands.runtime.probing import Probing
 from manyhands.runtime.ray import RayClusters, check_ray
 from manyhands.runtime.secrets import Secrets
 from manyhands.runtime.session import dispatching
+from manyhands.runtime.worker_scaling import WorkerScaling
 
 #: Servers known to stream: a stopped attempt then frees its place there at once, and the first token is timed.
 STREAMING = ("ollama", "vllm", "llamacpp")
@@ -33,6 +34,7 @@ async def open_session(
     """A dispatcher on the configured store and hosts."""
     ground: Ground | None = None
     identity = ""
+    rays = RayClusters()
     check_secrets(config.routes, os.environ)
     check_ray(config.hosts)
 
@@ -40,7 +42,6 @@ async def open_session(
         nonlocal ground, identity
         identity = journal
         ground = Ground(config.workspace, config.store_directory, config.landing)
-        rays = RayClusters()
         made = {host.name: _executor(host, config, journal, spawned, ended, ground, rays) for host in config.hosts}
         return {name: around(each, ended) for name, each in made.items()} if around else made
 
@@ -58,12 +59,13 @@ async def open_session(
         ) as dispatcher:
             assert ground is not None
             ground.facts.set_result(RunFacts(dispatcher.book, dispatcher.tell, dispatcher.clock.now))
-            probing = Probing(dispatcher, config)
+            probing, scaling = Probing(dispatcher, config), WorkerScaling(dispatcher, rays.scaled)
             try:
                 async with _delivering(dispatcher, config, identity):
                     yield dispatcher
             finally:
                 await probing.close()
+                await scaling.close()
     finally:
         if ground is not None:
             await ground.close()

@@ -6,19 +6,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from manyhands.config.model import HostConfig, RayHost
+from manyhands.config.scaling import ScalingConfig
 from manyhands.errors import UsageError
 from manyhands.executors.interface import Ended, Executor, Spawned
 
 if TYPE_CHECKING:
+    from manyhands.executors.ray.executor import RayExecutor
     from manyhands.executors.ray.link import Link
+    from manyhands.executors.ray.scaling import Scaling
 
 #: For how long attempts on a node live without a word from the cluster's head; a lost node's claims wait as long.
 LEASE_S = 10.0
+#: What a model worker reserves that says nothing else.
+A_GPU = {"gpus": 1.0}
 
 
 class RayClusters:
     def __init__(self) -> None:
         self._links: dict[str, Link] = {}
+        self.scaled: dict[str, tuple[Scaling, RayExecutor]] = {}  # by host, where the number of workers has a policy
 
     def executor(
         self, host: RayHost, workspace: Path, config_file: Path | None, journal: str, spawned: Spawned, ended: Ended
@@ -36,14 +42,33 @@ class RayClusters:
             worker = ModelWorker(f"{there}/{config_file.name}", host.models, host.model)
         settings = RaySettings(
             journal=journal,
+            host=host.name,
             workspace=there,
             worker=worker,
             grace_s=host.grace,
             env=host.env,
             nodes=host.nodes,
             place_within_s=host.place_within,
+            each=(host.scaling.worker or A_GPU) if host.scaling is not None else None,
         )
-        return RayExecutor(settings, link, spawned, ended)
+        executor = RayExecutor(settings, link, spawned, ended)
+        if host.scaling is not None:
+            self.scaled[host.name] = _policy(host.scaling), executor
+        return executor
+
+
+def _policy(config: ScalingConfig) -> "Scaling":
+    from manyhands.executors.ray.scaling import Scaling
+
+    return Scaling(
+        min=config.min,
+        max=config.max,
+        drain_s=config.drain,
+        idle_s=config.idle,
+        settle_s=config.settle,
+        cost_per_hour=config.cost_per_hour,
+        budget_per_hour=config.budget_per_hour,
+    )
 
 
 def check_ray(hosts: Sequence[HostConfig]) -> None:

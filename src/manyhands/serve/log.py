@@ -131,6 +131,9 @@ def _of_run_or_host(event: ev.AnyEvent) -> Fields | None:
         case ev.WidthMoved():
             what: Fields = {"action": "width", "host": event.host, "kind": event.kind or None}
             return what | {"was": event.was, "width": event.width, "why": event.reason}
+        case ev.WorkersMoved():
+            moved: Fields = {"action": "workers", "host": event.host, "was": event.was, "workers": event.workers}
+            return moved | {"why": event.reason}
         case ev.FamilyMoved():
             who: Fields = {"action": "family", "family": event.family, "run": event.run, "round": event.round}
             return who | {"phase": event.phase, "why": event.reason}

@@ -80,6 +80,7 @@ class Picture:
             ev.HostPaused: self._on_host,
             ev.HostResumed: self._on_host,
             ev.WidthSet: self._on_host,
+            ev.WorkersMoved: self._on_host,
             ev.RunOpened: self._on_run,
             ev.RunResumed: self._on_run,
             ev.RunDrained: self._on_run,
@@ -225,7 +226,7 @@ class Picture:
     def _on_hosts(self, event: ev.HostsConfigured, rows: list[Row]) -> None:
         self._hosts.update(dict.fromkeys(self.book.hosts))
 
-    def _on_host(self, event: ev.HostPaused | ev.HostResumed | ev.WidthSet, rows: list[Row]) -> None:
+    def _on_host(self, event: ev.HostPaused | ev.HostResumed | ev.WidthSet | ev.WorkersMoved, rows: list[Row]) -> None:
         self._hosts[event.host] = None
 
     def _on_run(self, event: ev.RunOpened | ev.RunResumed | ev.RunDrained | ev.RunStopped, rows: list[Row]) -> None:

@@ -79,6 +79,8 @@ def host_row(host: HostState, slowest_of: SlowestOf, redact: Redact) -> Row:
         "ceiling": host.host.width.max,
         "paused": None if host.paused is None else short(host.paused, redact),
         "paused_until": host.paused_until,
+        "workers": host.workers,
+        "workers_why": short(host.workers_why, redact),
         "in_flight": len(host.running),
         "lanes": [lane_row(host, kind, lane, slowest_of) for kind, lane in host.lanes.items()],
     }

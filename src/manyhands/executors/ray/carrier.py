@@ -16,10 +16,11 @@ import msgspec
 
 import manyhands
 from manyhands.core.model import Ending, EndingKind, ProcessHandle, form_of
+from manyhands.errors import HostUnreachable
 from manyhands.executors.interface import Executor
 from manyhands.executors.python import PythonExecutor, PythonSettings
 from manyhands.executors.ray.lease import Lease
-from manyhands.executors.ray.messages import Begin, Ended, Ground, Output, Spawned, decode_begin, encode
+from manyhands.executors.ray.messages import Begin, Ended, Ground, Output, Spawned, decode_begin, decode_ground, encode
 from manyhands.executors.ray.worker_standing import standing_of
 from manyhands.executors.shell import ShellExecutor, ShellSettings
 from manyhands.executors.steps import LOG_FILE
@@ -43,6 +44,7 @@ class Welcome(NamedTuple):
     token: int
     version: str
     attempts: list[int]  # that it has, or whose endings it still knows
+    node: str = ""
 
 
 class Superseded(Exception):
@@ -59,8 +61,8 @@ class _Carried(msgspec.Struct):
 
 class Carrier:
     def __init__(self, node: str, mark: str, lease_s: float) -> None:
-        """`mark` is in the environment of all processes started here, and nowhere else."""
-        self._node = node
+        """`mark` is in the environment of all processes started here, and nowhere else. "": a node that Ray found."""
+        self._node = node or _node_here()
         self._mark = mark
         self._token = 0
         self._attempts: dict[int, _Carried] = {}
@@ -78,7 +80,18 @@ class Carrier:
         """From now on only the caller is listened to."""
         self._token += 1
         self._arrived.set()  # the former one need not wait any longer
-        return Welcome(self._token, manyhands.__version__, list(self._attempts))
+        return Welcome(self._token, manyhands.__version__, list(self._attempts), self._node)
+
+    async def prepare(self, token: int, content: bytes) -> str:
+        """Have the model worker of that ground up; what went wrong, if anything."""
+        self._check(token)
+        worker = self._executors_on(decode_ground(content))["prompt"]
+        assert isinstance(worker, WorkerExecutor)
+        try:
+            await worker.process.up()
+        except HostUnreachable as error:
+            return error.message
+        return ""
 
     async def begin(self, token: int, content: bytes) -> None:
         self._check(token)
@@ -245,6 +258,12 @@ class Carrier:
             return bool(global_worker.gcs_client.check_alive([ray.NodeID.from_hex(self._node)], 2.0)[0])
         except Exception:  # whatever Ray raises: it could not be asked
             return None
+
+
+def _node_here() -> str:
+    import ray
+
+    return str(ray.get_runtime_context().get_node_id())
 
 
 def _files_in(directory: Path) -> dict[str, bytes]:

@@ -5,6 +5,7 @@ import contextlib
 import os
 from typing import Any
 
+import manyhands
 from manyhands.executors.output import one_line
 from manyhands.executors.ray.carrier import Superseded, Welcome
 
@@ -26,6 +27,14 @@ class Carrying:
         self.attempts: set[int] = set()
         self._actor = actor
         self._token = welcome.token
+
+    @property
+    def misfit(self) -> str:
+        """What to do about a node that has another version; empty if it has this one."""
+        if self.version == manyhands.__version__:
+            return ""
+        detail = f"node {self.node[:12]} has manyhands {self.version}, this is {manyhands.__version__}"
+        return f"{detail}; install the same there"
 
     async def ask(self, method: str, *args: Any) -> Any:
         """Until it has answered; raises `Gone`. All its methods may be called twice."""

@@ -10,8 +10,17 @@ from typing import Any
 from manyhands.executors.ray.carrier import Carrier
 from manyhands.executors.ray.carrying import Carrying, Gone, short
 from manyhands.executors.ray.demand import Demand
+from manyhands.executors.ray.fleet import Fleet
 from manyhands.executors.ray.joining import OBJECT_STORE_BYTES, join
-from manyhands.executors.ray.messages import DriverSettings, Ended, Place, decode_report
+from manyhands.executors.ray.messages import (
+    DriverSettings,
+    Ended,
+    KeepWorkers,
+    Place,
+    WorkersAre,
+    decode_report,
+    encode,
+)
 from manyhands.executors.ray.placement import Node, Seat, pick
 from manyhands.executors.ray.workers import Workers
 
@@ -21,6 +30,8 @@ _NODES_KNOWN_S = 0.5
 _HELD_CALLS_MAX = 10_000
 #: In the name of a carrier that an attempt has for itself.
 _OWN = "attempt-"
+#: In that of a model worker of a host that has a say in how many: `fleet-NUMBER-HOST`.
+_FLEET = "fleet-"
 
 
 class Cluster:
@@ -29,6 +40,7 @@ class Cluster:
         settings: DriverSettings,
         pass_on: Callable[[bytes, int | None], None],
         died: Callable[[Carrying, str], None],
+        tell_workers: Callable[[WorkersAre], None],
     ) -> None:
         """`pass_on` gets what carriers tell, and whose ending it is if it is one."""
         import ray
@@ -36,9 +48,12 @@ class Cluster:
         self._settings = settings
         self._pass_on = pass_on
         self._died = died
+        self._tell_workers = tell_workers
         self._actors = ray.remote(Carrier)
         self._shared: dict[str, asyncio.Task[Carrying]] = {}  # by name, of carriers that many attempts share
         self._workers = Workers(self._alive, self._worker_at)
+        self._fleets: dict[str, Fleet] = {}  # by host
+        self._left: dict[str, dict[int, Carrying]] = {}  # host → workers of its fleet that were there before us
         self._listening: set[asyncio.Task[None]] = set()
         self._leaving: set[asyncio.Task[None]] = set()
         self._all: set[Carrying] = set()
@@ -63,32 +78,57 @@ class Cluster:
             name = row["name"]
             if name.startswith(ours) and row["state"] != "REMOVED":
                 self._groups[int(name.removeprefix(ours))] = get_placement_group(name)
-        asked: list[asyncio.Task[Carrying]] = []
+        asked: dict[str, asyncio.Task[Carrying]] = {}
         for name in list_named_actors():
             if name.startswith(ours):
-                _, tag, node = name.split(":")
+                tag, _, node = name.removeprefix(ours).rpartition(":")
                 with contextlib.suppress(ValueError):  # it died meanwhile
-                    asked.append(
-                        asyncio.ensure_future(
-                            self._welcomed(ray.get_actor(name, NAMESPACE), node, is_own=tag.startswith(_OWN))
-                        )
-                    )
-                    if not tag.startswith(_OWN):
-                        self._shared[name] = asked[-1]  # who wants one there must not ask it a second time
+                    actor = ray.get_actor(name, NAMESPACE)
+                    asked[tag] = asyncio.ensure_future(self._welcomed(actor, node, is_own=tag.startswith(_OWN)))
+                    if not tag.startswith((_OWN, _FLEET)):
+                        self._shared[name] = asked[tag]  # who wants one there must not ask it a second time
         found: dict[int, Carrying] = {}
-        for carrying in await asyncio.gather(*asked, return_exceptions=True):
+        answers = await asyncio.gather(*asked.values(), return_exceptions=True)
+        for tag, carrying in zip(asked, answers, strict=True):
             if isinstance(carrying, Carrying):
                 found.update(dict.fromkeys(carrying.found, carrying))
                 if carrying.is_own:
                     self._own.update(dict.fromkeys(carrying.found, carrying))
+                elif tag.startswith(_FLEET):
+                    number, _, host = tag.removeprefix(_FLEET).partition("-")
+                    self._left.setdefault(host, {})[int(number)] = carrying
             elif not isinstance(carrying, Gone):
                 raise carrying
         return found
+
+    def keep_workers(self, wish: KeepWorkers) -> None:
+        """To be asked for after the survey."""
+        fleet = self._fleets.get(wish.host)
+        if fleet is None:
+            fleet = self._fleets[wish.host] = Fleet(
+                wish.host,
+                _asked(wish.resources, wish.labels),
+                lambda number: self._hired(number, wish),
+                lambda carrying: self._prepared(carrying, wish),
+                self._tell_workers,
+            )
+            for number, carrying in self._left.pop(wish.host, {}).items():
+                fleet.find(number, carrying)
+        fleet.want(wish.count)
+
+    def dismiss_left(self) -> None:
+        """Model workers of hosts that no longer have a say in how many."""
+        for carrying in (one for numbered in self._left.values() for one in numbered.values()):
+            if not carrying.attempts:
+                self._let_leave(carrying)
+        self._left.clear()
 
     async def place(self, attempt: int, place: Place) -> Carrying:
         """A carrier on a node that has what is asked for. Raises `Gone` if there is none in time."""
         self._placing.add(attempt)
         try:
+            if place.fleet:
+                return await self._fleets[place.fleet].place(place)
             if place.model:
                 return await self._workers.place(place)
             if place.resources:
@@ -108,12 +148,12 @@ class Cluster:
 
         own = self._own.pop(attempt, None)
         if own is not None:
-            task = asyncio.ensure_future(own.take_away())
-            self._leaving.add(task)
-            task.add_done_callback(self._leaving.discard)
+            self._let_leave(own)
         group = self._groups.pop(attempt, None)
         if group is not None:
             remove_placement_group(group)
+        for fleet in self._fleets.values():
+            fleet.adjust()
 
     def kept_rooms(self) -> list[int]:
         """The attempts that Ray keeps room for."""
@@ -121,6 +161,7 @@ class Cluster:
 
     async def leave(self) -> None:
         self._demand.clear()
+        await asyncio.gather(*(fleet.leave() for fleet in self._fleets.values()))
         for listening in self._listening:
             listening.cancel()
         await asyncio.gather(*(carrying.take_away() for carrying in self._all))
@@ -140,7 +181,7 @@ class Cluster:
                 return node.id
             self._demand.wants(attempt, {"CPU": 1.0}, place.labels)
             if time.monotonic() >= give_up_at:
-                raise Gone(f"the Ray cluster has no node {_selected(place)}")
+                raise Gone(f"the Ray cluster has no node{_selected(place.labels)}")
             await asyncio.sleep(_LOOK_AGAIN_S)
 
     async def _reserved(self, attempt: int, place: Place) -> Carrying:
@@ -161,8 +202,7 @@ class Cluster:
             if row["state"] == "CREATED":
                 break
             if time.monotonic() >= give_up_at:
-                asked = ", ".join(f"{amount:g} {name}" for name, amount in place.resources.items())
-                raise Gone(f"no node {_selected(place)} of the Ray cluster had room for {asked}")
+                raise Gone(f"no node of the Ray cluster had room for {_asked(place.resources, place.labels)}")
             await asyncio.sleep(look_s)
             look_s = min(_LOOK_AGAIN_S, 2 * look_s)
         node = row["bundles_to_node_id"][0]
@@ -206,20 +246,53 @@ class Cluster:
         self._own[attempt] = made
         return made
 
+    async def _hired(self, number: int, wish: KeepWorkers) -> Carrying:
+        """Wherever Ray finds room for a model worker; until it has, that is demand which its autoscaler sees."""
+        import ray
+
+        asked = dict(wish.resources)
+        tag = f"{_FLEET}{number}-{wish.host}"
+        actor = self._actor(
+            "",
+            tag,
+            num_cpus=asked.pop("CPU", 0),
+            num_gpus=asked.pop("GPU", 0),
+            memory=asked.pop("memory", None),
+            resources=asked or None,
+            label_selector=wish.labels or None,
+        )
+        try:
+            return await self._welcomed(actor, "")
+        except asyncio.CancelledError:
+            ray.kill(actor)
+            raise
+
+    async def _prepared(self, carrying: Carrying, wish: KeepWorkers) -> str:
+        if carrying.misfit:
+            return carrying.misfit
+        trouble = str(await carrying.ask("prepare", encode(wish.ground)))
+        return f"node {carrying.node[:12]}: {trouble}" if trouble else ""
+
+    def _let_leave(self, carrying: Carrying) -> None:
+        task = asyncio.ensure_future(carrying.take_away())
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
     async def _made(self, node: str, tag: str, strategy: Any, gpus: float, is_own: bool = False) -> Carrying:
+        actor = self._actor(node, tag, num_cpus=0, num_gpus=gpus, scheduling_strategy=strategy)
+        return await self._welcomed(actor, node, is_own)
+
+    def _actor(self, node: str, tag: str, **asked: Any) -> Any:
         journal = self._settings.journal
-        actor = self._actors.options(
+        return self._actors.options(
             name=f"{journal}:{tag}:{node}",
             namespace=NAMESPACE,
             lifetime="detached",
             get_if_exists=True,
-            num_cpus=0,
-            num_gpus=gpus,
             max_restarts=0,
             max_concurrency=_HELD_CALLS_MAX,
-            scheduling_strategy=strategy,
+            **asked,
         ).remote(node, f"{journal}-{tag}", self._settings.lease_s)
-        return await self._welcomed(actor, node, is_own)
 
     async def _welcomed(self, actor: Any, node: str, is_own: bool = False) -> Carrying:
         from ray.exceptions import ActorUnavailableError, RayError
@@ -231,8 +304,9 @@ class Cluster:
             except ActorUnavailableError:
                 await asyncio.sleep(_LOOK_AGAIN_S)
             except RayError as error:
-                raise Gone(f"nothing could be started on node {node[:12]}: {short(error)}") from None
-        carrying = Carrying(node, actor, welcome, is_own)
+                where = f"on node {node[:12]}" if node else "there"
+                raise Gone(f"nothing could be started {where}: {short(error)}") from None
+        carrying = Carrying(welcome.node or node, actor, welcome, is_own)
         self._all.add(carrying)
         task = asyncio.ensure_future(self._listen(carrying))
         self._listening.add(task)
@@ -249,6 +323,8 @@ class Cluster:
                     self._pass_on(content, report.attempt if isinstance(report, Ended) else None)
         except Gone as why:
             self._all.discard(carrying)
+            for fleet in self._fleets.values():
+                fleet.note_gone(carrying)
             self._died(carrying, str(why))
 
 
@@ -269,5 +345,13 @@ def connect(address: str) -> None:
     )
 
 
-def _selected(place: Place) -> str:
-    return " ".join(["with", *(f"{key}={value}" for key, value in place.labels.items())]) if place.labels else "at all"
+def _asked(resources: dict[str, float], labels: dict[str, str]) -> str:
+    amounts = (
+        f"{amount / 1e9:g} GB memory" if name == "memory" else f"{amount:g} {name}"
+        for name, amount in resources.items()
+    )
+    return ", ".join(amounts) + _selected(labels)
+
+
+def _selected(labels: dict[str, str]) -> str:
+    return " with " + " ".join(f"{key}={value}" for key, value in labels.items()) if labels else ""

@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-import manyhands
 from manyhands.core.model import Ending, EndingKind
 from manyhands.executors.output import one_line
 from manyhands.executors.ray.carrying import Carrying, Gone
@@ -24,6 +23,7 @@ from manyhands.executors.ray.messages import (
     DriverSettings,
     Ended,
     Halt,
+    KeepWorkers,
     Leave,
     Release,
     Report,
@@ -46,7 +46,7 @@ class Driver:
     def __init__(self, settings: DriverSettings, out: int) -> None:
         self._settings = settings
         self._out = out
-        self._cluster = Cluster(settings, self._pass_on, self._died)
+        self._cluster = Cluster(settings, self._pass_on, self._died, self._tell)
         self._work: dict[int, asyncio.Task[None]] = {}  # of attempts that are being placed or adopted
         self._carried_by: dict[int, Carrying] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -66,19 +66,26 @@ class Driver:
                 return  # the dispatcher has died: what runs goes on, and the next one finds it
             match wish:
                 case Begin():
-                    self._work[wish.order.attempt] = self._keep(self._begin(wish))
+                    self._work[wish.order.attempt] = self._keep(self._begin(wish, survey))
                 case Adopt():
                     self._work[wish.attempt] = self._keep(self._adopt(wish, survey))
                 case Release() if wish.attempt in self._carried_by:
                     self._keep(self._carried_by[wish.attempt].ask("release", wish.attempt))
                 case Halt():
                     self._halt(wish.attempt)
+                case KeepWorkers():
+                    self._keep(self._keep_workers(wish, survey))
                 case Leave():
                     await self._cluster.leave()
                     return
 
-    async def _begin(self, wish: Begin) -> None:
+    async def _begin(self, wish: Begin, survey: "asyncio.Task[dict[int, Carrying]]") -> None:
         attempt = wish.order.attempt
+        if wish.place.fleet:
+            await asyncio.shield(survey)  # as those wait who are to have its workers there
+        if attempt in self._halted:
+            self._end(attempt, _STOPPED)
+            return
         try:
             carrying = await self._cluster.place(attempt, wish.place)
         except asyncio.CancelledError:
@@ -87,9 +94,8 @@ class Driver:
         except Gone as why:
             self._end(attempt, Ending(EndingKind.OVERLOADED, str(why)))
             return
-        if carrying.version != manyhands.__version__:
-            detail = f"node {carrying.node[:12]} has manyhands {carrying.version}, this is {manyhands.__version__}"
-            self._end(attempt, Ending(EndingKind.FAILED, f"{detail}; install the same there", permanent=True))
+        if carrying.misfit:
+            self._end(attempt, Ending(EndingKind.FAILED, carrying.misfit, permanent=True))
             return
         # Told before it can run: if this process dies in between, it is looked for and found to be nowhere.
         self._tell(Taken(attempt))
@@ -102,14 +108,19 @@ class Driver:
         else:
             await self._hand_over(wish.attempt, found, "resume", wish.attempt, wish.have_bytes)
 
+    async def _keep_workers(self, wish: KeepWorkers, survey: "asyncio.Task[dict[int, Carrying]]") -> None:
+        await asyncio.shield(survey)
+        self._cluster.keep_workers(wish)
+
     async def _tidy_up(self, survey: "asyncio.Task[dict[int, Carrying]]") -> None:
-        """Room that was kept for attempts which have ended while no driver was there."""
+        """Room that was kept for attempts which have ended while no driver was there, and workers nobody asks for."""
         await asyncio.shield(survey)
         kept = self._cluster.kept_rooms()
         await asyncio.sleep(_ADOPTED_WITHIN_S)
         for attempt in kept:
             if attempt not in self._carried_by and attempt not in self._work:
                 self._cluster.give_back(attempt)
+        self._cluster.dismiss_left()
 
     async def _hand_over(self, attempt: int, carrying: Carrying, method: str, *args: Any) -> None:
         self._carried_by[attempt] = carrying

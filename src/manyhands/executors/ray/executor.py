@@ -12,7 +12,7 @@ from manyhands.executors.in_flight import CLOSED
 from manyhands.executors.interface import Ended, Spawned
 from manyhands.executors.ray import messages
 from manyhands.executors.ray.link import Link
-from manyhands.executors.ray.placement import labels_of, resources_of
+from manyhands.executors.ray.placement import in_words_of_ray, labels_of, resources_of
 from manyhands.executors.steps import LOG_FILE
 
 #: What a clean stop waits for attempts beyond their grace; what has not ended then is found by the next dispatcher.
@@ -23,24 +23,32 @@ class RaySettings(Struct, frozen=True, kw_only=True):
     """What a ray host is built from."""
 
     journal: str
+    host: str = ""
     workspace: str  # on the nodes
     grace_s: float = 1.0
     env: dict[str, str] = {}
     nodes: dict[str, str] = {}  # label selectors of the nodes that are this host
     place_within_s: float = 600.0
     worker: messages.ModelWorker | None = None  # for tasks with a prompt alone
+    each: dict[str, float] | None = None  # what each worker reserves; None: nobody has a say in how many there are
 
 
 class RayExecutor:
     def __init__(self, settings: RaySettings, link: Link, spawned: Spawned, ended: Ended) -> None:
         self._settings = settings
         self._link = link
+        self._ground = messages.Ground(
+            settings.journal, settings.workspace, settings.grace_s, settings.env, settings.worker
+        )
         self._spawned = spawned
         self._ended = ended
         self._directories: dict[int, Path] = {}  # of attempts in flight
         self._changed = asyncio.Event()
         self._closed = False
+        self.workers = messages.WorkersAre(settings.host)
         link.join()
+        if settings.each is not None:
+            self.keep_workers(0)  # whatever a dispatcher that died had
 
     def start(self, order: StartAttempt, directory: str) -> None:
         settings, path = self._settings, Path(directory)
@@ -49,11 +57,19 @@ class RayExecutor:
             asyncio.get_running_loop().call_soon(self._ended, order.attempt, refusal)
             return
         self._directories[order.attempt] = path
-        ground = messages.Ground(settings.journal, settings.workspace, settings.grace_s, settings.env, settings.worker)
         labels = {**settings.nodes, **labels_of(order.task)}
         model = _model_for(order.task, settings.worker)
-        place = messages.Place(resources_of(order.task), labels, settings.place_within_s, model)
-        self._link.begin(messages.Begin(order, ground, place), self._hear, lambda: _size(path))
+        fleet = settings.host if model and settings.each is not None else ""
+        place = messages.Place(resources_of(order.task), labels, settings.place_within_s, model, fleet)
+        self._link.begin(messages.Begin(order, self._ground, place), self._hear, lambda: _size(path))
+
+    def keep_workers(self, count: int) -> None:
+        """So many model workers from now on; `workers` has what there is of them."""
+        settings = self._settings
+        assert settings.each is not None
+        each = in_words_of_ray(settings.each)
+        wish = messages.KeepWorkers(settings.host, count, self._ground, each, settings.nodes)
+        self._link.keep_workers(wish, self._note_workers)
 
     def adopt(self, attempt: int, directory: str) -> bool:
         """It was in flight here under a dispatcher that died: whatever has become of it, its ending follows."""
@@ -83,6 +99,9 @@ class RayExecutor:
         except TimeoutError:
             pass
         await self._link.leave()
+
+    def _note_workers(self, report: messages.WorkersAre) -> None:
+        self.workers = report
 
     def _hear(self, report: messages.Report) -> None:
         match report:

@@ -19,11 +19,13 @@ from manyhands.executors.ray.messages import (
     DriverSettings,
     Ended,
     Halt,
+    KeepWorkers,
     Leave,
     Report,
     Taken,
     Unreachable,
     Wish,
+    WorkersAre,
     decode_report,
     encode,
     framed,
@@ -32,6 +34,8 @@ from manyhands.executors.ray.messages import (
 _log = logging.getLogger(__name__)
 
 _AGAIN_AFTER_S = 5.0
+#: Where no attempt waits for it, the cluster is looked for less and less often.
+_AGAIN_AFTER_MAX_S = 60.0
 _LEFT_WITHIN_S = 20.0
 _ENDED_WITHIN_S = 10.0
 
@@ -50,6 +54,7 @@ class Link:
         self._settings = settings
         self._sent: dict[int, _Sent] = {}
         self._waiting: list[Wish] = []  # for a driver to be there
+        self._kept: dict[str, tuple[KeepWorkers, Callable[[WorkersAre], None]]] = {}  # by host
         self._writer: asyncio.StreamWriter | None = None
         self._running: asyncio.Task[None] | None = None
         self._users = 0
@@ -82,6 +87,13 @@ class Link:
             self._send(Adopt(attempt, have_bytes()))
         self._ensure_running()
 
+    def keep_workers(self, wish: KeepWorkers, tell: Callable[[WorkersAre], None]) -> None:
+        """From now on, whichever driver is there; `tell` hears of them."""
+        self._kept[wish.host] = (wish, tell)
+        if wish.count:
+            self._ensure_running()
+        self._send(wish)
+
     def send(self, wish: Wish) -> None:
         if isinstance(wish, Halt) and (sent := self._sent.get(wish.attempt)) is not None:
             sent.halted = True
@@ -99,18 +111,24 @@ class Link:
 
     async def _run(self) -> None:
         """One driver after another, for as long as any attempt wants one."""
+        again_after_s = _AGAIN_AFTER_S
         while not self._leaving:
             why = await self._run_driver()
+            for wish, tell in self._kept.values():
+                tell(WorkersAre(wish.host, trouble=why))
             for attempt, sent in list(self._sent.items()):
                 if not sent.taken:
                     kind = EndingKind.CANCELLED if sent.halted else EndingKind.OVERLOADED
                     self._pass_on(Ended(attempt, Ending(kind, why)))
-            if not self._sent:
+            if not self._sent and not any(wish.count for wish, _ in self._kept.values()):
                 self._running = None
                 return
-            if not self._leaving:
+            if self._sent and not self._leaving:
                 _log.warning("%s; %d attempts there may still run and are looked for", why, len(self._sent))
-                await asyncio.sleep(_AGAIN_AFTER_S)
+                again_after_s = _AGAIN_AFTER_S
+            if not self._leaving:
+                await asyncio.sleep(again_after_s)
+                again_after_s = min(2 * again_after_s, _AGAIN_AFTER_MAX_S)
 
     async def _run_driver(self) -> str:
         """From start to end; returns why it ended."""
@@ -132,6 +150,8 @@ class Link:
                     self._send(Adopt(attempt, sent.have_bytes()))
                     if sent.halted:
                         self._send(Halt(attempt))
+            for kept, _ in self._kept.values():
+                self._send(kept)
             waiting, self._waiting = self._waiting, []
             for wish in waiting:
                 self._send(wish)
@@ -156,6 +176,9 @@ class Link:
 
     def _pass_on(self, report: Report) -> None:
         assert not isinstance(report, Unreachable)
+        if isinstance(report, WorkersAre):
+            self._kept[report.host][1](report)
+            return
         sent = self._sent.get(report.attempt)
         if sent is None:
             return  # told again by a carrier that could not know that it was heard

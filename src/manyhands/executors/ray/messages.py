@@ -36,6 +36,7 @@ class Place(Struct, frozen=True):
     labels: dict[str, str]  # label selectors
     within_s: float  # how long it may wait for such a node
     model: str = ""  # that a model worker there is to compute on; "": no worker is wanted
+    fleet: str = ""  # the host whose own workers they are; "": those in the seats of all nodes
 
 
 class DriverSettings(Struct, frozen=True):
@@ -68,11 +69,21 @@ class Adopt(Struct, frozen=True, tag=True):
     have_bytes: int  # of its output
 
 
+class KeepWorkers(Struct, frozen=True, tag=True):
+    """How many model workers a host shall have from now on."""
+
+    host: str
+    count: int
+    ground: Ground
+    resources: dict[str, float]  # that each reserves, in Ray's own words
+    labels: dict[str, str]
+
+
 class Leave(Struct, frozen=True, tag=True):
     """All attempts have ended: take the carriers away."""
 
 
-Wish = Begin | Release | Halt | Adopt | Leave
+Wish = Begin | Release | Halt | Adopt | KeepWorkers | Leave
 
 
 # To the dispatcher
@@ -105,12 +116,24 @@ class Ended(Struct, frozen=True, tag=True):
     files: dict[str, bytes] = {}  # what it left in its directory beside the output
 
 
-Report = Unreachable | Taken | Spawned | Output | Ended
+class WorkersAre(Struct, frozen=True, tag=True):
+    """The model workers that a host has."""
+
+    host: str
+    up: int = 0
+    leaving: int = 0  # of these, those that get no more attempts
+    coming: int = 0
+    trouble: str = ""  # what keeps the next one from coming
+    took_s: float | None = None  # to come, the last one
+
+
+Report = Unreachable | Taken | Spawned | Output | Ended | WorkersAre
 
 encode = msgspec.msgpack.Encoder().encode
 decode_wish = msgspec.msgpack.Decoder(Wish).decode
 decode_report = msgspec.msgpack.Decoder(Report).decode
 decode_begin = msgspec.msgpack.Decoder(Begin).decode
+decode_ground = msgspec.msgpack.Decoder(Ground).decode
 
 
 def framed(content: bytes) -> bytes:

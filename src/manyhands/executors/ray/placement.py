@@ -6,6 +6,7 @@ Pure. Attempts that ask for resources are placed by Ray itself, which reserves t
 import math
 import re
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -33,8 +34,12 @@ class Seat(Struct, frozen=True, order=True):
     gpus: int  # 0 or 1
 
 
+#: Where a worker is: a seat, or the number of one that Ray has found a place for.
+Post = TypeVar("Post", Seat, int)
+
+
 class Standing(Struct, frozen=True):
-    """What is known of the worker in a seat."""
+    """What is known of the worker in its place."""
 
     in_flight: int
     models: tuple[str, ...] = ()  # that are in its memory
@@ -48,22 +53,26 @@ def seats(nodes: Sequence[Node], selectors: Mapping[str, str]) -> list[Seat]:
     return on_gpus or [Seat(node.id, 0, 0) for node in able if node.resources.get("CPU", 0.0) > 0]
 
 
-def route(model: str, standing: Mapping[Seat, Standing]) -> Seat | None:
+def route(model: str, standing: Mapping[Post, Standing], worth_a_load: int = _WORTH_A_LOAD) -> Post | None:
     """To a worker that has the model, unless others have far less to do; else to where most memory is free."""
     if not standing:
         return None
     least = min(one.in_flight for one in standing.values())
-    having = [seat for seat, one in standing.items() if model in one.models and one.in_flight <= least + _WORTH_A_LOAD]
+    having = [post for post, one in standing.items() if model in one.models and one.in_flight <= least + worth_a_load]
     if having:
-        return min(having, key=lambda seat: (standing[seat].in_flight, seat))
+        return min(having, key=lambda post: (standing[post].in_flight, post))
     # A worker without the model and with much to do is the last to be given another.
-    return min(standing, key=lambda seat: (-standing[seat].room_bytes, standing[seat].in_flight, seat))
+    return min(standing, key=lambda post: (-standing[post].room_bytes, standing[post].in_flight, post))
 
 
 def resources_of(task: Task) -> dict[str, float]:
+    return in_words_of_ray(task.resources or {})
+
+
+def in_words_of_ray(resources: Mapping[str, float]) -> dict[str, float]:
     """`cpus`, `gpus` and `memory_gb` under Ray's names; any other is a custom resource of the cluster."""
     asked: dict[str, float] = {}
-    for name, amount in (task.resources or {}).items():
+    for name, amount in resources.items():
         known, factor = _OURS.get(name, (name, 1.0))
         if amount > 0:
             asked[known] = amount * factor

@@ -29,6 +29,7 @@ class Seen(Struct, frozen=True):
     arrived: int  # items that ever came
     worker_rate: float | None  # items a second that one worker does; None: not known yet
     start_s: float  # what a worker takes to be there with its models
+    in_flight_max: float = math.inf  # what the host's width allows: more workers than that have nothing to do
 
 
 class Desired(Struct, frozen=True):
@@ -48,20 +49,29 @@ class Scaler:
         if self._busy_at is None or seen.items:
             self._busy_at = seen.at
         enough, why = _enough(policy, seen, self._come_per_s(seen))
+        if enough > seen.in_flight_max:
+            enough, why = int(seen.in_flight_max), f"the width of the host is {seen.in_flight_max:g}"
         self._lately.append((seen.at, enough, seen.arrived))
         while self._lately[0][0] < seen.at - policy.settle_s:
             self._lately.popleft()
         most, most_why = _most(policy)
-        if enough > most:
+        least = min(policy.min, most)
+        count, why = self._moved(seen, enough, why)
+        if count > most:
             return Desired(most, most_why)
+        return Desired(count, why) if count >= least else Desired(least, f"at least {least}")
+
+    def _moved(self, seen: Seen, enough: int, why: str) -> tuple[int, str]:
+        """More at once; fewer only when that has been enough for a while."""
         if enough >= seen.workers:
-            return Desired(max(enough, policy.min), why)
-        if not seen.items and seen.at - self._busy_at < policy.idle_s:
-            return Desired(min(seen.workers, most), f"idle for {seen.at - self._busy_at:.0f} of {policy.idle_s:g} s")
-        # Not below what was wanted a moment ago: a lull is not the end of the work.
-        lately = max(count for _, count, _ in self._lately)
-        fewer = max(lately, policy.min) if seen.items else policy.min
-        return Desired(min(fewer, seen.workers, most), why)
+            return enough, why
+        if seen.items:
+            return min(seen.workers, max(count for _, count, _ in self._lately)), why
+        assert self._busy_at is not None
+        idle_s = seen.at - self._busy_at
+        if idle_s < self._policy.idle_s:
+            return seen.workers, f"idle for {idle_s:.0f} of {self._policy.idle_s:g} s"
+        return 0, f"nothing to do for {idle_s:.0f} s"
 
     def _come_per_s(self, seen: Seen) -> float:
         """At what pace items come; not known before they have come for half of the time looked at."""
@@ -88,8 +98,9 @@ def _enough(policy: Scaling, seen: Seen, come_per_s: float) -> tuple[int, str]:
     keeping_up = min(math.ceil(come_per_s / seen.worker_rate), seen.workers)
     count = min(max(1, draining, keeping_up), seen.items)
     if keeping_up > draining:
-        return count, f"{come_per_s:.3g} items a second come, a worker does {seen.worker_rate:g}"
-    return count, f"{seen.items} items, {seen.worker_rate:g}/s each worker, {left_s:.0f} s left"
+        return count, f"{come_per_s:.3g} items a second come, a worker does {seen.worker_rate:.3g}"
+    items = "1 item" if seen.items == 1 else f"{seen.items:,} items"
+    return count, f"{items}, {left_s:.3g} s left, a worker does {seen.worker_rate:.3g} a second"
 
 
 def _most(policy: Scaling) -> tuple[int, str]:

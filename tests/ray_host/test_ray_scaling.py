@@ -1,0 +1,82 @@
+"""Model workers on a cluster that come with the work and go without it, by the policy of their host."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from llama_server import cached_model
+from manyhands.config.reading import load_config
+from manyhands.core.events import RunOpened, TasksSubmitted, WorkersMoved
+from manyhands.core.model import Task, TaskState
+from manyhands.executors import process_table
+from manyhands.runtime.hosts import open_session
+from ray_host.ray_stage import RayCluster
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray")]
+
+PATIENCE_S = 90.0
+#: Always the same few words: of one drawn at random the tiny model may make nothing.
+BRIEF = {"max_tokens": 4, "temperature": 0}
+SCALED = """
+[models.m]
+path = "{model}"
+context = 512
+[hosts.far]
+type = "ray"
+address = "{address}"
+models = ["m"]
+width = 6
+[hosts.far.scaling]
+max = 2
+drain = "1s"
+idle = "1s"
+settle = "1s"
+"""
+
+
+async def test_workers_come_with_the_work_and_go_without_it_but_never_under_an_attempt(
+    cluster: RayCluster, tmp_path: Path
+) -> None:
+    """Tasks are computed at once and then held by their checks: a backlog that costs nothing, for as long as wanted."""
+    (tmp_path / "manyhands.toml").write_text(SCALED.format(model=cached_model(), address=cluster.address))
+    moves: list[WorkersMoved] = []
+    holds = {f"t{n}": ("sh", "-c", 'until [ -e "$0" ]; do sleep 0.1; done', "go") for n in range(6)}
+    # From two that end one after another it is known how fast a worker is.
+    holds |= {"t0": ("true",), "t1": ("sleep", "2.5"), "t5": ("sh", "-c", "until [ -e last ]; do sleep 0.1; done")}
+    tasks = tuple(Task(name, prompt="hello", args=BRIEF, check=check) for name, check in holds.items())
+    async with open_session(load_config(tmp_path, environ={})) as dispatcher:
+        dispatcher.recorded.append(lambda batch: moves.extend(one for one in batch if isinstance(one, WorkersMoved)))
+        now = dispatcher.clock.now()
+        await dispatcher.submit(RunOpened(now, "r"), TasksSubmitted(now, "r", tasks))
+        await until(lambda: len(workers_of(tmp_path)) == 2, moves)
+        (tmp_path / "go").touch()
+        await until(lambda: len(workers_of(tmp_path)) == 1, moves)
+        (tmp_path / "last").touch()
+        await until(lambda: not workers_of(tmp_path), moves)
+        records = dispatcher.book.runs["r"].records
+        assert [(one.state, len(one.history or ())) for one in records.values()] == [(TaskState.DONE, 1)] * 6
+        assert dispatcher.book.hosts["far"].workers == 0
+    assert [(move.was, move.workers) for move in moves] == [(0, 1), (1, 2), (2, 1), (1, 0)]
+    assert moves[1].reason.startswith("at most 2")
+    assert moves[3].reason == "nothing to do for 1 s"
+
+
+def workers_of(directory: Path) -> list[int]:
+    return [p.pid for p in process_table.processes() if str(directory / "manyhands.toml") in _command_of(p.pid)]
+
+
+def _command_of(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return []
+
+
+async def until(holds: Callable[[], bool], moves: list[WorkersMoved]) -> None:
+    give_up_at = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < give_up_at, moves
+        await asyncio.sleep(0.1)
