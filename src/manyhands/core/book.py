@@ -277,6 +277,7 @@ class Book:
             return state
         state.running, state.used, state.barrier = old.running, old.used, old.barrier
         state.peak, state.area, state.kept_by = old.peak, old.area, old.kept_by
+        state.workers, state.workers_why = old.workers, old.workers_why
         if old.paused != GONE:
             state.paused, state.paused_until = old.paused, old.paused_until
         if old.pinned is not None:

@@ -135,6 +135,15 @@ class HostRead(Event, frozen=True, tag="read"):
     reading: Reading | None = None
 
 
+class WorkersMoved(Event, frozen=True, tag="workers"):
+    """How many model workers a host should have now, and why."""
+
+    host: str
+    workers: int
+    was: int
+    reason: str
+
+
 class MemoryForgotten(Event, frozen=True, tag="forgotten"):
     """What was learned of a host, of a kind, or (both empty) of all is no longer believed."""
 
@@ -232,6 +241,7 @@ Input = (
     | HostResumed
     | WidthSet
     | HostRead
+    | WorkersMoved
     | MemoryForgotten
     | Delivered
     | DeliveryGivenUp

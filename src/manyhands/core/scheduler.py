@@ -51,6 +51,7 @@ class Scheduler:
             events.HostResumed: self._on_unpaused,
             events.WidthSet: self._on_width_set,
             events.HostRead: self._on_read,
+            events.WorkersMoved: self._on_workers_moved,
             events.MemoryForgotten: self._on_forgotten,
             events.Delivered: lambda event: self.book.outbox.delivered(event.delivery),
             events.DeliveryGivenUp: lambda event: self.book.outbox.given_up(event.delivery, event.error, event.tries),
@@ -318,6 +319,11 @@ class Scheduler:
         if host is not None:
             learning.read(host, event)
             self.book.to_learn[host.name] = host
+
+    def _on_workers_moved(self, event: events.WorkersMoved) -> None:
+        host = self.book.hosts.get(event.host)
+        if host is not None:
+            host.workers, host.workers_why = event.workers, event.reason
 
     def _on_forgotten(self, event: events.MemoryForgotten) -> None:
         self.book.forget(event.host, event.kind)

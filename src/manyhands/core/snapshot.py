@@ -62,6 +62,8 @@ class HostPart(Struct, omit_defaults=True):
     area: float = 0.0
     area_at: float = 0.0
     kept_by: str = ""
+    workers: int | None = None
+    workers_why: str = ""
 
 
 class Snapshot(Struct):
@@ -166,6 +168,8 @@ def _host_part(host: HostState) -> HostPart:
         host.area,
         host.area_at,
         host.kept_by,
+        host.workers,
+        host.workers_why,
     )
 
 
@@ -175,6 +179,7 @@ def _host_from(part: HostPart) -> HostState:
     host.paused, host.paused_until = part.paused, part.paused_until
     host.refused, host.trials, host.on_trial = part.refused, part.trials, part.on_trial
     host.area, host.area_at, host.kept_by = part.area, part.area_at, part.kept_by
+    host.workers, host.workers_why = part.workers, part.workers_why
     for kind, (peak, usual_s, width, why) in part.lanes.items():
         lane = host.lane(kind)
         lane.peak, lane.usual_s, lane.width, lane.why = peak, usual_s, width, why
