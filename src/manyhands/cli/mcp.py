@@ -1,5 +1,6 @@
 """`manyhands mcp`: the same verbs for agents, until the client that started it goes away."""
 
+import signal
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,4 +23,6 @@ def serve_agents(read_only: bool, config_path: Path | None, hosts_path: Path | N
     config = load(config_path, hosts_path, store)  # a wrong one is said now, not by the first call
     offered = tools(read_only)
     say(f"manyhands mcp: {len(offered)} tools for the store {shown(config.store_at)}, on stdin and stdout")
+    # What was answered is on disk: Ctrl-C may end it at once, where the thread that reads stdin would wait for a line.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     anyio.run(serve, lambda: load(config_path, hosts_path, store), offered)

@@ -15,14 +15,14 @@ from manyhands.inputs.shape import fits
 _NOTES: dict[str, dict[str, Any]] = {
     "run": {"description": "of this run; left out, the newest (for one task: the newest that has it)"},
     "task": {"description": "its id"},
-    "state": {"description": "only those in this state", "enum": [*TaskState, None]},
+    "state": {"description": "only those in this state", "enum": list(TaskState)},
     "kind": {"description": "only those of this kind"},
     "limit": {"description": "the most to list; counts are always complete", "minimum": 1},
     "attempt": {"description": "this attempt, counted from 1; left out, the last", "minimum": 1},
     "lines": {"description": "how many of the last lines", "minimum": 1},
     "host": {"description": "its name"},
     "why": {"description": "for those who wonder"},
-    "width": {"description": "the most attempts at once there; left out or null, the clutch decides", "minimum": 1},
+    "width": {"description": "the most attempts at once there; left out, the clutch decides", "minimum": 1},
     "directory": {"description": "a project with Beads, its .beads directory, or the file"},
     "files": {"description": "plan files (.toml, .yaml, .jsonl), instead of `tasks`"},
     "tasks": {"description": "tasks with the fields of a plan, instead of `files`", "items": {"type": "object"}},
@@ -94,6 +94,11 @@ def schema_of(kind: type[Struct]) -> dict[str, Any]:
     schema: dict[str, Any] = definitions[kind.__name__]
     del schema["title"]
     for name, field in schema["properties"].items():
+        if "anyOf" in field:  # or null, which is the same as left out: said to nobody, understood from all
+            [kind_of_value] = [one for one in field.pop("anyOf") if one != {"type": "null"}]
+            field.update(kind_of_value)
+        if not field.get("default"):
+            field.pop("default", None)
         field.update(_NOTES[name])
     if kind is TasksToAdd:
         known = plan_schema()["$defs"]

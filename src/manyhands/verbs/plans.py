@@ -46,7 +46,7 @@ def check_plan(config: Config, handed_in: HandedIn) -> Figures | PlanRefused:
 def checked_row(found: Figures | PlanRefused) -> dict[str, object]:
     if isinstance(found, PlanRefused):
         return {"problems": found.problems, "total": found.total}
-    return {"problems": [], "total": 0, **msgspec.to_builtins(found, str_keys=True)}
+    return {"problems": [], "total": 0, **msgspec.to_builtins(found, str_keys=True), "hint": found.hint}
 
 
 class Added(Struct, frozen=True):
