@@ -276,6 +276,7 @@ def memory_forget(
 @app.command(short_help="What would happen to this backlog on these hosts?")
 def sim(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="a .toml file; see examples/two-hosts.toml")],
+    tasks: Annotated[int | None, typer.Option(min=1, help="so many instead of those in the file")] = None,
     journal: Annotated[Path | None, typer.Option(help="write the journal here, for every other command")] = None,
     page: Annotated[Path | None, typer.Option(help="write the run here as a page to replay, one .html file")] = None,
     output: OutputOption = Output.TABLE,
@@ -283,7 +284,7 @@ def sim(
     """What would happen to this backlog on these hosts? The same core under virtual time."""
     from manyhands.cli.sim import simulate
 
-    _exit(simulate(scenario, journal, page, output))
+    _exit(simulate(scenario, tasks, journal, page, output))
 
 
 @app.command(short_help="Measure the width a host can bear, with real tasks.", epilog=EXIT_CODES)

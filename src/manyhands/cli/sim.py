@@ -4,9 +4,10 @@ import time
 from pathlib import Path
 
 from manyhands.cli.output import Output, duration, print_json, print_table, say
+from manyhands.cli.sim_load import simulate_load
 from manyhands.core.events import AnyEvent
 from manyhands.errors import UsageError
-from manyhands.sim.scenario import read_scenario
+from manyhands.sim.scenario import read_scenario, with_tasks
 from manyhands.sim.trial import RUN, HostResult, Result, best_fixed_widths, run_trial
 from manyhands.store.sqlite import open_journal
 
@@ -16,8 +17,17 @@ _BARS = " ▁▂▃▄▅▆▇█"
 EVENTS_AT_ONCE = 5_000
 
 
-def simulate(path: Path, journal: Path | None, page: Path | None, output: Output) -> int:
+def simulate(path: Path, tasks: int | None, journal: Path | None, page: Path | None, output: Output) -> int:
     scenario = read_scenario(path)
+    if tasks is not None:
+        scenario = with_tasks(scenario, tasks)
+    if scenario.streams:
+        if journal is not None or page is not None:
+            raise UsageError(
+                f"scenario `{path}` has a backlog with a `block`, which is not kept: no `--journal`, no `--page`",
+                "leave out `block` to have all tasks at once, and kept",
+            )
+        return simulate_load(scenario, output)
     if journal is not None and (journal / "journal.db").exists():
         raise UsageError(f"there is a journal in `{journal}` already", "name a directory that has none, or remove it")
     began = time.monotonic()

@@ -69,7 +69,7 @@ def run_trial(
         if recorded is not None:
             recorded(event)
 
-    simulation = Simulation(Scheduler(), stage.models, _job_source(scenario, stage), watch)
+    simulation = Simulation(Scheduler(), stage.models, _job_source(scenario, stage), watch, scenario.leader)
     simulation.expect(HostsConfigured(0.0, stage.hosts, scenario.rules))
     simulation.expect(RunOpened(0.0, RUN, scenario.seed, scenario.concurrency, source="a simulation"))
     for arrival in stage.arrivals:
@@ -126,7 +126,7 @@ def best_fixed_widths(
     """
     best = {name: max(1, round(result.mean_in_flight)) for name, result in found.hosts.items()}
     shortest = run_trial(scenario, directory, best)
-    for name in scenario.hosts:
+    for name in found.hosts:
         seen = {best[name]}
 
         def sweep(name: str, widths: Iterable[int], seen: set[int]) -> None:

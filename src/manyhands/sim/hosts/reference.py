@@ -9,8 +9,9 @@ from manyhands.sim.hosts.batching import Batching, BatchingHost, TokenShare
 from manyhands.sim.hosts.interface import SimulatedHost
 from manyhands.sim.hosts.processes import Processes, ProcessHost, ProcessShare
 from manyhands.sim.hosts.slots import SizeShare, SlotHost, Slots
+from manyhands.sim.hosts.timed import Timed, TimedHost
 
-Parameters = Batching | Api | Processes | Slots
+Parameters = Batching | Api | Processes | Slots | Timed
 
 
 class HostModel(Struct, frozen=True):
@@ -27,6 +28,7 @@ _FAMILIES: dict[type[Struct], Callable[..., SimulatedHost]] = {
     Api: ApiHost,
     Processes: ProcessHost,
     Slots: SlotHost,
+    Timed: TimedHost,
 }
 
 

@@ -1,21 +1,40 @@
-"""A host that takes exactly as long as it is told, whatever else runs: for studying order and claims alone."""
+"""A host that takes exactly as long as it is told, whatever else runs: for studying order, claims and scale alone."""
 
 import heapq
 from random import Random
 
+from msgspec import Struct
+
 from manyhands.core.model import DONE
 from manyhands.core.widths import Reading
-from manyhands.sim.hosts.interface import NEVER, Finished, Job
+from manyhands.sim.hosts.interface import NEVER, Finished, Job, Share, log_normal, pick
+
+
+class TimedShare(Share, frozen=True):
+    seconds: float  # mean
+
+
+class Timed(Struct, frozen=True):
+    mix: tuple[TimedShare, ...] = ()  # none: every job takes a second
+    seconds_sigma: float = 0.5
+
+
+A_SECOND_EACH = Timed()
 
 
 class TimedHost:
-    def __init__(self) -> None:
+    def __init__(self, parameters: Timed = A_SECOND_EACH) -> None:
+        self.parameters = parameters
         self.overloads = 0
         self.kills = 0
         self._ends: list[tuple[float, int]] = []
 
     def draw(self, random: Random, kind: str = "") -> Job:
-        return Job(kind, work=1.0, seconds=1.0)
+        parameters = self.parameters
+        if not parameters.mix:
+            return Job(kind, work=1.0, seconds=1.0)
+        share = pick(random, parameters.mix, kind)
+        return Job(share.kind, work=1.0, seconds=log_normal(random, share.seconds, parameters.seconds_sigma))
 
     def submit(self, now: float, attempt: int, job: Job, first: bool = True) -> None:
         heapq.heappush(self._ends, (now + job.seconds, attempt))
