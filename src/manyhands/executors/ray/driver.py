@@ -188,6 +188,15 @@ class Driver:
             asyncio.get_running_loop().call_exception_handler({"message": "in the Ray driver", "exception": error})
 
 
+def _why_unreachable(error: Exception) -> str:
+    if type(error).__name__ == "AuthenticationError":
+        return (
+            "it wants its token; set RAY_AUTH_MODE=token, "
+            "and RAY_AUTH_TOKEN to what `ray get-auth-token` says on its head"
+        )
+    return one_line(str(error) or type(error).__name__)
+
+
 def main() -> None:
     settings = msgspec.json.decode(sys.argv[1], type=DriverSettings)
     # What Ray or anyone else prints must not get among the frames.
@@ -196,7 +205,7 @@ def main() -> None:
     try:
         connect(settings.address)
     except Exception as error:  # Ray raises all sorts of things here
-        os.write(out, framed(encode(Unreachable(one_line(str(error) or type(error).__name__)))))
+        os.write(out, framed(encode(Unreachable(_why_unreachable(error)))))
         sys.exit(1)
     asyncio.run(Driver(settings, out).run())
     # Not `sys.exit`: Ray's own farewell takes a second, and there is nothing to save.

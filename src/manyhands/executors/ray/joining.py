@@ -24,7 +24,9 @@ def join(address: str) -> None:
     """Raises OSError if nothing answers there, or no node came up here."""
     # Ray itself tries for a minute, and says less.
     host, _, port = address.rpartition(":")
-    socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_WITHIN_S).close()
+    with socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_WITHIN_S) as tried:
+        if tried.getpeername()[0] in _addresses_here():
+            _use_token()
     if _is_node(address):
         return
     argv = [sys.executable, "-c", "from ray.scripts.scripts import main; main()", "start", f"--address={address}"]
@@ -38,12 +40,28 @@ def join(address: str) -> None:
         time.sleep(_LOOK_AGAIN_S)
 
 
+def _use_token() -> None:
+    """The one that this machine has, unless RAY_AUTH_MODE says otherwise.
+
+    As Ray does itself for a cluster that it finds here. Of others nobody knows that they are meant to see it.
+    """
+    try:
+        from ray._private.authentication.authentication_token_setup import maybe_enable_token_auth_if_token_available
+    except ImportError:  # an earlier version, which wants to be told
+        return
+    maybe_enable_token_auth_if_token_available(warn_if_disabled=False)
+
+
 def _is_node(address: str) -> bool:
     from ray._raylet import GcsClient  # type: ignore[attr-defined,unused-ignore]
 
-    here = {one.address for of_one in psutil.net_if_addrs().values() for one in of_one}
+    here = _addresses_here()
     nodes = GcsClient(address=address).get_all_node_info(timeout=_ANSWERS_WITHIN_S)
     return any(node.node_manager_address in here for node in nodes.values() if node.state == 0)
+
+
+def _addresses_here() -> set[str]:
+    return {one.address for of_one in psutil.net_if_addrs().values() for one in of_one}
 
 
 def _die_with_parent() -> None:
