@@ -10,10 +10,14 @@ from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import Record, Run
 from manyhands.errors import UnknownRun, UnknownTask
 from manyhands.runtime.adding import ADDED_SOURCE
-from manyhands.runtime.recover import rebuild
+from manyhands.runtime.recover import catch_up, rebuild
 from manyhands.runtime.secrets import Secrets, secrets_of
 from manyhands.store import opening
+from manyhands.store.interface import Reader
 from manyhands.store.opening import Where, exists, open_reader
+
+#: A dispatcher that writes without a pause may be ahead of us by what it has just answered.
+_ROUNDS_MAX = 20
 
 
 class View:
@@ -52,11 +56,23 @@ def open_book(store: Where) -> Book:
     """What has happened, and what has been asked for and waits for the next dispatcher."""
     reader = open_reader(store)
     try:
-        scheduler = Scheduler()
-        rebuild(reader, scheduler)
-        scheduler.replay(event for _, event in reader.requests())
+        return book_of(reader)
     finally:
         reader.close()
+
+
+def book_of(reader: Reader) -> Book:
+    scheduler = Scheduler()
+    seq = rebuild(reader, scheduler)
+    for _ in range(_ROUNDS_MAX):
+        asked, before = reader.requests(), seq
+        seq = catch_up(reader, scheduler, seq)
+        # One that is answered between the two would be missing from both, or in both.
+        if seq == before:
+            break
+    else:
+        asked = reader.requests()
+    scheduler.replay(event for _, event in asked)
     return scheduler.book
 
 
