@@ -1,67 +1,105 @@
-"""Where does a single leader saturate? The core alone with 1,000 hosts, 100,000 attempts in flight and many tasks.
+"""Where does a single leader saturate? `examples/thousand-hosts.toml`: 1,000 hosts, 100,000 attempts in flight.
 
-`--tasks 10000000` is the whole question (some minutes and 10 GB); the default is a tenth of it.
+Measured: what a task costs the leader, deciding alone and with a journal. Simulated: how full the hosts are when they
+offer more and more endings a second to a leader of that speed. `--tasks 10000000` is the whole question (some minutes).
 """
 
 import argparse
-import gc
-import heapq
-import random
-import resource
-import time
+import tempfile
+from pathlib import Path
+from typing import Any
 
+import msgspec
 from record import record
 
-from manyhands.core import events as ev
-from manyhands.core.commands import StartAttempt
-from manyhands.core.model import DONE, Host, Task, Width
-from manyhands.core.scheduler import Scheduler
+from manyhands.core.events import AnyEvent
+from manyhands.sim.load import LoadResult, run_load
+from manyhands.sim.scenario import Scenario, read_scenario, with_tasks
+from manyhands.sim.simulation import Leader
+from manyhands.store.sqlite import open_journal
 
-HOSTS = 1_000
-WIDTH = 100
-SUBMIT = 10_000
-#: Endings that a dispatcher finds in its inbox when it comes back from writing the batch before.
-BATCH = 200
+QUESTION = "thousand_hosts"
+EXAMPLE = Path(__file__).parents[1] / "examples" / "thousand-hosts.toml"
+JOURNALLED = 300_000
+#: Events that a leader under full load finds and makes between two writes.
+EVENTS_AT_ONCE = 2_000
+#: Endings a second that full hosts offer; the sweep is made with a tenth of the hosts and tasks a tenth as long.
+OFFERED_PER_S = (333, 3_333, 10_000, 15_000, 20_000, 30_000, 50_000)
+PART = 10
+SWEPT = 60_000
+#: What a write takes besides what it writes, on a local disk.
+TURN_S = 0.005
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--tasks", type=int, default=1_000_000)
-    count = parser.parse_args().tasks
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
-    draw = random.Random(1)
-    scheduler = Scheduler()
-    hosts = tuple(Host(f"h{n}", width=Width(WIDTH, WIDTH, WIDTH)) for n in range(HOSTS))
-    scheduler.handle([ev.HostsConfigured(0.0, hosts), ev.RunOpened(0.0, "r")])
-    ending: list[tuple[float, int]] = []  # virtual time, attempt
+    tasks = parser.parse_args().tasks
+    scenario = read_scenario(EXAMPLE)
+    journalled = with_journal(with_tasks(scenario, JOURNALLED))
+    tell("deciding and writing", journalled, "journal")
+    for rate in OFFERED_PER_S:
+        found = run_load(offering(scenario, rate, Leader(TURN_S, journalled.leader_task_s)))
+        assert found.done == found.tasks
+        assert found.utilisation is not None
+        print(f"{rate:>8,} endings a second offered: {found.utilisation:6.1%} of the slots full")
+        params = {"what": "offered", "per_s": rate, "leader_us": round(1e6 * journalled.leader_task_s, 1)}
+        record(QUESTION, params, found.utilisation, "of the slots full, simulated")
+    found = run_load(with_tasks(scenario, tasks))
+    assert found.done == found.tasks
+    tell("deciding", found, "load")
+    params = shape(found) | {"what": "load"}
+    record(QUESTION, params, found.took_s, "seconds to simulate")
+    record(QUESTION, params, found.tasks_per_cpu_s, "tasks per CPU second, simulation and all")
+    record(QUESTION, params, found.memory_bytes, "bytes at the most")
+    record(QUESTION, params, found.utilisation or 0.0, "of the slots full while tasks waited, simulated")
+    for part, seconds in found.cpu_s_of.items():
+        record(QUESTION, params | {"part": part}, 1e6 * seconds / found.done, "us/task")
 
-    def take(commands: list[object], at: float) -> None:
-        for command in commands:
-            if isinstance(command, StartAttempt):
-                heapq.heappush(ending, (at + draw.expovariate(1 / 300.0), command.attempt))
 
-    began = time.process_time()
-    for first in range(0, count, SUBMIT):
-        tasks = tuple(Task(f"t{n}", kind="k", call="m:f") for n in range(first, min(count, first + SUBMIT)))
-        take(scheduler.handle([ev.TasksSubmitted(0.0, "r", tasks)]).commands, 0.0)
-    submitted_s = time.process_time() - began
-    peak = len(scheduler.book.running)
-    began = time.process_time()
-    while ending:
-        batch = [heapq.heappop(ending) for _ in range(min(BATCH, len(ending)))]
-        step = scheduler.handle([ev.AttemptEnded(at, attempt, DONE) for at, attempt in batch])
-        take(step.commands, batch[-1][0])
-    worked_s = time.process_time() - began
-    assert scheduler.book.runs["r"].ended_at is not None
-    bytes_max = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    per_s = count / (submitted_s + worked_s)
-    print(f"{HOSTS:,} hosts, {peak:,} in flight, {count:,} tasks: {per_s:,.0f} tasks/s of one core")
-    costs = f"submit {submitted_s / count * 1e6:.1f} µs, work off {worked_s / count * 1e6:.1f} µs a task"
-    print(f"{costs}; {bytes_max / 1e9:.1f} GB")
-    params = {"hosts": HOSTS, "in_flight": peak, "tasks": count}
-    record("thousand_hosts", params, per_s, "tasks per CPU second, core alone")
-    record("thousand_hosts", params | {"what": "memory"}, bytes_max / count, "bytes a task")
+def shape(found: LoadResult) -> dict[str, Any]:
+    return {"hosts": found.hosts, "in_flight": found.peak, "tasks": found.done}
+
+
+def tell(what: str, found: LoadResult, name: str) -> None:
+    costs = ", ".join(f"{part} {1e6 * seconds / found.done:.1f}" for part, seconds in found.cpu_s_of.items())
+    print(
+        f"{what}: {found.done:,} tasks, at most {found.peak:,} in flight: {found.tasks_per_s_max:,.0f} tasks a second"
+    )
+    print(f"  µs a task: {costs}; {found.memory_bytes / 1e9:.2f} GB; {found.took_s:.0f} s")
+    record(QUESTION, shape(found) | {"what": name}, found.tasks_per_s_max, "tasks per CPU second of the leader")
+
+
+def with_journal(scenario: Scenario) -> LoadResult:
+    """Every event goes to a journal of SQLite, as it would live."""
+    with tempfile.TemporaryDirectory() as directory:
+        journal = open_journal(Path(directory) / "store", "crash")
+        waiting: list[AnyEvent] = []
+
+        def written(event: AnyEvent) -> None:
+            waiting.append(event)
+            if len(waiting) >= EVENTS_AT_ONCE:
+                journal.append(waiting)
+                waiting.clear()
+
+        try:
+            return run_load(scenario, written)
+        finally:
+            journal.close()
+
+
+def offering(scenario: Scenario, rate: float, leader: Leader) -> Scenario:
+    """So many endings a second when all slots are full, on a part of the hosts."""
+    node = scenario.hosts["node"]
+    mix = node.parameters["mix"]
+    slots = node.count // PART * int(node.width)  # type: ignore[call-overload]
+    mean_s = sum(share["share"] * share["seconds"] for share in mix)
+    shares = [share | {"seconds": share["seconds"] * slots / rate / mean_s} for share in mix]
+    fewer = msgspec.structs.replace(node, count=node.count // PART, parameters={"mix": shares})
+    changed = msgspec.structs.replace(scenario, hosts={"node": fewer}, leader=leader)
+    block = scenario.backlog[0].block // PART
+    backlog = msgspec.structs.replace(scenario.backlog[0], tasks=SWEPT, block=block)
+    return msgspec.structs.replace(changed, backlog=(backlog,))
 
 
 if __name__ == "__main__":

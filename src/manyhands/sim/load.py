@@ -15,7 +15,7 @@ from manyhands.core.events import AnyEvent, AttemptEnded, HostsConfigured, Input
 from manyhands.core.model import Host, TaskState
 from manyhands.core.scheduler import Scheduler
 from manyhands.errors import UsageError
-from manyhands.sim.hosts.interface import Job
+from manyhands.sim.hosts.interface import NEVER, Job
 from manyhands.sim.scenario import Scenario, set_stage
 from manyhands.sim.simulation import Simulation
 from manyhands.sim.spent import Spent
@@ -126,6 +126,7 @@ class _Load:
         self.longest_s = 0.0
         self.utilisation: float | None = None
         self._in_flight = 0
+        self._first_at = NEVER  # when the hosts got their first tasks
         self._recorded = recorded
         self._put_away = put_away
         self.simulation = Simulation(
@@ -145,15 +146,17 @@ class _Load:
         self.peak = max(self.peak, self._in_flight)
         is_over = bool(simulation.settled)
         events = self.stream.arrive(simulation.scheduler.book, now, simulation.settled)
-        if self.stream.waiting and now:  # else hosts are empty because there is nothing left to do
+        if self.stream.waiting and now > self._first_at:  # else hosts are empty because there is nothing left to do
             not_told_s = sum(now - event.at for event in simulation.inbox)
-            self.utilisation = (self.on_slots_s + self._in_flight * now - not_told_s) / (self.slots * now)
+            in_use_s = self.on_slots_s + self._in_flight * now - not_told_s
+            self.utilisation = in_use_s / (self.slots * (now - self._first_at))
         if is_over and self._put_away is not None:
             self._put_away(self.stream.done)
         return events
 
     def _job_for(self, order: StartAttempt) -> Job:
         job = self.stream.job_for(order)
+        self._first_at = min(self._first_at, self.simulation.now)
         self._in_flight += 1
         self.on_slots_s -= self.simulation.now
         self.longest_s = max(self.longest_s, job.seconds)
