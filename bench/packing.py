@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parent))
@@ -17,6 +18,11 @@ from record import record
 
 from manyhands.models import model as m
 from manyhands.models.devices.simulated import SimulatedDevice
+from manyhands.models.memory.activation import ActivationMemory
+from manyhands.models.memory.store import Learned
+from manyhands.models.packing.bounds import MemoryBounds
+from manyhands.models.packing.limits import BatchLimits
+from manyhands.models.packing.plan import Plan, Waiting
 from manyhands.models.planning.planner import Planner
 from models.docstrings import LENGTH_MAX, docstrings, token_lengths
 from models.simulated_worker import GIB, MIB, SimulatedWorker, Truth, a_spec
@@ -29,11 +35,27 @@ COSTS = {
 }
 
 
+#: How soon whoever got an answer asks again.
+REFILL_S = 0.001
+
+
+#: Packing alone; all from an item's arrival to the end of its batch; the same while it still learns what batches take.
+PLANNER_UNITS = ("µs of one plan an item", "µs of planner an item", "µs of planner an item, at first")
+
+
+class Crowd(NamedTuple):
+    models: int
+    apps: int
+
+
+CROWDS = (Crowd(1, 1), Crowd(3, 8))
+
+
 class RecordingPlanner(Planner):
     """Keeps what it was told, so that the very same can be told again with nothing else being timed."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, learned: dict[str, Learned]) -> None:
+        super().__init__(learned)
         self.told: list[tuple[m.Event, ...]] = []
 
     def handle(self, first: m.Event, *more: m.Event) -> list[m.Decision]:
@@ -41,11 +63,11 @@ class RecordingPlanner(Planner):
         return super().handle(first, *more)
 
 
-def planning_seconds(told: list[tuple[m.Event, ...]]) -> float:
-    """Processor time, the least of three."""
+def planning_seconds(told: list[tuple[m.Event, ...]], learned: dict[str, Learned]) -> float:
+    """Processor time, the least of seven."""
     took = []
-    for _ in range(3):
-        planner = Planner()
+    for _ in range(7):
+        planner = Planner(learned)
         began = time.process_time()
         for events in told:
             planner.handle(*events)
@@ -90,27 +112,52 @@ def seconds_of(batches: Sequence[Sequence[int]], cost: m.Growth) -> float:
     return sum(cost.of(len(batch), max(batch)) for batch in batches)
 
 
-def serve(lengths: list[int], waiting: int, cost: m.Growth) -> tuple[list[list[int]], float]:
-    """So many wait all the time; the batches, and the seconds of planning them."""
+class Served(NamedTuple):
+    batches: list[list[int]]  # the lengths in each
+    planning_s: float
+    learned: dict[str, Learned]
+
+
+def serve(lengths: list[int], waiting: int, cost: m.Growth, crowd: Crowd, learned: dict[str, Learned]) -> Served:
+    """So many wait all the time, each text a request of its own."""
     truth = Truth(90 * MIB, m.Growth(8 * MIB, 25_000.0, 150.0), cost)
-    planner = RecordingPlanner()
-    worker = SimulatedWorker(planner, {"minilm": truth}, {"gpu": SimulatedDevice(8 * GIB)})
-    items = [m.Item(id, "minilm", length) for id, length in enumerate(lengths)]
-    worker.start(a_spec(truth=truth))
+    planner = RecordingPlanner(learned)
+    names = [f"model-{number}" for number in range(crowd.models)]
+    worker = SimulatedWorker(planner, dict.fromkeys(names, truth), {"gpu": SimulatedDevice(8 * GIB)})
+    items = [
+        m.Item(id, names[id % crowd.models], length, f"app-{id // crowd.models % crowd.apps}")
+        for id, length in enumerate(lengths)
+    ]
+    worker.start(*(a_spec(name, truth, pinned=True) for name in names))
     given = 0
 
     def refill() -> list[m.Event]:
         nonlocal given
-        more = tuple(items[given : len(worker.done) + waiting])
+        more = items[given : len(worker.done) + waiting]
         given += len(more)
         if given < len(items):
-            worker.later(worker.at + 0.01, refill)
-        return [m.ItemsArrived(worker.at, more)] if more else []
+            worker.later(worker.at + REFILL_S, refill)
+        return [m.ItemsArrived(worker.at, (item,)) for item in more]
 
-    worker.later(0.0, refill)
+    worker.later(1.0, refill)
     worker.run()
     assert len(worker.done) == len(items)
-    return [[lengths[id] for id in batch.items] for batch in worker.batches], planning_seconds(planner.told)
+    batches = [[lengths[id] for id in batch.items] for batch in worker.batches]
+    return Served(batches, planning_seconds(planner.told, learned), planner.learned())
+
+
+def one_plan_seconds(lengths: list[int], waiting: int, cost: m.Growth) -> float:
+    """Packing alone: so many items cut into batches."""
+    spec = a_spec(truth=Truth(90 * MIB, m.Growth(8 * MIB, 25_000.0, 150.0), cost))
+    limits = BatchLimits(spec, ActivationMemory(spec.activation), MemoryBounds(), cost, 8 * GIB)
+    window = [Waiting(m.Item(id, "", length), length, (float(id), id)) for id, length in enumerate(lengths[:waiting])]
+    Plan(window, limits)
+    took = []
+    for _ in range(20):
+        began = time.process_time()
+        Plan(window, limits)
+        took.append(time.process_time() - began)
+    return min(took)
 
 
 def main() -> None:
@@ -124,7 +171,7 @@ def main() -> None:
     print(f"{len(lengths)} docstrings, tokens by {tokens}: mean {sum(lengths) / len(lengths):.0f}, median {middle}")
     for name, cost in COSTS.items():
         naive = seconds_of(fixed(lengths), cost)
-        print(f"\n{name:42}{'waste':>8}{'× naive':>9}{'batches':>9}{'planner µs an item':>20}")
+        print(f"\n{name:42}{'waste':>8}{'× naive':>9}{'batches':>9}   planner's µs an item: a plan, all, at first")
         others = {
             "fixed 32, order of arrival": fixed(lengths),
             "4096 tokens, order of arrival": by_tokens(lengths),
@@ -134,17 +181,22 @@ def main() -> None:
         for packer, batches in others.items():
             print(f"{packer:42}{waste(batches):8.1%}{naive / seconds_of(batches, cost):9.2f}{len(batches):9}")
             record("packing", {"packer": packer, "cost": name, "tokens": tokens}, waste(batches), "padding")
-        for waiting in (64, 256, 1024):
-            batches, planning_s = serve(lengths, waiting, cost)
-            per_item = planning_s / len(lengths) * 1e6
-            faster = naive / seconds_of(batches, cost)
-            print(
-                f"{f'planner, {waiting} waiting':42}{waste(batches):8.1%}{faster:9.2f}{len(batches):9}{per_item:20.1f}"
-            )
-            params = {"packer": "planner", "waiting": waiting, "cost": name, "tokens": tokens, "items": len(lengths)}
-            record("packing", params, waste(batches), "padding")
-            record("packing", params, faster, "× naive, by the cost model")
-            record("packing", params, per_item, "µs of planner an item")
+        for crowd in CROWDS:
+            for waiting in (64, 256, 1024):
+                at_first = serve(lengths, waiting, cost, crowd, {})
+                served = serve(lengths, waiting, cost, crowd, at_first.learned)
+                spent = [one_plan_seconds(lengths, waiting, cost) / waiting * 1e6]
+                spent += [each.planning_s / len(lengths) * 1e6 for each in (served, at_first)]
+                padding, faster = waste(served.batches), naive / seconds_of(served.batches, cost)
+                label = f"planner, {waiting} waiting, {crowd.models} models, {crowd.apps} apps"
+                shown = "".join(f"{each:10.1f}" for each in spent)
+                print(f"{label:42}{padding:8.1%}{faster:9.2f}{len(served.batches):9}   {shown}")
+                params = {"packer": "planner", "waiting": waiting, "cost": name, "tokens": tokens}
+                params |= {"items": len(lengths), "models": crowd.models, "apps": crowd.apps}
+                record("packing", params, padding, "padding")
+                record("packing", params, faster, "× naive, by the cost model")
+                for unit, value in zip(PLANNER_UNITS, spent, strict=True):
+                    record("packing", params, value, unit)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ def limits(room_tokens: int = 4096, seconds_max: float = 100.0, items_max: int =
 
 def add(queue: ItemQueue, lengths: list[int], app: str = "", weight: float = 1.0, priority: int = 2) -> None:
     for length in lengths:
-        queue.add(Item(next(ids), "m", length, app, priority), weight)
+        queue.add([Item(next(ids), "m", length, app, priority)], weight)
 
 
 def lengths_of(queue: ItemQueue, at: BatchLimits, past_held: bool = False) -> list[int]:

@@ -5,10 +5,11 @@ at most what a seen one took, times the larger of how many times more tokens and
 that were seen, curves say it closer; where several explain what was seen about equally well, the dearest counts.
 """
 
+import math
 from collections.abc import Iterable
 
 from manyhands.models.memory.fitting import Fit, Seen, fits_of
-from manyhands.models.memory.sightings import Sightings, dearer
+from manyhands.models.memory.sightings import CELLS_MAX, Sightings, dearer
 from manyhands.models.model import Growth
 
 #: Fewer say too little about which terms matter.
@@ -22,6 +23,8 @@ BLOCK_BYTES = 2 * 2**20
 MARGIN, HALF_OF_MARGIN = 1.09, 1.045
 #: A batch within what was seen and expected changes little: fitting again waits until these make a share of all.
 REFIT_SHARE = 0.4
+#: Once as many were seen as are kept, it makes less of a difference still.
+REFIT_SHARE_SETTLED = 4.0
 
 
 class ActivationMemory:
@@ -29,6 +32,7 @@ class ActivationMemory:
         self._guess = guess  # from above, as far as its maker knows; raised where a batch took more
         self._sightings = Sightings(dearer, seen)
         self._since_fit = 0
+        self.revision = 0  # rises whenever what is said changes
         self._refit()
 
     def learn(self, count: int, length: int, peak_bytes: int) -> None:
@@ -39,10 +43,12 @@ class ActivationMemory:
         if peak_bytes <= 0 or (unlikely and peak_bytes < 0.5 * self._at_least(one)):
             return  # it used memory that was held already: says nothing of what it takes
         expected = best is not None and peak_bytes <= HALF_OF_MARGIN * best.above * curved
-        self._sightings.add(one)
-        self._since_fit += 1
-        larger = one.features[1] > self._padded_max or one.features[2] > self._padded_length_max
-        if larger or not expected or self._since_fit >= REFIT_SHARE * len(self._seen):
+        if self._sightings.add(one):
+            self._since_fit += 1
+        _, padded, padded_length = one.features
+        larger = padded > self._padded_max or padded_length > self._padded_length_max
+        share = REFIT_SHARE if len(self._seen) < CELLS_MAX else REFIT_SHARE_SETTLED
+        if self._since_fit and (larger or not expected or self._since_fit >= share * len(self._seen)):
             self._refit()
 
     def bytes_of(self, count: int, length: int) -> int:
@@ -50,16 +56,25 @@ class ActivationMemory:
         if not self._seen:
             return int(self._guess.of(count, length))
         padded, padded_length = count * length, count * length * length
-        bound = self._spread * min(
-            value * max(1.0, padded / its_padded, padded_length / its_padded_length)
-            for (_, its_padded, its_padded_length), value in self._points
+        bound = min(
+            self._spread * self._least_bound(padded, padded_length), self._guess_scale * self._guess.of(count, length)
         )
-        bound = min(bound, self._guess_scale * self._guess.of(count, length))
         if self._curves and padded <= self._padded_max and padded_length <= self._padded_length_max:
             x, y = max(padded, self._padded_min), max(padded_length, self._padded_length_min)
-            curved = max(fit.above * (fit.growth.k0 + fit.growth.k1 * x + fit.growth.k2 * y) for fit in self._curves)
-            bound = min(bound, self._margin * curved)
+            bound = min(bound, max([k0 + k1 * x + k2 * y for k0, k1, k2 in self._above_curves]))
         return int(bound) + BLOCK_BYTES
+
+    def _least_bound(self, padded: int, padded_length: int) -> float:
+        """Of the bounds by each of what was seen."""
+        least = math.inf
+        for value, of_padded, of_length in self._bounding:
+            if value >= least:
+                break  # the least come first: no other can be less
+            by_padded, by_length = of_padded * padded, of_length * padded_length
+            bound = by_padded if by_padded > by_length else by_length
+            if bound < least:
+                least = bound if bound > value else value
+        return least
 
     def count_max(self, length: int, room_bytes: float, enough: int) -> int:
         """How many items padded to `length` certainly take no more than this, by `bytes_of`; at most `enough`."""
@@ -79,8 +94,8 @@ class ActivationMemory:
         room = (room_bytes - BLOCK_BYTES) / self._spread
         most = max(
             (
-                room / value * min(padded / length, padded_length / square)
-                for (_, padded, padded_length), value in self._points
+                room / max(of_padded * length, of_length * square)
+                for value, of_padded, of_length in self._bounding
                 if value <= room
             ),
             default=0.0,
@@ -120,7 +135,11 @@ class ActivationMemory:
     def _refit(self) -> None:
         self._since_fit = 0
         self._seen = self._sightings.all()
+        self.revision += 1
         self._points = [(one.features, one.value) for one in self._seen]
+        self._bounding = sorted(
+            [(value, value / padded, value / padded_length) for (_, padded, padded_length), value in self._points]
+        )
         self._padded_max = max((features[1] for features, _ in self._points), default=0.0)
         self._padded_min = min((features[1] for features, _ in self._points), default=0.0)
         self._padded_length_min = min((features[2] for features, _ in self._points), default=0.0)
@@ -129,8 +148,13 @@ class ActivationMemory:
         unsure = 0.5 / max(1, len(self._seen))
         self._curves = [fit for fit in fits if fit.error <= fits[0].error + EQUALLY_GOOD + unsure]
         self._margin = MARGIN + unsure
+        self._above_curves = [raised(fit.growth, self._margin * fit.above) for fit in self._curves]
         self._spread = SPREAD + unsure
         said = [one.value / max(self._guess.of(one.count, one.length), 1.0) for one in self._seen]
         self._guess_scale = self._spread * max([1.0, *said])
         if self._curves:
             self._spread = max(self._spread, 1.02 * self._curves[0].above / self._curves[0].below)
+
+
+def raised(growth: Growth, times: float) -> tuple[float, float, float]:
+    return times * growth.k0, times * growth.k1, times * growth.k2

@@ -20,6 +20,8 @@ class Ledger(Struct):
 
     def largest(self, count: int) -> int:
         """Of the batches in flight, the sum of the largest so many."""
+        if count <= 1:
+            return max(self.batches.values(), default=0) if count == 1 else 0
         return sum(heapq.nlargest(count, self.batches.values()))
 
 
@@ -48,5 +50,6 @@ class Budget(Struct, frozen=True):
         if memory.own_bytes is not None:
             # What models and batches in flight have taken already is not free, and must not be counted twice.
             taken = memory.own_bytes - own_at_start_bytes - memory.reusable_bytes - ledger.resident
-            free += min(max(0, taken), ledger.loading + ledger.largest(self.computing_max))
+            if taken > 0:
+                free += min(taken, ledger.loading + ledger.largest(self.computing_max))
         return int(USABLE_SHARE * min(free, memory.total_bytes - ledger.resident - beside)) - self.reserve_bytes

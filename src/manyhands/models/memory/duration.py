@@ -7,6 +7,11 @@ from manyhands.models.memory.sightings import Sightings, blended
 from manyhands.models.model import Growth
 
 SEEN_FOR_A_FIT = 4
+#: While batches take what the curve says, within this on average, it is fitted again so many times less often.
+RIGHT_WITHIN = 0.1
+LESS_OFTEN = 8
+#: How much one batch counts in that average.
+NEWEST_SHARE = 0.05
 
 
 class BatchDuration:
@@ -14,6 +19,7 @@ class BatchDuration:
         self._guess = guess
         self._sightings = Sightings(blended, seen)
         self._since_fit = 0
+        self._took_of_said = 0.0
         self.growth = guess
         self._refit()
 
@@ -22,7 +28,9 @@ class BatchDuration:
             return
         self._sightings.add(Seen(count, length, took_s))
         self._since_fit += 1
-        if self._since_fit >= len(self._sightings):
+        self._took_of_said += NEWEST_SHARE * (took_s / max(self.growth.of(count, length), 1e-12) - self._took_of_said)
+        is_right = abs(self._took_of_said - 1) <= RIGHT_WITHIN
+        if self._since_fit >= len(self._sightings) * (LESS_OFTEN if is_right else 1):
             self._refit()
 
     def seen(self) -> list[Seen]:

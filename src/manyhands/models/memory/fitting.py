@@ -5,6 +5,7 @@ Three coefficients are few enough to try every subset of them, which also shows 
 
 from collections.abc import Sequence
 from itertools import combinations
+from operator import mul
 
 from msgspec import Struct
 
@@ -40,10 +41,11 @@ def fits_of(seen: Sequence[Seen], grain: float = 0.0) -> list[Fit]:
 
     `grain`: values come in steps of this size, and differences below it say nothing.
     """
-    rows = [tuple(feature / one.value for feature in one.features) for one in seen]
+    rows = [(1.0 / one.value, one.count * one.length / one.value, one.features[2] / one.value) for one in seen]
     slack = [grain / one.value for one in seen]
-    products = [[sum(row[i] * row[j] for row in rows) for j in range(3)] for i in range(3)]
-    sums = [sum(row[i] for row in rows) for i in range(3)]
+    columns = list(zip(*rows, strict=True)) or [(), (), ()]
+    products = [[sum(map(mul, left, right)) for right in columns] for left in columns]
+    sums = [sum(column) for column in columns]
     found = []
     for subset in SUBSETS:
         solution = solve([[products[i][j] for j in subset] for i in subset], [sums[i] for i in subset])
@@ -52,14 +54,21 @@ def fits_of(seen: Sequence[Seen], grain: float = 0.0) -> list[Fit]:
         terms = [0.0, 0.0, 0.0]
         for term, value in zip(subset, solution, strict=True):
             terms[term] = value
-        # Each row is relative to what was seen: the curve over it would be 1 everywhere if it fitted exactly.
-        ratios = [terms[0] * row[0] + terms[1] * row[1] + terms[2] * row[2] for row in rows]
-        pairs = list(zip(ratios, slack, strict=True))
-        error = (sum(max(0.0, abs(ratio - 1) - each) ** 2 for ratio, each in pairs) / len(pairs)) ** 0.5
-        above = max(1.0, *((1 - each) / ratio for ratio, each in pairs))
-        below = min(1.0, *((1 + each) / ratio for ratio, each in pairs))
-        found.append(Fit(Growth(*terms), error, above, below))
+        found.append(judged(Growth(*terms), rows, slack))
     return sorted(found, key=lambda fit: fit.error)
+
+
+def judged(growth: Growth, rows: Sequence[tuple[float, float, float]], slack: Sequence[float]) -> Fit:
+    """Each row is relative to what was seen: the curve over it would be 1 everywhere if it fitted exactly."""
+    k0, k1, k2 = growth.k0, growth.k1, growth.k2
+    squares, above, below = 0.0, 1.0, 1.0
+    for (one, padded, padded_length), each in zip(rows, slack, strict=True):
+        ratio = k0 * one + k1 * padded + k2 * padded_length
+        off = abs(ratio - 1) - each
+        if off > 0:
+            squares += off * off
+            above, below = max(above, (1 - each) / ratio), min(below, (1 + each) / ratio)
+    return Fit(growth, (squares / len(rows)) ** 0.5, above, below)
 
 
 def solve(matrix: list[list[float]], right: list[float]) -> list[float] | None:

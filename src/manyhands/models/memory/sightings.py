@@ -17,12 +17,14 @@ class Sightings:
         for one in seen:
             self.add(one)
 
-    def add(self, seen: Seen) -> None:
+    def add(self, seen: Seen) -> bool:
+        """Whether that changed anything."""
         cell = (round(4 * math.log2(seen.count * seen.length)), round(2 * math.log2(seen.length)))
         before = self._cells.pop(cell, None)
-        self._cells[cell] = seen if before is None else self._merge(before, seen)
+        after = self._cells[cell] = seen if before is None else self._merge(before, seen)
         if len(self._cells) > CELLS_MAX:
             del self._cells[next(iter(self._cells))]
+        return after != before
 
     def __len__(self) -> int:
         return len(self._cells)

@@ -16,10 +16,12 @@ class MemoryBounds:
 
     def __init__(self, bounds: Iterable[Bound] = ()) -> None:
         self._bounds = list(bounds)
+        self.revision = 0  # rises with every one that is remembered
 
     def remember(self, count: int, length: int, room_bytes: int) -> None:
         self._bounds.append(Bound(count, length, room_bytes))
         del self._bounds[:-BOUNDS_MAX]
+        self.revision += 1
 
     def count_max(self, length: int, room_bytes: float) -> int | None:
         """Half of what failed, in padded tokens; at least one. None: nothing of that length ever failed."""

@@ -14,13 +14,17 @@ class FairClock:
     def __init__(self) -> None:
         self.now = 0.0
         self._ends: dict[Hashable, float] = {}
+        self._flows_max = FLOWS_MAX
 
     def place(self, flow: Hashable, work: float, weight: float) -> float:
         """Where the next work of this flow starts."""
-        start = max(self.now, self._ends.get(flow, 0.0))
+        start = self._ends.get(flow, self.now)
+        if start < self.now:
+            start = self.now
         self._ends[flow] = start + work / weight
-        if len(self._ends) > FLOWS_MAX:
+        if len(self._ends) > self._flows_max:
             self._ends = {flow: end for flow, end in self._ends.items() if end > self.now}
+            self._flows_max = max(FLOWS_MAX, 2 * len(self._ends))
         return start
 
     def advance(self, start: float) -> None:

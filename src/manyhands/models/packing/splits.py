@@ -20,31 +20,28 @@ def cheapest_cuts(per_item: Sequence[float], overhead: float, count_max: Sequenc
     if count == 0:
         return []
     expires_at = expiries(count_max)
-    best = [0.0] * (count + 1)
-    cut_before = [0] * (count + 1)
+    best, cut_before = [0.0], [0]
     # Beginnings that can still be the best for some end, and from which end on each of them is. A later beginning
     # that beats an earlier one does so for good: the longer the items, the dearer each one taken along.
     starts, since = [0], [1]
     head = 0
-    for end in range(1, count + 1):
+    for end, price in enumerate(per_item, 1):
         while head + 1 < len(starts) and since[head + 1] <= end:
             head += 1
         start = starts[head]
-        best[end] = best[start] + overhead + (end - start) * per_item[end - 1]
-        cut_before[end] = start
-        if end == count:
-            break
-        cost = best[end]
+        cost = best[start] + overhead + (end - start) * price
+        best.append(cost)
+        cut_before.append(start)
         while True:
             last = starts[-1]
-            # The first end for which beginning here is at most as dear as beginning at `last`.
-            slope = (cost - best[last]) / (end - last)
-            beats_at = max(end + 1, min(bisect_left(per_item, slope) + 1, expires_at[last]))
-            if len(starts) - 1 > head and beats_at <= since[-1]:
-                starts.pop()
-                since.pop()
-                continue
-            break
+            # The first end for which beginning here is at most as dear as beginning at `last`, or `last` is too far.
+            beats_at = bisect_left(per_item, (cost - best[last]) / (end - last), end) + 1
+            if beats_at > expires_at[last]:
+                beats_at = max(end + 1, expires_at[last])
+            if len(starts) - 1 <= head or beats_at > since[-1]:
+                break
+            starts.pop()
+            since.pop()
         if beats_at <= count:
             starts.append(end)
             since.append(beats_at)

@@ -3,37 +3,41 @@
 import math
 
 from manyhands.models.model import Item, RefuseItems
+from manyhands.models.planning.book import Book
 from manyhands.models.planning.state import Hosted
 
 RETRY_AFTER_MIN_S = 1.0
 RETRY_AFTER_MAX_S = 600.0
 
 
-def refusal_of(hosted: Hosted | None, items: tuple[Item, ...], at: float, busy_models: int) -> RefuseItems | None:
+def refusal_of(book: Book, hosted: Hosted | None, items: tuple[Item, ...], at: float) -> RefuseItems | None:
     """Why this request is not taken in; None: it is. All its items are for one model and app."""
-    ids = tuple(item.id for item in items)
-    first = items[0]
+    model = items[0].model
     if hosted is None:
-        return RefuseItems(ids, f"no model `{first.model}` here", None)
-    longest = max(item.length for item in items)
+        return refused(items, f"no model `{model}` here")
+    longest = max([item.length for item in items])
     if longest > hosted.spec.length_max:
-        limit = hosted.spec.length_max
-        return RefuseItems(ids, f"an item has {longest} tokens; `{first.model}` takes {limit}", None)
+        return refused(items, f"an item has {longest} tokens; `{model}` takes {hosted.spec.length_max}")
     if hosted.not_before > at:
-        return RefuseItems(ids, f"`{first.model}` does not load: {hosted.trouble}", hosted.not_before - at)
-    return too_many(hosted, items, ids, busy_models)
+        return refused(items, f"`{model}` does not load: {hosted.trouble}", hosted.not_before - at)
+    return too_many(book, hosted, items)
 
 
-def too_many(hosted: Hosted, items: tuple[Item, ...], ids: tuple[int, ...], busy_models: int) -> RefuseItems | None:
+def too_many(book: Book, hosted: Hosted, items: tuple[Item, ...]) -> RefuseItems | None:
     """An app may have as much waiting as is left free for the others: half the queue for one, a third each for two."""
     app, room = items[0].app, hosted.spec.queue_items_max
     if 2 * len(items) > room:
-        return RefuseItems(ids, f"{len(items)} items at once; `{hosted.name}` takes {room // 2} of one request", None)
+        return refused(items, f"{len(items)} items at once; `{hosted.name}` takes {room // 2} of one request")
     waiting, of_app = len(hosted.queue), hosted.queue.count_of.get(app, 0)
     too_much = 2 * len(items) + of_app + waiting - room
     if too_much <= 0:
         return None
     # Each of the app's own items that leaves makes room twice: in the queue and in its share.
+    busy_models = sum(one.has_work for one in book.models.values())
     seconds = hosted.waiting_s * max(1, busy_models) * min(1.0, math.ceil(too_much / 2) / max(1, waiting))
-    retry_after_s = min(RETRY_AFTER_MAX_S, max(RETRY_AFTER_MIN_S, seconds))
-    return RefuseItems(ids, f"{waiting} items wait for `{hosted.name}`, {of_app} of them of app `{app}`", retry_after_s)
+    reason = f"{waiting} items wait for `{hosted.name}`, {of_app} of them of app `{app}`"
+    return refused(items, reason, min(RETRY_AFTER_MAX_S, max(RETRY_AFTER_MIN_S, seconds)))
+
+
+def refused(items: tuple[Item, ...], reason: str, retry_after_s: float | None = None) -> RefuseItems:
+    return RefuseItems(tuple(item.id for item in items), reason, retry_after_s)

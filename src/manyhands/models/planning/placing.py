@@ -18,7 +18,12 @@ WAIT_FOR_NEIGHBOURS_S = 1.0
 def place_models(book: Book, at: float) -> Iterable[Decision]:
     for device in book.devices.values():
         device.kept_for_loading_bytes = 0
-    for hosted in wanted_models(book, at):
+    unsettled = [one for one in book.models.values() if one.phase is not Phase.RESIDENT]
+    return settle(book, unsettled, at) if unsettled else ()
+
+
+def settle(book: Book, unsettled: list[Hosted], at: float) -> Iterable[Decision]:
+    for hosted in wanted_models(book, unsettled, at):
         if not book.devices:
             return
         yield from place(book, hosted, at)
@@ -28,11 +33,9 @@ def place_models(book: Book, at: float) -> Iterable[Decision]:
             yield EvictModel(one.name)
 
 
-def wanted_models(book: Book, at: float) -> list[Hosted]:
+def wanted_models(book: Book, unsettled: list[Hosted], at: float) -> list[Hosted]:
     wanted = [
-        one
-        for one in book.models.values()
-        if one.phase is Phase.ABSENT and not one.leaving and (one.has_work or one.spec.pinned)
+        one for one in unsettled if one.phase is Phase.ABSENT and not one.leaving and (one.has_work or one.spec.pinned)
     ]
     for one in wanted:
         if one.not_before > at:

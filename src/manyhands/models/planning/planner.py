@@ -53,7 +53,8 @@ class Planner:
         at = first.at
         for event in (first, *more):
             decisions += self._rules[type(event)](event)
-            at = max(at, event.at)
+            if event.at > at:
+                at = event.at
         decisions += place_models(self._book, at)
         decisions += start_batches(self._book, at)
         wake_at = self._book.take_wake()
@@ -86,19 +87,17 @@ class Planner:
             self._part_with(hosted)
 
     def _arrived(self, event: m.ItemsArrived) -> Iterable[m.Decision]:
-        if not event.items:
-            return
-        book = self._book
-        hosted = book.models.get(event.items[0].model)
+        items = event.items
+        if not items:
+            return ()
+        hosted = self._book.models.get(items[0].model)
         if hosted is not None and hosted.leaving:
             hosted = None
-        busy = sum(one.has_work for one in book.models.values())
-        refused = refusal_of(hosted, event.items, event.at, busy)
-        if refused is not None or hosted is None:
-            yield refused or m.RefuseItems((), "", None)
-            return
-        for item in event.items:
-            hosted.queue.add(item, book.weight_of.get(item.app, 1.0))
+        refusal = refusal_of(self._book, hosted, items, event.at)
+        if refusal is not None or hosted is None:
+            return (refusal,) if refusal is not None else ()
+        hosted.queue.add(items, self._book.weight_of.get(items[0].app, 1.0))
+        return ()
 
     def _cancelled(self, event: m.ItemsCancelled) -> Iterable[m.Decision]:
         gone = set(event.ids)

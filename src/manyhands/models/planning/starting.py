@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from manyhands.models.memory.budget import USABLE_SHARE
 from manyhands.models.model import Batch, Decision, EvictModel, FailItems, RunBatch
 from manyhands.models.packing.limits import BatchLimits, round_up
-from manyhands.models.packing.queue import Waiting
+from manyhands.models.packing.plan import Waiting
 from manyhands.models.planning.book import Book
 from manyhands.models.planning.state import Device, Flight, Hosted, Phase
 from manyhands.models.residency.evictions import plan_evictions
@@ -62,23 +62,24 @@ def room_for_one(book: Book, hosted: Hosted, device: Device, limits: BatchLimits
 
 def whose_turn(book: Book, passed_over: set[str]) -> Hosted | None:
     """Of the models that could start a batch, the one whose next work is first on the fair clock."""
-    working = [
-        one
-        for one in book.models.values()
-        if one.phase is Phase.RESIDENT and one.has_work and one.device in book.devices
-    ]
+    ready: list[Hosted] = []
+    full: list[Hosted] = []
     for one in book.models.values():
         if not one.has_work:
             one.start_on_clock = None  # idleness earns nothing
-        elif one.start_on_clock is None:
+            continue
+        if one.start_on_clock is None:
             one.start_on_clock = book.clock.place(one.name, 0.0, one.spec.weight)
-    full = [one for one in working if one.in_flight >= one.spec.in_flight_max]
-    ready = [
-        one
-        for one in working
-        if one.in_flight < one.spec.in_flight_max and one.name not in passed_over and not too_far_ahead(one, full)
-    ]
-    return min(ready, key=lambda one: (one.start_on_clock or 0.0, one.used_at), default=None)
+        if one.phase is Phase.RESIDENT and one.device in book.devices:
+            if one.in_flight >= one.spec.in_flight_max:
+                full.append(one)
+            elif one.name not in passed_over:
+                ready.append(one)
+    if full:
+        ready = [one for one in ready if not too_far_ahead(one, full)]
+    if len(ready) <= 1:
+        return ready[0] if ready else None
+    return min(ready, key=lambda one: (one.start_on_clock or 0.0, one.used_at))
 
 
 def too_far_ahead(hosted: Hosted, full: list[Hosted]) -> bool:
@@ -90,8 +91,7 @@ def too_far_ahead(hosted: Hosted, full: list[Hosted]) -> bool:
 def next_batch(hosted: Hosted, limits: BatchLimits, past_held: bool) -> list[Waiting]:
     if hosted.halves:
         half = hosted.halves[0]
-        longest = max(one.length for one in half)
-        fitting = limits.count_max(longest)
+        fitting = limits.counts[half[-1].length]
         if fitting == 0:
             return hosted.queue.take(limits, past_held) if past_held else []
         hosted.halves.popleft()
@@ -102,18 +102,18 @@ def next_batch(hosted: Hosted, limits: BatchLimits, past_held: bool) -> list[Wai
 
 
 def fly(book: Book, hosted: Hosted, device: Device, waiting: list[Waiting], limits: BatchLimits) -> RunBatch:
-    count, length = len(waiting), max(one.length for one in waiting)
+    count, length = len(waiting), waiting[-1].length  # they come by length
     seconds = limits.seconds.of(count, length)
     # What is set aside never exceeds the room there is: rounding must not turn into a promise nobody can keep.
     size = min(hosted.activation.bytes_of(count, length), max(0, limits.room_bytes))
-    batch = Batch(book.new_id(), hosted.name, tuple(one.item.id for one in waiting), length, size, seconds)
+    batch = Batch(book.new_id(), hosted.name, tuple([one.item.id for one in waiting]), length, size, seconds)
     alone = device.in_flight == 0 or book.budget.computing_max == 1
     book.flights[batch.id] = Flight(batch, waiting, device.name, limits.room_bytes, alone)
     device.ledger.batches[batch.id] = size
     hosted.in_flight += 1
     # A model that waits for one of its own batches to end keeps its place, even if this one goes before it.
-    starts = [one.start_on_clock for one in book.models.values() if one.phase is Phase.RESIDENT]
-    book.clock.advance(min(start for start in starts if start is not None))
+    residents = [one for one in book.models.values() if one.phase is Phase.RESIDENT]
+    book.clock.advance(min([one.start_on_clock for one in residents if one.start_on_clock is not None]))
     book.clock.place(hosted.name, seconds, hosted.spec.weight)
     hosted.start_on_clock, hosted.last_batch_s = None, seconds
     return RunBatch(batch, device.name)
@@ -122,9 +122,9 @@ def fly(book: Book, hosted: Hosted, device: Device, waiting: list[Waiting], limi
 def without_hope(book: Book, hosted: Hosted, device: Device) -> FailItems | None:
     """Items that would not fit if the device held nothing but their model and the pinned; None: waiting may help."""
     alone = hosted.limits(book.room_at_best(device, hosted))
-    hopeless = [id for id, one in hosted.queue.waiting.items() if alone.count_max(one.length) == 0]
+    hopeless = [id for id, one in hosted.queue.waiting.items() if alone.counts[one.length] == 0]
     for half in hosted.halves:
-        hopeless += [one.item.id for one in half if alone.count_max(one.length) == 0]
+        hopeless += [one.item.id for one in half if alone.counts[one.length] == 0]
     if not hopeless:
         return None
     book.forget(hosted, hopeless)

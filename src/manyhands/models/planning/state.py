@@ -11,14 +11,17 @@ from manyhands.models.memory.duration import BatchDuration
 from manyhands.models.memory.store import Learned
 from manyhands.models.model import Batch, DeviceMemory, ModelSpec
 from manyhands.models.packing.bounds import MemoryBounds
-from manyhands.models.packing.limits import BatchLimits
-from manyhands.models.packing.queue import ItemQueue, Waiting
+from manyhands.models.packing.limits import BatchLimits, round_down
+from manyhands.models.packing.plan import Waiting
+from manyhands.models.packing.queue import ItemQueue
 from manyhands.models.residency.evictions import Resident, faded
 
 #: What loading takes beyond the weights' size on disk, until it was seen.
 LOADING_MARGIN = 1.25
 #: The most that loading took may be exceeded by this the next time.
 RELOADING_MARGIN = 1.05
+#: Limits of batches are kept for so many different amounts of room.
+ROOMS_MAX = 32
 
 
 class Phase(enum.StrEnum):
@@ -73,6 +76,8 @@ class Hosted:
         self.leaving = False  # no longer configured: gone for good once it is idle
         self.past_held_until = 0.0  # no room can be made for an item: until then others go before it
         self.room_asked_at: float | None = None  # others were told to make room for it
+        self._limits: dict[int, BatchLimits] = {}  # by the room there is
+        self._limits_from: tuple[object, ...] = ()  # what they were worked out from
 
     @property
     def name(self) -> str:
@@ -80,7 +85,7 @@ class Hosted:
 
     @property
     def has_work(self) -> bool:
-        return bool(self.halves) or len(self.queue) > 0
+        return bool(self.halves or self.queue.waiting)
 
     @property
     def load_bytes(self) -> int:
@@ -95,7 +100,17 @@ class Hosted:
         return seconds.k1 * self.queue.tokens + seconds.k2 * self.queue.tokens_squared
 
     def limits(self, room: int) -> BatchLimits:
-        return BatchLimits(self.spec, self.activation, self.bounds, self.duration.growth, room)
+        """As worked out before, if nothing was learned since and the room is about the same."""
+        room = round_down(room)
+        learned = (self.spec, self.activation.revision, self.bounds.revision, self.duration.growth)
+        if learned != self._limits_from or len(self._limits) > ROOMS_MAX:
+            self._limits_from = learned
+            self._limits.clear()
+        known = self._limits.get(room)
+        if known is None:
+            known = BatchLimits(self.spec, self.activation, self.bounds, self.duration.growth, room)
+            self._limits[room] = known
+        return known
 
     def was_useful(self, at: float, seconds: float) -> None:
         self.useful_s = faded(self.useful_s, at - self.used_at) + seconds
