@@ -64,7 +64,9 @@ async def test_an_agent_plans_adds_follows_and_reviews_what_a_dispatcher_runs(co
         early = await mcp.ask("add", tasks=[sh("early", "true", claims={})])
         assert (early["run"], early["tasks"], early["heard"]) == ("added", ["early"], False)
         assert "taken up by `manyhands serve`" in early["done"]
-        assert "nothing is at work here" in (await mcp.ask("task_explain", task="early"))["why"][0]
+        why = (await mcp.ask("task_explain", task="early"))["why"]
+        assert "nothing is at work here; `manyhands serve` goes on" in why[0]
+        assert why[1:] == ["no dispatcher has been at work here yet"]
 
         live = console.start("run", "plan.jsonl")
         wait_until(lambda: console.book().runs.get("plan-1"), "the run")

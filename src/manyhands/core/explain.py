@@ -74,6 +74,8 @@ def _what_keeps(book: Book, run: Run, record: Record) -> list[str]:
 def _host_reasons(group: Group, book: Book) -> list[str]:
     """Only if no host has room do they keep it waiting, or if one that is worth waiting for has none."""
     kind = group.key.kind
+    if not book.hosts:
+        return ["no dispatcher has been at work here yet"]
     if not group.pool.hosts:
         return [f"no host takes kind {kind} with {group.key.form}"]
     reasons: list[str] = []

@@ -1,5 +1,6 @@
 """One call of a tool, from its name and arguments to a value that may be sent: nothing here knows the protocol."""
 
+import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping
@@ -12,13 +13,11 @@ from manyhands.config.model import Config
 from manyhands.errors import ManyhandsError, UsageError
 from manyhands.inputs.problems import LISTED_MAX, did_you_mean
 from manyhands.mcp.arguments import read
+from manyhands.mcp.looking import TEXT_CHARACTERS_MAX
 from manyhands.mcp.tools import Tool
 from manyhands.runtime.secrets import Secrets
 from manyhands.runtime.shown import within
 from manyhands.verbs.views import View
-
-#: Clients cut or refuse answers beyond some 25,000 tokens; a single text leaves room for the rest.
-TEXT_CHARACTERS_MAX = 60_000
 
 
 class Answer(NamedTuple):
@@ -59,6 +58,6 @@ def _find(offered: Mapping[str, Tool], name: str) -> Tool:
 
 
 def _safe(value: object, view: View | None, is_error: bool = False) -> Answer:
-    secrets = view.secrets if view is not None else Secrets({})
+    secrets = view.secrets if view is not None else Secrets(os.environ)
     plain = msgspec.to_builtins(value, str_keys=True)
     return Answer(within(plain, secrets.redact, TEXT_CHARACTERS_MAX), is_error)

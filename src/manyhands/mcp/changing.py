@@ -2,16 +2,18 @@
 
 from collections.abc import Callable
 
+from msgspec.structs import asdict
+
 from manyhands.mcp.arguments import OfHost, OfTask, PauseWanted, TasksToAdd, WidthWanted
-from manyhands.mcp.looking import handed_in
-from manyhands.verbs.plans import Added
+from manyhands.mcp.looking import LISTED_MAX, handed_in
 from manyhands.verbs.plans import add as add_plan
 from manyhands.verbs.views import View
 from manyhands.verbs.wishes import Asked, ask_of_task, pause_host, resume_host, set_width
 
 
-def add(view: View, wanted: TasksToAdd) -> Added:
-    return add_plan(view, handed_in(wanted), wanted.to)
+def add(view: View, wanted: TasksToAdd) -> dict[str, object]:
+    added = add_plan(view, handed_in(wanted), wanted.to)
+    return {**asdict(added), "tasks": added.tasks[:LISTED_MAX], "total": len(added.tasks)}
 
 
 def task_wish(verb: str) -> Callable[[View, OfTask], Asked]:

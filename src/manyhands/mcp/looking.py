@@ -18,8 +18,10 @@ from manyhands.verbs.runs import run_row, run_whole
 from manyhands.verbs.tasks import Whole, idle_note, left_by, matching, reasons_for, task_row, task_whole
 from manyhands.verbs.views import View, find_run, find_task
 
-#: Of what did not end well and of what is odd in a backlog; the totals are complete.
+#: Of what was added, did not end well or is odd in a backlog; the totals are complete.
 LISTED_MAX = 50
+#: Clients cut or refuse answers beyond some 25,000 tokens; a single text leaves room for the rest.
+TEXT_CHARACTERS_MAX = 60_000
 #: Of an attempt's output: what an agent can take in at once.
 LOG_BYTES_MAX = 32 << 10
 
@@ -57,7 +59,7 @@ def task_explain(view: View, asked: OfTask) -> Answer:
 def task_log(view: View, asked: LogWanted) -> Answer:
     left = left_by(view, asked.task, asked.run, asked.attempt)
     ending = left.ending
-    results = "\n".join(file.read_text(errors="replace") for file in left.results)
+    results = "\n".join(_beginning(file) for file in left.results)
     if left.output is not None:
         output, size = tail_of(left.output, bytes_max=LOG_BYTES_MAX), left.output.stat().st_size
     else:
@@ -76,6 +78,12 @@ def task_log(view: View, asked: LogWanted) -> Answer:
         "output_bytes": size,
         "is_whole": size <= LOG_BYTES_MAX and len(lines) <= asked.lines,
     }
+
+
+def _beginning(file: Path) -> str:
+    """A result may be as large as it likes; more than this is cut on the way out."""
+    with file.open(encoding="utf-8", errors="replace") as text:
+        return text.read(2 * TEXT_CHARACTERS_MAX)
 
 
 def runs_list(view: View, asked: AtMost) -> Answer:
