@@ -5,6 +5,7 @@ offer more and more endings a second to a leader of that speed. `--tasks 1000000
 """
 
 import argparse
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -45,11 +46,11 @@ def main() -> None:
         print(f"{rate:>8,} endings a second offered: {found.utilisation:6.1%} of the slots full")
         params = {"what": "offered", "per_s": rate, "leader_us": round(1e6 * journalled.leader_task_s, 1)}
         record(QUESTION, params, found.utilisation, "of the slots full, simulated")
-    found = run_load(with_tasks(scenario, tasks))
+    found = run_load(with_tasks(scenario, tasks), put_away=lambda done: print(f"  {done:,} done", file=sys.stderr))
     assert found.done == found.tasks
     tell("deciding", found, "load")
     params = shape(found) | {"what": "load"}
-    record(QUESTION, params, found.took_s, "seconds to simulate")
+    record(QUESTION, params, found.cpu_s, "CPU seconds to simulate")
     record(QUESTION, params, found.tasks_per_cpu_s, "tasks per CPU second, simulation and all")
     record(QUESTION, params, found.memory_bytes, "bytes at the most")
     record(QUESTION, params, found.utilisation or 0.0, "of the slots full while tasks waited, simulated")
@@ -66,7 +67,7 @@ def tell(what: str, found: LoadResult, name: str) -> None:
     print(
         f"{what}: {found.done:,} tasks, at most {found.peak:,} in flight: {found.tasks_per_s_max:,.0f} tasks a second"
     )
-    print(f"  µs a task: {costs}; {found.memory_bytes / 1e9:.2f} GB; {found.took_s:.0f} s")
+    print(f"  µs a task: {costs}; {found.memory_bytes / 1e9:.2f} GB; {found.cpu_s:.0f} CPU s")
     record(QUESTION, shape(found) | {"what": name}, found.tasks_per_s_max, "tasks per CPU second of the leader")
 
 
