@@ -128,7 +128,7 @@ def test_without_the_library_the_extra_is_named(console: Console) -> None:
     assert "hint: pip install 'manyhands[mcp]'" in done.err
 
 
-def test_every_tool_goes_by_the_words_of_a_command() -> None:
+def test_every_tool_goes_by_the_words_of_a_command_and_is_in_the_docs() -> None:
     """The bare noun lists, so `task_list` is `manyhands task`."""
     typed = {command.name or command.callback.__name__ for command in app.registered_commands}
     for group in app.registered_groups:
@@ -136,7 +136,10 @@ def test_every_tool_goes_by_the_words_of_a_command() -> None:
         typed |= {f"{group.name}_{verb}" for verb in verbs}
         if group.typer_instance.registered_callback:
             typed.add(f"{group.name}_list")
-    assert set(tools(read_only=False)) - typed == set()
+    offered = set(tools(read_only=False))
+    assert offered - typed == set()
+    page = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text()
+    assert [name for name in offered if f"`{name}`" not in page] == []
 
 
 def test_what_a_tool_takes_is_described_by_a_sound_schema() -> None:
