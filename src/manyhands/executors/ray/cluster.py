@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,12 +10,13 @@ from manyhands.executors.ray.carrier import Carrier
 from manyhands.executors.ray.carrying import Carrying, Gone, short
 from manyhands.executors.ray.demand import Demand
 from manyhands.executors.ray.fleet import Fleet
-from manyhands.executors.ray.joining import OBJECT_STORE_BYTES, join
+from manyhands.executors.ray.joining import NAMESPACE
 from manyhands.executors.ray.messages import (
     DriverSettings,
     Ended,
     KeepWorkers,
     Place,
+    Waits,
     WorkersAre,
     decode_report,
     encode,
@@ -24,8 +24,8 @@ from manyhands.executors.ray.messages import (
 from manyhands.executors.ray.placement import Node, Seat, pick
 from manyhands.executors.ray.workers import Workers
 
-NAMESPACE = "manyhands"
 _LOOK_AGAIN_S = 0.2
+_WORTH_A_WORD_S = 10.0
 _NODES_KNOWN_S = 0.5
 _HELD_CALLS_MAX = 10_000
 #: In the name of a carrier that an attempt has for itself.
@@ -41,6 +41,7 @@ class Cluster:
         pass_on: Callable[[bytes, int | None], None],
         died: Callable[[Carrying, str], None],
         tell_workers: Callable[[WorkersAre], None],
+        tell_waits: Callable[[Waits], None],
     ) -> None:
         """`pass_on` gets what carriers tell, and whose ending it is if it is one."""
         import ray
@@ -49,6 +50,7 @@ class Cluster:
         self._pass_on = pass_on
         self._died = died
         self._tell_workers = tell_workers
+        self._tell_waits = tell_waits
         self._actors = ray.remote(Carrier)
         self._shared: dict[str, asyncio.Task[Carrying]] = {}  # by name, of carriers that many attempts share
         self._workers = Workers(self._alive, self._worker_at)
@@ -59,6 +61,7 @@ class Cluster:
         self._all: set[Carrying] = set()
         self._nodes: tuple[float, list[Node]] = (float("-inf"), [])
         self._placing: set[int] = set()
+        self._told_of: set[int] = set()  # attempts that wait for a node, and those who wonder know
         self._groups: dict[int, Any] = {}  # attempt → the room that Ray keeps for it
         self._own: dict[int, Carrying] = {}  # attempt → the carrier that it has for itself
         self._demand = Demand()
@@ -141,6 +144,7 @@ class Cluster:
                 self._load[node] -= 1
         finally:
             self._placing.discard(attempt)
+            self._told_of.discard(attempt)
             self._demand.met(attempt)
 
     def give_back(self, attempt: int) -> None:
@@ -171,7 +175,8 @@ class Cluster:
     # Nodes
 
     async def _spread(self, attempt: int, place: Place) -> str:
-        give_up_at = time.monotonic() + place.within_s
+        began_at = time.monotonic()
+        why = f"the Ray cluster has no node{_selected(place.labels)}"
         while True:
             in_flight = dict(self._load)
             for carrying in self._all:
@@ -180,8 +185,7 @@ class Cluster:
             if node is not None:
                 return node.id
             self._demand.wants(attempt, {"CPU": 1.0}, place.labels)
-            if time.monotonic() >= give_up_at:
-                raise Gone(f"the Ray cluster has no node{_selected(place.labels)}")
+            self._check_patience(attempt, began_at, place, why)
             await asyncio.sleep(_LOOK_AGAIN_S)
 
     async def _reserved(self, attempt: int, place: Place) -> Carrying:
@@ -196,19 +200,28 @@ class Cluster:
             bundle_label_selector=[place.labels] if place.labels else None,
         )
         self._groups[attempt] = group
-        give_up_at, look_s = time.monotonic() + place.within_s, 0.005
+        began_at, look_s = time.monotonic(), 0.005
+        why = f"no node of the Ray cluster had room for {_asked(place.resources, place.labels)}"
         while True:
             row = placement_group_table(group)
             if row["state"] == "CREATED":
                 break
-            if time.monotonic() >= give_up_at:
-                raise Gone(f"no node of the Ray cluster had room for {_asked(place.resources, place.labels)}")
+            self._check_patience(attempt, began_at, place, why)
             await asyncio.sleep(look_s)
             look_s = min(_LOOK_AGAIN_S, 2 * look_s)
         node = row["bundles_to_node_id"][0]
         if place.resources.get("GPU"):
             return await self._with_gpus(attempt, node, place.resources["GPU"], group)
         return await self._carrier_on(node)
+
+    def _check_patience(self, attempt: int, began_at: float, place: Place, why: str) -> None:
+        """Raises `Gone` when it has waited for as long as it may; a wait that is not short is told of."""
+        waits_s = time.monotonic() - began_at
+        if waits_s >= place.within_s:
+            raise Gone(why)
+        if waits_s >= _WORTH_A_WORD_S and attempt not in self._told_of:
+            self._told_of.add(attempt)
+            self._tell_waits(Waits(attempt, f"{why}; it may wait for {place.within_s:g} s"))
 
     def _alive(self) -> list[Node]:
         import ray
@@ -326,23 +339,6 @@ class Cluster:
             for fleet in self._fleets.values():
                 fleet.note_gone(carrying)
             self._died(carrying, str(why))
-
-
-def connect(address: str) -> None:
-    """Into a cluster that runs, or ("local") one of our own that ends with this process."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves the machine that nobody named
-    import ray
-
-    if address not in ("local", "auto"):
-        join(address)
-    own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
-    ray.init(
-        address=address,
-        namespace=NAMESPACE,
-        log_to_driver=False,
-        logging_level="error",
-        **(own if address == "local" else {}),
-    )
 
 
 def _asked(resources: dict[str, float], labels: dict[str, str]) -> str:

@@ -14,8 +14,9 @@ import msgspec
 
 from manyhands.core.model import Ending, EndingKind
 from manyhands.executors.output import one_line
-from manyhands.executors.ray.carrying import Carrying, Gone
-from manyhands.executors.ray.cluster import Cluster, connect
+from manyhands.executors.ray.carrying import Carrying, Gone, short
+from manyhands.executors.ray.cluster import Cluster
+from manyhands.executors.ray.joining import connect
 from manyhands.executors.ray.messages import (
     FRAME,
     Adopt,
@@ -46,7 +47,7 @@ class Driver:
     def __init__(self, settings: DriverSettings, out: int) -> None:
         self._settings = settings
         self._out = out
-        self._cluster = Cluster(settings, self._pass_on, self._died, self._tell)
+        self._cluster = Cluster(settings, self._pass_on, self._died, self._tell, self._tell)
         self._work: dict[int, asyncio.Task[None]] = {}  # of attempts that are being placed or adopted
         self._carried_by: dict[int, Carrying] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -93,6 +94,10 @@ class Driver:
             return
         except Gone as why:
             self._end(attempt, Ending(EndingKind.OVERLOADED, str(why)))
+            return
+        except Exception as error:  # whatever Ray raises: an attempt without an ending would hold its claims for ever
+            detail = f"Ray does not take what the task asks for: {short(error)}"
+            self._end(attempt, Ending(EndingKind.FAILED, detail, permanent=isinstance(error, ValueError)))
             return
         if carrying.misfit:
             self._end(attempt, Ending(EndingKind.FAILED, carrying.misfit, permanent=True))

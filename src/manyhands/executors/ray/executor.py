@@ -1,7 +1,9 @@
 """Attempts on a Ray cluster, as a dispatcher sees them; their output and files come back into their directories."""
 
 import asyncio
+import logging
 import os
+import re
 from pathlib import Path
 
 from msgspec import Struct
@@ -12,11 +14,14 @@ from manyhands.executors.in_flight import CLOSED
 from manyhands.executors.interface import Ended, Spawned
 from manyhands.executors.ray import messages
 from manyhands.executors.ray.link import Link
-from manyhands.executors.ray.placement import in_words_of_ray, labels_of, resources_of
+from manyhands.executors.ray.placement import NODE_LABEL, in_words_of_ray, labels_of, resources_of
 from manyhands.executors.steps import LOG_FILE
+
+_log = logging.getLogger(__name__)
 
 #: What a clean stop waits for attempts beyond their grace; what has not ended then is found by the next dispatcher.
 _CLOSED_WITHIN_S = 30.0
+_LABEL = re.compile(r"node:\s*[^\s=]+\s*=\s*\S.*")
 
 
 class RaySettings(Struct, frozen=True, kw_only=True):
@@ -105,6 +110,9 @@ class RayExecutor:
 
     def _hear(self, report: messages.Report) -> None:
         match report:
+            case messages.Waits(attempt, why):
+                # Whatever starts a node for it may take its time; whoever misspelt a label wants to know now.
+                _log.warning("host `%s`, attempt %s: %s", self._settings.host, self._directories[attempt].name, why)
             case messages.Spawned(attempt, process):
                 self._spawned(attempt, process)
             case messages.Output(attempt, offset, content):
@@ -127,6 +135,9 @@ def _misfit(order: StartAttempt, has_models: bool) -> Ending | None:
         why = "has no `run` and no `call`, and"
     elif task.workspace:
         why = "asks for a worktree, which is on the dispatcher's machine, and"
+    elif bad := [label for label in task.labels if label.startswith(NODE_LABEL) and not _LABEL.fullmatch(label)]:
+        detail = f"task `{task.id}` has label `{bad[0]}`, which names no label of a node; write `node:NAME=VALUE`"
+        return Ending(EndingKind.FAILED, detail, permanent=True)
     else:
         return None
     detail = f"task `{task.id}` {why} host `{order.host}` is a Ray cluster; send it to another"

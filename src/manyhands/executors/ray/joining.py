@@ -1,23 +1,44 @@
-"""A machine that is no node of a Ray cluster becomes one without cores, for as long as this process lives.
+"""The way into a Ray cluster. A machine that is no node of it becomes one without cores, while this process lives.
 
 Ray's drivers talk to the cluster through a node on their own machine.
 """
 
 import ctypes
+import os
 import signal
 import socket
 import subprocess
 import sys
 import time
+from typing import Any
 
 import psutil
 
+#: Of all that is ours on a cluster.
+NAMESPACE = "manyhands"
 #: What a node without work needs of memory for objects: the least that Ray takes.
 OBJECT_STORE_BYTES = 80_000_000
 _ANSWERS_WITHIN_S = 10.0
 _JOINED_WITHIN_S = 60.0
 _LOOK_AGAIN_S = 0.2
 _PR_SET_PDEATHSIG = 1
+
+
+def connect(address: str) -> None:
+    """Into a cluster that runs, or ("local") one of our own that ends with this process."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves the machine that nobody named
+    import ray
+
+    if address not in ("local", "auto"):
+        join(address)
+    own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
+    ray.init(
+        address=address,
+        namespace=NAMESPACE,
+        log_to_driver=False,
+        logging_level="error",
+        **(own if address == "local" else {}),
+    )
 
 
 def join(address: str) -> None:

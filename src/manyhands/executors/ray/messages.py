@@ -99,6 +99,13 @@ class Taken(Struct, frozen=True, tag=True):
     attempt: int
 
 
+class Waits(Struct, frozen=True, tag=True):
+    """No node has what it asks for yet."""
+
+    attempt: int
+    why: str
+
+
 class Spawned(Struct, frozen=True, tag=True):
     attempt: int
     process: ProcessHandle
@@ -127,7 +134,7 @@ class WorkersAre(Struct, frozen=True, tag=True):
     took_s: float | None = None  # to come, the last one
 
 
-Report = Unreachable | Taken | Spawned | Output | Ended | WorkersAre
+Report = Unreachable | Taken | Waits | Spawned | Output | Ended | WorkersAre
 
 encode = msgspec.msgpack.Encoder().encode
 decode_wish = msgspec.msgpack.Decoder(Wish).decode
