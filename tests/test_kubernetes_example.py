@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from manyhands.config.model import RayHost
 from manyhands.config.reading import ConfigRefused, load_config
 
 MANIFEST = Path(__file__).parents[1] / "examples" / "kubernetes" / "manyhands.yaml"
@@ -39,4 +40,19 @@ def test_the_configuration_in_it_is_taken_and_leads_to_the_services_in_it(tmp_pa
         pytest.fail(str(refused.problems))
     assert f"@{found['Service', 'journal']['metadata']['name']}:5432/" in config.store.url
     (host,) = config.hosts
-    assert getattr(host, "address", "").startswith(f"{found['RayCluster', 'ray']['metadata']['name']}-head-svc:")
+    assert isinstance(host, RayHost)
+    assert host.address.startswith(f"{found['RayCluster', 'ray']['metadata']['name']}-head-svc:")
+    # The config's own directory is not on the nodes: what is there is in the image.
+    assert f"WORKDIR {host.workspace}\n" in MANIFEST.with_name("Dockerfile").read_text()
+
+
+def test_the_cluster_wants_a_token_and_the_dispatchers_have_it() -> None:
+    found = parts()
+    cluster = found["RayCluster", "ray"]["spec"]
+    assert cluster["authOptions"] == {"mode": "token"}
+    assert f"ray[default]=={cluster['rayVersion']}" in MANIFEST.with_name("Dockerfile").read_text()
+    [container] = found["Deployment", "dispatcher"]["spec"]["template"]["spec"]["containers"]
+    env = {one["name"]: one for one in container["env"]}
+    assert env["RAY_AUTH_MODE"]["value"] == "token"
+    # KubeRay names the secret after the cluster.
+    assert env["RAY_AUTH_TOKEN"]["valueFrom"]["secretKeyRef"] == {"name": "ray", "key": "auth_token"}
