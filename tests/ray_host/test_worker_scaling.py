@@ -32,7 +32,8 @@ def test_what_it_may_cost_in_an_hour_is_never_exceeded() -> None:
     fleet = simulate([5000] + [0] * 3600, Scaler(policy).observe)
     assert max(fleet.counts) == 3
     wanted = Scaler(policy).observe(Seen(0, 3, 5000, 0, 5000, RATE, START_S))
-    assert wanted == Desired(3, "8 an hour pays for 3 at 2.5 each")
+    assert wanted.workers == 3
+    assert wanted.why == "8 an hour pays for 3 at 2.5 each; 5,000 items, 60 s left, a worker does 2 a second"
 
 
 def test_a_steady_load_does_not_make_workers_come_and_go() -> None:

@@ -63,6 +63,8 @@ class Carrying:
 
 def short(error: Exception) -> str:
     """The line of Ray's many that says what happened."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    # Some of its errors are made of several strings.
+    text = "".join(error.args) if error.args and all(isinstance(one, str) for one in error.args) else str(error)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     reasons = [line for line in lines if line.startswith(("The actor died because", "ModuleNotFoundError"))]
     return one_line((reasons or lines or [type(error).__name__])[0])

@@ -58,7 +58,7 @@ class Scaler:
         least = min(policy.min, most)
         count, why = self._moved(seen, enough, why)
         if count > most:
-            return Desired(most, most_why)
+            return Desired(most, f"{most_why}; {why}")
         return Desired(count, why) if count >= least else Desired(least, f"at least {least}")
 
     def _moved(self, seen: Seen, enough: int, why: str) -> tuple[int, str]:
