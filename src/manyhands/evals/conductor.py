@@ -34,12 +34,15 @@ from manyhands.evals.outcomes import (
 )
 from manyhands.evals.pacing import Pacer, Turn
 from manyhands.evals.scoring.marking import Marking
-from manyhands.evals.trials import Sessions, run_name, source_of_trials
+from manyhands.evals.trials import Sessions, run_name, session_id, source_of_trials
 from manyhands.evals.workspaces import copy_fresh
 from manyhands.runtime.dispatcher import Dispatcher
+from manyhands.runtime.runs import attempt_directory
 
 #: How often it looks whether the dispatcher is alive.
 LOOK_S = 1.0
+#: What is not urgent waits so long: sessions end and start in clusters, and a start is held up by whatever else works.
+CALM_S = 0.05
 
 
 class Onlooker(Protocol):
@@ -71,6 +74,7 @@ class Conductor:
         self._manifest = manifest
         self._spec = manifest.spec
         self._layout = layout
+        self._store = store
         self._onlooker = onlooker
         self._changed = asyncio.Event()
         self._engine = Engine(dispatcher, source_of_trials(manifest.id), self._changed.set)
@@ -80,6 +84,7 @@ class Conductor:
         self._pacer = self._make_pacer(manifest.concurrency.n)
         self._wants_place: list[asyncio.Future[None]] = []
         self._copying: dict[Trial, asyncio.Task[None]] = {}
+        self._preparing: asyncio.TimerHandle | None = None
         self._work: set[asyncio.Task[None]] = set()
         self._beats = Heartbeats(layout, dispatcher.clock.now)
         self._failed = self._decided = False
@@ -104,6 +109,8 @@ class Conductor:
             self._dispatcher.recorded.remove(self._people.heard)
             self._dispatcher.following.remove(self._follow)
             self._engine.close()
+            if self._preparing is not None:
+                self._preparing.cancel()
             for task in (*self._work, *self._copying.values()):
                 task.cancel()
             await asyncio.gather(*self._work, *self._copying.values(), return_exceptions=True)
@@ -185,9 +192,8 @@ class Conductor:
             return
         for turns in self._pacer.start():
             self._spawn(self._begin(turns))
-        for unit in self._pacer.soon(1 + self._pacer.at_once // len(self._spec.arms)):
-            for trial in unit.trials:
-                self._prepare(trial)
+        if self._preparing is None:
+            self._preparing = asyncio.get_running_loop().call_later(CALM_S, self._prepare_what_is_next)
 
     @property
     def _is_enough(self) -> bool:
@@ -268,9 +274,18 @@ class Conductor:
             self._copying[trial] = asyncio.create_task(asyncio.to_thread(self._make_workspace, trial))
         return self._copying[trial]
 
+    def _prepare_what_is_next(self) -> None:
+        self._preparing = None
+        for unit in self._pacer.soon(1 + self._pacer.at_once // len(self._spec.arms)):
+            for trial in unit.trials:
+                self._prepare(trial)
+
     def _make_workspace(self, trial: Trial) -> None:
         if not self._layout.workspace(trial).exists():
             copy_fresh(self._layout.case(trial.case), self._layout.workspace(trial))
+        if self._spec.arm(trial.arm).run:  # its start is the faster the fewer directories it has to make
+            place = attempt_directory(self._store, run_name(self._manifest.id, trial), session_id(1), 1)
+            Path(place).mkdir(parents=True, exist_ok=True)
 
     async def _made_ready(self, turn: Turn) -> None:
         if turn.session == 1:
@@ -299,6 +314,7 @@ class Conductor:
                 self._mark_if_over(case.name, replication, as_far_as_it_is)
 
     async def _mark(self, trials: list[Trial]) -> None:
+        await asyncio.sleep(CALM_S)
         for trial, scores in (await self._marking.mark(trials)).items():
             self.scores[trial] = scores
             self._onlooker.marked(trial, scores)

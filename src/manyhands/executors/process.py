@@ -56,7 +56,8 @@ class ProcessGroup:
         self._grace_s = grace_s
         self._census = census
         self._gate = gate
-        self._kill_at: float | None = None  # set once it is being stopped
+        self._kill_at: float | None = None  # set once it is being ended
+        self._stopped = False
         self._since = (popen.pid, time.monotonic())
         self._memory_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         try:
@@ -70,7 +71,9 @@ class ProcessGroup:
             raise
         self._loop = asyncio.get_running_loop()
         self._leader_gone = asyncio.Event()
+        self._released = asyncio.Event()
         self._loop.add_reader(self._pidfd, self._note_leader_gone)
+        census.leaders.add(popen.pid)
 
     def release(self) -> None:
         """Let it through the gate."""
@@ -78,9 +81,21 @@ class ProcessGroup:
             with contextlib.suppress(BrokenPipeError):
                 os.write(self._gate, b"\n")
             self._close_gate()
+            self._released.set()
+
+    async def released(self, patience_s: float) -> None:
+        """Returns once it is through the gate, or has taken that long. Being cancelled means `stop`."""
+        try:
+            async with asyncio.timeout(patience_s):
+                await self._released.wait()
+        except TimeoutError:
+            pass
+        except asyncio.CancelledError:
+            self.stop()
 
     def stop(self) -> None:
         """From now on `ended` ends it: SIGTERM and, after the grace, SIGKILL. Asked again: SIGKILL at once."""
+        self._stopped = True
         at_once = self._kill_at is not None or self._gate is not None  # at the gate there is nothing to save
         self._kill_at = self._loop.time() + (0 if at_once else self._grace_s)
 
@@ -102,12 +117,10 @@ class ProcessGroup:
 
     async def run_out(self) -> tuple[Exit, bool]:
         """`ended`, where being cancelled means `stop`; and whether it was stopped."""
-        stopped = False
         while True:
             try:
-                return await self.ended(), stopped
+                return await self.ended(), self._stopped
             except asyncio.CancelledError:
-                stopped = True
                 self.stop()
 
     def begin_attempt(self, marker: str) -> None:
@@ -137,7 +150,8 @@ class ProcessGroup:
             if newest == seen:
                 return found
             # One that was looked at may have started another meanwhile: look until nobody is new.
-            found += process_table.processes(range(seen + 1, newest + 1))
+            given = range(seen + 1, newest + 1)
+            found += process_table.processes(pid for pid in given if pid not in self._census.leaders)
             seen = newest
         return None
 
@@ -148,6 +162,7 @@ class ProcessGroup:
     def _reap(self) -> Exit:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.handle.pid, signal.SIGKILL)  # who joined the group after the last look
+        self._census.leaders.discard(self.handle.pid)
         try:
             _, status, usage = os.wait4(self._popen.pid, 0)
         except ChildProcessError:  # reaped by someone else in this process

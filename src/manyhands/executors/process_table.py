@@ -100,6 +100,8 @@ class Census:
     """
 
     def __init__(self) -> None:
+        #: Each leads the family of an attempt, and is none of another's: nobody else needs to look at them.
+        self.leaders: set[int] = set()
         self._asked: asyncio.Future[list[Process]] | None = None
         self._reader: asyncio.Task[None] | None = None
 

@@ -1,5 +1,6 @@
 """Commands of attempts, from argv to ending: the command of a shell task, and the `check` of any task."""
 
+import asyncio
 import errno
 import os
 import secrets
@@ -8,6 +9,7 @@ import shutil
 import signal
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -23,6 +25,10 @@ from manyhands.executors.template import environment, filled
 LOG_FILE = "output.log"
 # No more processes, descriptors or memory just now: the host's state, not the task's fault.
 _NO_ROOM = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+# How many processes are made before the first of them is let go, and how long the next waits for that at the most.
+# All of many at once would start with the last of them, end together, and be followed by as many at once.
+_MADE_TOGETHER = 2
+_UNTIL_RELEASED_S = 0.005
 
 
 class ProcessSettings(Struct, frozen=True, kw_only=True):
@@ -49,6 +55,7 @@ class Steps:
         self._settings = settings
         self._spawned = spawned
         self._groups: dict[int, ProcessGroup] = {}
+        self._making = asyncio.Semaphore(_MADE_TOGETHER)
         keep_exit_statuses()
         self.census = Census()
 
@@ -62,14 +69,16 @@ class Steps:
     ) -> Ending:
         """Run the command to its end. Cancelled, it stops it and says so in the ending."""
         try:
-            group, log, begin = self._spawn(order, directory, argv, result_file)
+            async with self._making:
+                ready = self._make_ready(order, directory, argv, result_file)
+                group = self._groups[order.attempt] = self._spawn(order.attempt, ready)
+                self._spawned(order.attempt, group.handle)
+                await group.released(_UNTIL_RELEASED_S)
         except CannotStart as refusal:
             return refusal.ending
-        self._groups[order.attempt] = group
-        self._spawned(order.attempt, group.handle)
         exit, stopped = await group.run_out()
         del self._groups[order.attempt]
-        return ending_of(exit, tail_of(log, begin), stopped)
+        return ending_of(exit, tail_of(ready.log, ready.begin), stopped)
 
     async def checked(
         self, ending: Ending, order: StartAttempt, directory: Path, result_file: Path | None = None
@@ -95,40 +104,55 @@ class Steps:
             tail=verdict.tail,
         )
 
-    def _spawn(
+    def _make_ready(
         self, order: StartAttempt, directory: Path, argv: Sequence[str], result_file: Path | None
-    ) -> tuple[ProcessGroup, Path, int]:
-        """The process, the file its output goes to, and from which byte on."""
+    ) -> "_Ready":
         settings, directory = self._settings, directory.absolute()
         is_check = argv is order.task.check
-        log = directory / LOG_FILE
         cwd = working_directory(settings, order.task)
         env = environment(order, directory, result_file, settings.env)
         command = filled(argv, order, directory)
         _find_command(command[0], "check" if is_check else "run", cwd, env)
+        log = directory / LOG_FILE
         try:
             directory.mkdir(parents=True, exist_ok=True)
             if order.task.prompt:
                 directory.joinpath("prompt.txt").write_text(order.task.prompt, encoding="utf-8", errors="replace")
-            output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-            try:
+            with log.open("ab") as output:
                 if is_check:
-                    os.write(output, f"$ {shlex.join(command)}\n".encode(errors="replace"))
-                begin = os.fstat(output).st_size
-                group = spawn_gated(
-                    command,
-                    env=env,
-                    cwd=cwd,
+                    output.write(f"$ {shlex.join(command)}\n".encode(errors="replace"))
+                begin = output.tell()
+        except (OSError, ValueError) as error:
+            raise refusal_of(error, command) from error
+        return _Ready(command, env, cwd, log, begin)
+
+    def _spawn(self, attempt: int, ready: "_Ready") -> ProcessGroup:
+        try:
+            output = os.open(ready.log, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+            try:
+                return spawn_gated(
+                    ready.command,
+                    env=ready.env,
+                    cwd=ready.cwd,
                     output=output,
-                    marker=marker_of(settings.journal, order.attempt),
-                    grace_s=settings.grace_s,
+                    marker=marker_of(self._settings.journal, attempt),
+                    grace_s=self._settings.grace_s,
                     census=self.census,
                 )
             finally:
                 os.close(output)
         except (OSError, ValueError) as error:
-            raise refusal_of(error, command) from error
-        return group, log, begin
+            raise refusal_of(error, ready.command) from error
+
+
+class _Ready(NamedTuple):
+    """All of an attempt's command but its process."""
+
+    command: list[str]
+    env: dict[str, str]
+    cwd: Path
+    log: Path
+    begin: int  # where in the log its own output begins
 
 
 def working_directory(settings: ProcessSettings, task: Task) -> Path:
