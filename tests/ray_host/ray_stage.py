@@ -26,19 +26,30 @@ _SOON = {
     "health_check_failure_threshold": 4,
 }
 _PROGRAM = f"""
-import sys
+import json, sys
+from google.protobuf.json_format import MessageToDict
+from ray._raylet import GcsClient
+from ray.autoscaler.v2.sdk import get_cluster_resource_state
 from ray.cluster_utils import Cluster
 few = dict(object_store_memory=80_000_000, include_dashboard=False)
 cluster = Cluster(initialize_head=True, head_node_args=dict(num_cpus=0, _system_config={_SOON!r}, **few))
 nodes = {{}}
 for kind in {KINDS!r}:
     gpus = 2 if kind == "text" else 0
-    nodes[kind] = cluster.add_node(wait=False, num_cpus=2, num_gpus=gpus, labels={{"kind": kind}}, **few)
+    tape = {{"resources": {{"tape": 1}}}} if kind == "code" else {{}}
+    nodes[kind] = cluster.add_node(wait=False, num_cpus=2, num_gpus=gpus, labels={{"kind": kind}}, **tape, **few)
 cluster.wait_for_nodes()
 print(cluster.address, flush=True)
-for kind in sys.stdin:
-    cluster.remove_node(nodes.pop(kind.strip()), allow_graceful=False)
-    print("killed", flush=True)
+for wish in map(str.strip, sys.stdin):
+    if wish == "demand":
+        head = GcsClient(address=cluster.address)
+        state = MessageToDict(get_cluster_resource_state(head))
+        asked = head.internal_kv_get(b"autoscaler_resource_request", None)
+        waiting = {{name: told for name, told in state.items() if name.startswith("pending")}}
+        print(json.dumps({{"asked": json.loads(asked or b"[]"), **waiting}}), flush=True)
+    else:
+        cluster.remove_node(nodes.pop(wish), allow_graceful=False)
+        print("killed", flush=True)
 cluster.shutdown()
 """
 
@@ -61,10 +72,11 @@ class RayCluster:
 
     def kill_node(self, kind: str) -> None:
         """As when a machine fails: without a word to anyone."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(kind + "\n")
-        self._process.stdin.flush()
-        self._line()
+        self._ask(kind)
+
+    def demand(self) -> str:
+        """What an autoscaler is told, without blanks."""
+        return self._ask("demand").replace(" ", "")
 
     def stop(self) -> None:
         below = psutil.Process(self._process.pid).children(recursive=True)
@@ -74,6 +86,12 @@ class RayCluster:
         _, alive = psutil.wait_procs(below, timeout=20)
         for process in alive:
             process.kill()
+
+    def _ask(self, wish: str) -> str:
+        assert self._process.stdin is not None
+        self._process.stdin.write(wish + "\n")
+        self._process.stdin.flush()
+        return self._line()
 
     def _line(self) -> str:
         assert self._process.stdout is not None

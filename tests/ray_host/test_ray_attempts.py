@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -35,8 +36,9 @@ async def test_a_remote_process_tree_is_gone_within_two_seconds_of_being_stopped
 
 
 async def test_attempts_run_where_their_labels_and_resources_are(cluster: RayCluster, tmp_path: Path) -> None:
-    desk = desk_on(cluster, tmp_path, place_within_s=3.0)
-    flag, one_gpu = str(tmp_path / "go"), {"gpus": 1.0, "cpus": 0.5}
+    """Two share one of the two GPUs, one has the other: a fourth waits, and an autoscaler knows for what."""
+    desk = desk_on(cluster, tmp_path, place_within_s=6.0)
+    flag, a_gpu = str(tmp_path / "go"), {"gpus": 1.0, "cpus": 0.5}
     says_and_waits = (
         "sh",
         "-c",
@@ -45,22 +47,47 @@ async def test_attempts_run_where_their_labels_and_resources_are(cluster: RayClu
         flag,
     )
     labelled = [desk.start(Task(kind, run=("true",), labels=(f"node:kind={kind}",))) for kind in ("code", "text")]
-    with_gpus = [desk.start(Task(f"gpu-{n}", run=says_and_waits, resources=one_gpu)) for n in range(2)]
+    with_tape = desk.start(Task("tape", run=("true",), resources={"tape": 1.0, "memory_gb": 0.1}))
+    shares = [a_gpu, {"gpus": 0.5}, {"gpus": 0.5}]
+    with_gpus = [desk.start(Task(f"gpu-{n}", run=says_and_waits, resources=one)) for n, one in enumerate(shares)]
     await desk.until(lambda: all(_output(desk, attempt) for attempt in with_gpus))
-    assert sorted(_output(desk, attempt) for attempt in with_gpus) == ["gpu=0\n", "gpu=1\n"]
-    # Both are taken: a third waits for room, and says in the end what it waited for.
-    third = desk.start(Task("gpu-3", run=("true",), resources=one_gpu))
-    ending = await desk.ending(third)
+    whole, *halves = (_output(desk, attempt) for attempt in with_gpus)
+    assert {whole, *halves} == {"gpu=0\n", "gpu=1\n"}
+    assert halves[0] == halves[1] != whole
+    fourth = desk.start(Task("gpu-4", run=("true",), resources=a_gpu))
+    nowhere = desk.start(Task("nowhere", run=("true",), labels=("node:kind=tape",)))
+    await desk.until(lambda: '"resourcesBundle":{"GPU":1.0,"CPU":0.5}' in cluster.demand())
+    await desk.until(lambda: '"asked":[{"CPU":1.0}]' in cluster.demand())
+    ending = await desk.ending(fourth)
     assert ending.kind is EndingKind.OVERLOADED
     assert "had room for 1 GPU, 0.5 CPU" in ending.detail
+    ending = await desk.ending(nowhere)
+    assert ending.kind is EndingKind.OVERLOADED
+    assert "no node with kind=tape" in ending.detail
     (tmp_path / "go").touch()
-    for attempt in [*labelled, *with_gpus]:
+    for attempt in [*labelled, with_tape, *with_gpus]:
         assert (await desk.ending(attempt)).kind is EndingKind.DONE
     node_of = {attempt: process.boot for attempt, process in desk.spawned}
-    assert node_of[labelled[0]] != node_of[labelled[1]] == node_of[with_gpus[0]] == node_of[with_gpus[1]]
-    nowhere = await desk.run(Task("nowhere", run=("true",), labels=("node:kind=tape",)))
-    assert nowhere.kind is EndingKind.OVERLOADED
-    assert "no node with kind=tape" in nowhere.detail
+    on_code, on_text = (node_of[attempt] for attempt in labelled)
+    assert on_code == node_of[with_tape] != on_text
+    assert {node_of[attempt] for attempt in with_gpus} == {on_text}
+    await desk.executor.close()
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"resources": {"gpus": 1.5}}, "quantities >1 must be whole numbers"),
+        ({"labels": ("node:kind",)}, "label `node:kind`, which names no label of a node; write `node:NAME=VALUE`"),
+    ],
+)
+async def test_what_no_cluster_could_give_fails_at_once(
+    cluster: RayCluster, tmp_path: Path, asked: dict[str, Any], says: str
+) -> None:
+    desk = desk_on(cluster, tmp_path)
+    ending = await desk.run(Task("odd", run=("true",), **asked))
+    assert (ending.kind, ending.permanent) == (EndingKind.FAILED, True)
+    assert says in ending.detail
     await desk.executor.close()
 
 

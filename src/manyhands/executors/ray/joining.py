@@ -29,7 +29,9 @@ def connect(address: str) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves the machine that nobody named
     import ray
 
-    if address not in ("local", "auto"):
+    if address == "auto":
+        address = _found_here()
+    if address != "local":
         join(address)
     own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
     ray.init(
@@ -59,6 +61,24 @@ def join(address: str) -> None:
             node.terminate()
             raise OSError(f"this machine could not become a node of it: `ray start --address={address}` says why")
         time.sleep(_LOOK_AGAIN_S)
+
+
+def _found_here() -> str:
+    """The address of the cluster that this machine is in. Of one that is gone, Ray would wait for the return."""
+    from ray._private.services import canonicalize_bootstrap_address
+
+    try:
+        address: str | None = canonicalize_bootstrap_address("auto")
+    except ConnectionError:
+        address = None
+    if address is None:
+        raise OSError("this machine is in none; `ray start` puts it into one")
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_WITHIN_S).close()
+    except OSError as error:
+        raise OSError(f"the last one that this machine was in does not answer at {address} ({error})") from None
+    return address
 
 
 def _use_token() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import re
 import sys
 import tempfile
 from collections.abc import Callable
@@ -37,6 +38,8 @@ _AGAIN_AFTER_S = 5.0
 #: Where no attempt waits for it, the cluster is looked for less and less often.
 _AGAIN_AFTER_MAX_S = 60.0
 _LEFT_WITHIN_S = 20.0
+#: What stands before the words in a line of Ray's own log: `[2026-11-16 05:07:32,699 E 24006 24063] client.h:204: `.
+_LOG_PREFIX = re.compile(r"^\[[^]]*\]\s*(\S+:\d+:\s*)?")
 _ENDED_WITHIN_S = 10.0
 
 
@@ -203,4 +206,4 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 def _last_words(log: IO[bytes]) -> str:
     log.seek(0)
-    return last_line(log.read()[-4096:].decode(errors="replace")) or "it said nothing"
+    return _LOG_PREFIX.sub("", last_line(log.read()[-4096:].decode(errors="replace"))) or "it said nothing"
