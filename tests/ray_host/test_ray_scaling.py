@@ -30,7 +30,7 @@ address = "{address}"
 models = ["m"]
 width = 6
 [hosts.far.scaling]
-max = 2
+max = 3
 drain = "1s"
 idle = "1s"
 settle = "1s"
@@ -51,7 +51,8 @@ async def test_workers_come_with_the_work_and_go_without_it_but_never_under_an_a
         dispatcher.recorded.append(lambda batch: moves.extend(one for one in batch if isinstance(one, WorkersMoved)))
         now = dispatcher.clock.now()
         await dispatcher.submit(RunOpened(now, "r"), TasksSubmitted(now, "r", tasks))
-        await until(lambda: len(workers_of(tmp_path)) == 2, moves)
+        await until(lambda: len(workers_of(tmp_path)) == 2, moves)  # there are two GPUs
+        await until(lambda: '"resourcesBundle":{"GPU":1.0}' in cluster.demand(), moves)
         (tmp_path / "go").touch()
         await until(lambda: len(workers_of(tmp_path)) == 1, moves)
         (tmp_path / "last").touch()
@@ -59,9 +60,11 @@ async def test_workers_come_with_the_work_and_go_without_it_but_never_under_an_a
         records = dispatcher.book.runs["r"].records
         assert [(one.state, len(one.history or ())) for one in records.values()] == [(TaskState.DONE, 1)] * 6
         assert dispatcher.book.hosts["far"].workers == 0
-    assert [(move.was, move.workers) for move in moves] == [(0, 1), (1, 2), (2, 1), (1, 0)]
-    assert moves[1].reason.startswith("at most 2")
-    assert moves[3].reason == "nothing to do for 1 s"
+    counts = [move.workers for move in moves]
+    assert counts[:2] == [1, 3]
+    assert counts[2:] in ([1, 0], [2, 1, 0])  # whether it looks between the ends of those that go together
+    assert moves[1].reason.startswith("at most 3; ")
+    assert moves[-1].reason == "nothing to do for 1 s"
 
 
 def workers_of(directory: Path) -> list[int]:
