@@ -16,6 +16,7 @@ from api.live import nap, open_run, shell
 from manyhands.api.metrics import Metrics
 from manyhands.cli import serve as serve_command
 from manyhands.cli.main import app
+from manyhands.core.events import WorkersMoved
 from manyhands.core.model import Ending, EndingKind
 from manyhands.runtime.dispatcher import Dispatcher
 from manyhands.serve import log
@@ -34,6 +35,7 @@ async def test_every_metric_is_listed_with_its_type_and_labels(live: Dispatcher)
     attempt = next(number for number, one in live.book.running.items() if one.record.task.id == "a")
     live.ended(attempt, Ending(EndingKind.DONE, tokens_in=1))  # as a model would
     await live.wait_settled("r")
+    await live.submit(WorkersMoved(live.clock.now(), next(iter(live.book.hosts)), 1, 0, "as of a ray host"))
     there = {}
     for family in metrics.registry.collect():
         if family.name.startswith("manyhands_"):

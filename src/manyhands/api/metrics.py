@@ -156,6 +156,9 @@ class BookCollector(Collector):
         width = GaugeMetricFamily("manyhands_host_width", "Attempts a host may have in flight.", labels=("host",))
         busy = GaugeMetricFamily("manyhands_host_in_flight", "Attempts a host has in flight.", labels=("host",))
         paused = GaugeMetricFamily("manyhands_host_paused", "1 while a host takes nothing.", labels=("host",))
+        workers = GaugeMetricFamily(
+            "manyhands_host_model_workers", "Model workers a host should have, where that is decided.", labels=("host",)
+        )
         of_lane = ("host", "kind")
         lane_width = GaugeMetricFamily("manyhands_lane_width", "Attempts of a kind a host may have.", labels=of_lane)
         lane_busy = GaugeMetricFamily("manyhands_lane_in_flight", "Attempts of a kind a host has.", labels=of_lane)
@@ -163,6 +166,8 @@ class BookCollector(Collector):
             width.add_metric((host.name,), host.width)
             busy.add_metric((host.name,), len(host.running))
             paused.add_metric((host.name,), host.paused is not None)
+            if host.workers is not None:
+                workers.add_metric((host.name,), host.workers)
             lanes: dict[str, tuple[int, int]] = {}
             for kind, lane in host.lanes.items():
                 bound = host.width if lane.width is None else min(host.width, lane.width)
@@ -171,4 +176,4 @@ class BookCollector(Collector):
             for label, (bound, in_flight) in lanes.items():
                 lane_width.add_metric((host.name, label), bound)
                 lane_busy.add_metric((host.name, label), in_flight)
-        yield from (width, busy, paused, lane_width, lane_busy)
+        yield from (width, busy, paused, workers, lane_width, lane_busy)
