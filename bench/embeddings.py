@@ -2,7 +2,7 @@
 
 The same model (MiniLM-L6 in fp32) and the same docstrings for all, one thread each, in one run. In bulk: the worker's
 engine, the same backend in fixed batches of 32 as they come, and with `--peers PYTHON` (an environment that has
-sentence-transformers and infinity-emb) theirs. Over HTTP: one text a request, 16 and 64 in flight, taking turns.
+sentence-transformers and infinity-emb) theirs. Over HTTP: one text a request, 16 and 64 in flight, in short turns.
 """
 
 import argparse
@@ -19,13 +19,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import httpx
 import numpy as np
 import psutil
+from asking import a_post, ask
 from record import record
 
 from manyhands.config.models import ModelConfig
@@ -42,6 +43,11 @@ from real_models import MINILM, unpacked
 QUESTION = "embeddings"
 WARM_UP = 32
 ROUNDS = 3
+#: Over HTTP the two servers take short turns: what else the machine does then disturbs both alike.
+HTTP_ROUNDS = 7
+HTTP_TEXTS = {16: 64, 64: 128}  # in flight → asked for in one turn
+#: The worker measures the memory of its first batches, which costs them: they are not what is asked about.
+HTTP_WARM_UP = 192
 READY_WITHIN_S = 300
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 ONE_THREAD |= {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1", "DO_NOT_TRACK": "1"}
@@ -188,33 +194,25 @@ def spent_by(server: psutil.Process) -> float:
     return sum(times.user + times.system for times in (process.cpu_times() for process in each))
 
 
-def asked(server: tuple[str, psutil.Process], texts: list[str], in_flight: int) -> tuple[float, float, float]:
-    """(answers a second, the 95th percentile of how long one takes, answers for each second of the processor)."""
-    before = spent_by(server[1])
-    rate, p95_s = asyncio.run(ask(server[0], texts, in_flight))
-    return rate, p95_s, len(texts) / (spent_by(server[1]) - before)
+class Turn(NamedTuple):
+    """One server's turn at one round."""
+
+    a_second: float
+    p95_s: float
+    per_cpu_s: float  # answers for each second of the processor
+    client_s: float  # of the processor, for each answer
 
 
-async def ask(url: str, texts: list[str], in_flight: int) -> tuple[float, float]:
-    left = list(reversed(texts))
-    took: list[float] = []
-    limits = httpx.Limits(max_connections=in_flight, max_keepalive_connections=in_flight)
-    async with httpx.AsyncClient(base_url=url, timeout=600, limits=limits) as http:
-
-        async def one() -> None:
-            while left:
-                text = left.pop()
-                began = time.perf_counter()
-                answer = await http.post("/embeddings", json={"model": "minilm", "input": text})
-                took.append(time.perf_counter() - began)
-                assert answer.status_code == 200, answer.text
-
-        began = time.perf_counter()
-        await asyncio.gather(*(one() for _ in range(in_flight)))
-        return len(texts) / (time.perf_counter() - began), statistics.quantiles(took, n=20)[-1]
+def asked(server: tuple[str, psutil.Process], texts: list[str], in_flight: int) -> Turn:
+    url, process = server
+    bodies = [json.dumps({"model": "minilm", "input": text}).encode() for text in texts]
+    requests = [a_post(url, "/embeddings", body) for body in bodies]
+    before = spent_by(process)
+    took = ask(url, requests, in_flight)
+    return Turn(took.a_second, took.p95_s, len(texts) / (spent_by(process) - before), took.client_cpu_s / len(texts))
 
 
-def over_http(folder: Path, texts: list[str], peers: str, scratch: Path) -> None:
+def over_http(folder: Path, texts: list[str], peers: str, scratch: Path, rounds: int) -> None:
     ports = [free_port(), free_port()]
     toml = f'[models.minilm]\npath = "{folder}"\ntruncate = true\n'
     (scratch / "manyhands.toml").write_text(toml)
@@ -222,36 +220,56 @@ def over_http(folder: Path, texts: list[str], peers: str, scratch: Path) -> None
     theirs = [str(Path(peers).with_name("infinity_emb")), "v2", "--model-id", str(folder), "--port", str(ports[1])]
     theirs += ["--served-model-name", "minilm", "--device", "cpu", "--engine", "torch", "--dtype", "float32"]
     theirs += ["--no-bettertransformer", "--host", "127.0.0.1", "--batch-size", "32"]
-    results: dict[tuple[str, int], list[tuple[float, float, float]]] = {}
+    turns: dict[tuple[str, int], list[Turn]] = {}
     (scratch / "theirs").mkdir()
     with (
         server(mine, f"http://127.0.0.1:{ports[0]}", scratch) as one,
         server(theirs, f"http://127.0.0.1:{ports[1]}", scratch / "theirs") as other,
     ):
-        for each in (one, other):
-            asked(each, texts[:64], 16)
-        for _ in range(ROUNDS):
-            for in_flight in (16, 64):
-                for arm, each in (("manyhands", one), ("infinity", other)):
-                    results.setdefault((arm, in_flight), []).append(asked(each, texts, in_flight))
-    print(f"{'one text a request':24} {'in flight':>9} {'a second':>9} {'95 % within':>12} {'per CPU second':>15}")
-    middle = {key: [statistics.median(column) for column in zip(*of, strict=True)] for key, of in results.items()}
-    units = ("embeddings/s", "s, 95 % within", "embeddings per CPU second")
-    for (arm, in_flight), (rate, p95_s, per_cpu_s) in middle.items():
-        params = {"way": "http", "arm": arm, "in_flight": in_flight, "texts": len(texts), "rounds": ROUNDS}
-        print(f"{arm:24} {in_flight:9} {rate:9.1f} {p95_s:10.2f} s {per_cpu_s:15.1f}")
-        for unit, value in zip(units, (rate, p95_s, per_cpu_s), strict=True):
+        arms = [("manyhands", one), ("infinity", other)]
+        for _, each in arms:
+            asked(each, texts[:HTTP_WARM_UP], 16)
+        for number in range(rounds):
+            for in_flight, count in HTTP_TEXTS.items():
+                begin = number * count % max(1, len(texts) - count + 1)
+                for arm, each in arms if number % 2 else reversed(arms):
+                    turn = asked(each, texts[begin : begin + count], in_flight)
+                    turns.setdefault((arm, in_flight), []).append(turn)
+                    print(f"round {number}: {arm}, {in_flight} in flight: {turn.a_second:.1f} a second", flush=True)
+    tell_http(turns, rounds)
+
+
+def tell_http(turns: dict[tuple[str, int], list[Turn]], rounds: int) -> None:
+    """Medians of the rounds; ratios of each round's pair, so that what disturbs both counts for neither."""
+    print(
+        f"{'one text a request':20} {'in flight':>9} {'a second':>9} {'95 % within':>12} {'per CPU s':>9} {'client':>8}"
+    )
+    units = ("embeddings/s", "s, 95 % within", "embeddings per CPU second", "s of the client's CPU an embedding")
+    for (arm, in_flight), of_arm in sorted(turns.items(), key=lambda each: each[0][1]):
+        params = {"way": "http", "arm": arm, "in_flight": in_flight, "texts": HTTP_TEXTS[in_flight], "rounds": rounds}
+        middle = Turn(*(statistics.median(column) for column in zip(*of_arm, strict=True)))
+        print(
+            f"{arm:20} {in_flight:9} {middle.a_second:9.1f} {middle.p95_s:10.2f} s {middle.per_cpu_s:10.1f}"
+            f" {middle.client_s * 1e3:6.2f} ms"
+        )
+        for unit, value in zip(units, middle, strict=True):
             record(QUESTION, params, value, unit)
     ratios = ("times as many by manyhands", "times its p95 by manyhands", "times as many per CPU second by manyhands")
-    for in_flight in (16, 64):
-        pairs = zip(middle["manyhands", in_flight], middle["infinity", in_flight], strict=True)
-        found = [mine / theirs for mine, theirs in pairs]
-        print(
-            f"{in_flight} in flight: {found[0]:.2f} ×, p95 {found[1]:.2f} ×, per CPU second {found[2]:.2f} × infinity"
-        )
-        params = {"way": "http", "arm": "infinity", "in_flight": in_flight, "texts": len(texts), "rounds": ROUNDS}
-        for unit, value in zip(ratios, found, strict=True):
-            record(QUESTION, params, value, unit)
+    for in_flight in HTTP_TEXTS:
+        pairs = list(zip(turns["manyhands", in_flight], turns["infinity", in_flight], strict=True))
+        by_round = [[mine / theirs for mine, theirs in zip(*pair, strict=True)][:3] for pair in pairs]
+        found = [sorted(column) for column in zip(*by_round, strict=True)]
+        shown = [f"{statistics.median(column):.2f} × ({column[0]:.2f} to {column[-1]:.2f})" for column in found]
+        print(f"{in_flight} in flight, of infinity's: {shown[0]}, p95 {shown[1]}, per CPU second {shown[2]}")
+        params = {
+            "way": "http",
+            "arm": "infinity",
+            "in_flight": in_flight,
+            "texts": HTTP_TEXTS[in_flight],
+            "rounds": rounds,
+        }
+        for unit, column in zip(ratios, found, strict=True):
+            record(QUESTION, params, statistics.median(column), unit)
 
 
 def free_port() -> int:
@@ -265,6 +283,7 @@ def main() -> None:
     reading = argparse.ArgumentParser()
     reading.add_argument("--peers", metavar="PYTHON", help="one that has sentence-transformers and infinity-emb")
     reading.add_argument("--texts", type=int, default=512)
+    reading.add_argument("--rounds", type=int, default=HTTP_ROUNDS, help="over HTTP")
     reading.add_argument("--only", choices=["bulk", "http"])
     reading.add_argument("--arm", nargs=4, help=argparse.SUPPRESS)
     given = reading.parse_args()
@@ -279,7 +298,7 @@ def main() -> None:
         if given.only != "http":
             bulk(folder, texts, given.peers, Path(scratch))
         if given.peers and given.only != "bulk":
-            over_http(folder, texts, given.peers, Path(scratch))
+            over_http(folder, texts, given.peers, Path(scratch), given.rounds)
     if not given.peers:
         print("without --peers PYTHON: no sentence-transformers, no infinity, nothing over HTTP")
 

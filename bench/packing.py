@@ -23,6 +23,7 @@ from manyhands.models.memory.store import Learned
 from manyhands.models.packing.bounds import MemoryBounds
 from manyhands.models.packing.limits import BatchLimits
 from manyhands.models.packing.plan import Plan, Waiting
+from manyhands.models.packing.splits import cheapest_cuts
 from manyhands.models.planning.planner import Planner
 from models.docstrings import LENGTH_MAX, docstrings, token_lengths
 from models.simulated_worker import GIB, MIB, SimulatedWorker, Truth, a_spec
@@ -108,6 +109,16 @@ def sorted_windows(lengths: Sequence[int], window: int) -> list[Sequence[int]]:
     return [batch for begin in range(0, len(lengths), window) for batch in fixed(sorted(lengths[begin:][:window]))]
 
 
+def cheapest_windows(lengths: Sequence[int], window: int, cost: m.Growth) -> list[Sequence[int]]:
+    """All of a window, then all of the next: what cutting can give at best when nothing is in flight."""
+    batches: list[Sequence[int]] = []
+    for first in range(0, len(lengths), window):
+        some = sorted(lengths[first : first + window])
+        cuts = cheapest_cuts([cost.of_item(length) for length in some], cost.k0, [len(some)] * len(some))
+        batches += [some[begin:end] for begin, end in zip([0, *cuts], cuts, strict=False)]
+    return batches
+
+
 def seconds_of(batches: Sequence[Sequence[int]], cost: m.Growth) -> float:
     return sum(cost.of(len(batch), max(batch)) for batch in batches)
 
@@ -172,12 +183,15 @@ def main() -> None:
     for name, cost in COSTS.items():
         naive = seconds_of(fixed(lengths), cost)
         print(f"\n{name:42}{'waste':>8}{'× naive':>9}{'batches':>9}   planner's µs an item: a plan, all, at first")
-        others = {
+        others: dict[str, Sequence[Sequence[int]]] = {
             "fixed 32, order of arrival": fixed(lengths),
             "4096 tokens, order of arrival": by_tokens(lengths),
             "windows of 256 sorted, fixed 32": sorted_windows(lengths, 256),
             "all sorted, fixed 32": sorted_windows(lengths, len(lengths)),
+            "windows of 64, cut for a processor": cheapest_windows(lengths, 64, COSTS["torch"]),
         }
+        for window in (64, 256, 1024):
+            others[f"windows of {window}, cheapest cuts"] = cheapest_windows(lengths, window, cost)
         for packer, batches in others.items():
             print(f"{packer:42}{waste(batches):8.1%}{naive / seconds_of(batches, cost):9.2f}{len(batches):9}")
             record("packing", {"packer": packer, "cost": name, "tokens": tokens}, waste(batches), "padding")

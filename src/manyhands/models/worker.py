@@ -18,6 +18,7 @@ from manyhands.models.engine.engine import Engine
 from manyhands.models.engine.hosting import Hosting
 from manyhands.models.engine.prep_processes import Processes
 from manyhands.models.engine.texts import Preparer, Texts, Threads
+from manyhands.models.memory.budget import Budget
 from manyhands.models.memory.store import LearnedStore
 from manyhands.models.planning.planner import Planner
 
@@ -50,7 +51,12 @@ async def working(settings: WorkerSettings) -> AsyncIterator[Texts]:
     device = "cpu" if list(await devices.read()) == ["cpu"] else "cuda"
     backends: dict[str, Backend] = {model.name: backend_of(model, settings.workspace) for model in settings.models}
     hosting = Hosting(backends, threads)
-    planner = Planner(store.load() if store else None, in_flight_max=hosting.in_flight_max)
+    planner = Planner(
+        store.load() if store else None,
+        in_flight_max=hosting.in_flight_max,
+        budget=Budget(computing_max=threads),
+        abreast_max=threads if device == "cpu" else 1,  # cores work side by side, what is queued on a device does not
+    )
     engine = Engine(hosting, planner, devices)
     preparer: Preparer = Processes(settings.prep_processes) if settings.prep_processes else Threads()
     longest_s = settings.batch_seconds_max or (CPU_BATCH_SECONDS_MAX if device == "cpu" else DEVICE_BATCH_SECONDS_MAX)

@@ -109,7 +109,8 @@ async def engine_of(
 ) -> AsyncIterator[Engine]:
     devices = devices or SimulatedDevices({"cpu": SimulatedDevice(64 * 1024 * MB)})
     hosting = Hosting({model.name: model for model in models}, threads)
-    engine = Engine(hosting, Planner(in_flight_max=threads), devices, Watchdog(stuck_after_s))
+    planner = Planner(in_flight_max=threads, abreast_max=threads)
+    engine = Engine(hosting, planner, devices, Watchdog(stuck_after_s))
     engine.start([model.description.spec(**{"in_flight_max": threads, **of_spec}) for model in models])
     try:
         yield engine

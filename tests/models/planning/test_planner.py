@@ -162,6 +162,33 @@ def test_models_share_the_device_by_weight() -> None:
     assert 2.3 <= heavy / (len(worker.done) - heavy) <= 3.7
 
 
+def test_what_is_mostly_overhead_does_not_stand_behind_another_batch_but_waits_for_company() -> None:
+    dear = m.Growth(0.01, 2e-6)  # a batch costs as much as 5,000 tokens besides its own
+    planner = a_resident_planner(truth=Truth(400 * MIB, m.Growth(8 * MIB, 25_000.0), dear))
+    (first,) = planner.handle(m.ItemsArrived(1.0, items(4)))
+    assert isinstance(first, m.RunBatch)
+    assert planner.handle(m.ItemsArrived(1.0, items(3, first=10))) == []
+    assert planner.handle(m.ItemsArrived(1.0, items(3, first=20))) == []
+    (second,) = planner.handle(m.BatchEnded(2.0, first.batch.id))
+    assert isinstance(second, m.RunBatch)
+    assert len(second.batch.items) == 6
+    (third,) = planner.handle(m.ItemsArrived(2.0, items(1000, first=100)))  # so many take longer than they cost
+    assert isinstance(third, m.RunBatch)
+
+
+def test_nothing_waits_for_company_that_cannot_come_or_while_a_core_is_idle() -> None:
+    for planner, alone in ((Planner(abreast_max=2), {}), (Planner(), {"batch_items_max": 1})):
+        starts_two_at_once(planner, alone)
+
+
+def starts_two_at_once(planner: Planner, alone: dict[str, int]) -> None:
+    planner.handle(READ, m.ModelsConfigured(0.0, (a_spec(pinned=True, **alone),)))
+    planner.handle(m.ModelLoaded(0.0, "minilm"))
+    for first in (0, 10):
+        (run,) = planner.handle(m.ItemsArrived(1.0, items(1, first=first, length=4)))
+        assert isinstance(run, m.RunBatch)
+
+
 def test_a_cancelled_item_is_not_run_again_after_its_batch_fell() -> None:
     planner = a_resident_planner(in_flight_max=1)
     (run,) = planner.handle(m.ItemsArrived(1.0, items(4)))

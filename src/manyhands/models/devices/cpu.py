@@ -1,21 +1,28 @@
 """The machine's own memory as a device: what is available, within the bounds of the container."""
 
+from typing import TYPE_CHECKING
+
 from manyhands.models.model import CPU, DeviceMemory
 from manyhands.probes.cgroup import own_groups
 from manyhands.probes.local import memory_now
+
+if TYPE_CHECKING:
+    import psutil
 
 
 class CpuDevice:
     def __init__(self) -> None:
         self.trouble = ""
         self._groups = own_groups()
+        self._own: psutil.Process | None = None
 
     async def read(self) -> dict[str, DeviceMemory]:
         import psutil
 
         try:
+            self._own = self._own or psutil.Process()
             total, used = memory_now(self._groups)
-            own = int(psutil.Process().memory_info().rss)
+            own = int(self._own.memory_info().rss)
         except (psutil.Error, OSError) as error:
             self.trouble = f"the machine's memory cannot be read: {error}"
             return {}

@@ -23,7 +23,9 @@ class Computed(Struct):
     """How a batch went: outputs, or why there are none."""
 
     outputs: Sequence[Output | Trouble] = ()
-    took_s: float = 0.0
+    took_s: float = 0.0  # of the thread that computed it
+    began_at: float = 0.0
+    ended_at: float = 0.0
     peak_bytes: int | None = None  # what it took over what was held before; None: not measured
     reason: str = ""
     out_of_memory: bool = False
@@ -34,7 +36,7 @@ def compute(model: Loaded, rows: Sequence[Any], length: int, width: int | None) 
     failure: tuple[str, bool] | None = None
     outputs: Any = None
     # The thread's own time: what runs beside it does not make a batch dearer.
-    began = time.thread_time()
+    began, began_at = time.thread_time(), time.monotonic()
     try:
         outputs = model.compute(rows, length)
         if len(outputs) != len(rows):
@@ -45,7 +47,7 @@ def compute(model: Loaded, rows: Sequence[Any], length: int, width: int | None) 
     except BaseException as error:  # the boundary: a batch must not take its thread along
         failure = (reason_of(error), is_out_of_memory(error))
     if failure is None:
-        return Computed(outputs, time.thread_time() - began)
+        return Computed(outputs, time.thread_time() - began, began_at, time.monotonic())
     outputs = None
     if failure[1]:
         give_back_memory()

@@ -18,6 +18,7 @@ from manyhands.models.devices.interface import Devices
 from manyhands.models.engine.answers import Answer, Busy, NoSuchModel, Stopping, Stuck, TooMuch, Trouble
 from manyhands.models.engine.computing import Computed, compute, reason_of
 from manyhands.models.engine.counting import Counts
+from manyhands.models.engine.device_time import DeviceTime
 from manyhands.models.engine.hosting import Hosting
 from manyhands.models.engine.peaks import Peaks
 from manyhands.models.engine.watchdog import TIMES_PREDICTED, Watchdog
@@ -71,6 +72,7 @@ class Engine:
         self._memory: dict[str, m.DeviceMemory] = {}
         self._begun = 0  # batches and loads since the start
         self._peaks = Peaks()
+        self._device_time = DeviceTime()
         self.counts = Counts()
 
     def start(self, specs: Sequence[m.ModelSpec]) -> None:
@@ -157,7 +159,9 @@ class Engine:
         while True:
             await self._happened.wait()
             self._happened.clear()
-            memory = await self._devices.read()
+            # Reading takes a quarter of a millisecond: not for items that can only be queued.
+            only_queued = all(isinstance(event, m.ItemsArrived | m.ItemsCancelled) for event in self._told)
+            memory = {} if only_queued and not self._planner.wants_reading() else await self._devices.read()
             self._memory = memory or self._memory
             now = _now()
             readings = [m.MemoryRead(now, device, read) for device, read in memory.items()]
@@ -174,8 +178,8 @@ class Engine:
 
     def _carry_out(self, decision: m.Decision) -> None:
         match decision:
-            case m.RunBatch(batch):
-                self._run(batch)
+            case m.RunBatch(batch, device):
+                self._run(batch, device)
             case m.LoadModel(model, device):
                 self._load(model, device)
             case m.EvictModel(model):
@@ -195,7 +199,7 @@ class Engine:
     def _wake(self) -> None:
         self._tell(m.Woke(_now()))
 
-    def _run(self, batch: m.Batch) -> None:
+    def _run(self, batch: m.Batch, device: str) -> None:
         description = self.description(batch.model)
         # Those who stopped waiting while it was being planned are not computed.
         rows = [pending.row if (pending := self._pending.get(id)) else None for id in batch.items]
@@ -227,9 +231,11 @@ class Engine:
             return computed
 
         doing = self._loop.run_in_executor(self._hosting.pool_of(batch.model), work)
-        doing.add_done_callback(lambda done: self._computed(batch, places, wanted, done))
+        doing.add_done_callback(lambda done: self._computed(batch, device, places, wanted, done))
 
-    def _computed(self, batch: m.Batch, ids: Sequence[int], rows: Sequence[Row], done: asyncio.Future[Any]) -> None:
+    def _computed(
+        self, batch: m.Batch, device: str, ids: Sequence[int], rows: Sequence[Row], done: asyncio.Future[Any]
+    ) -> None:
         self._watchdog.ended(batch.id)
         self._batches.pop(batch.id, None)
         if done.cancelled():
@@ -247,10 +253,10 @@ class Engine:
             for id, row, output in zip(ids, rows, computed.outputs, strict=True):
                 self._settle((id,), _answer(row, output))
             self.counts.computed(batch, [len(row.ids) for row in rows if isinstance(row, Tokens)], computed.took_s)
-            # Only an encoder on the processor computes on the thread that is timed, and only a whole batch teaches.
-            is_telling = description.task != "generate" and m.CPU in self._memory and len(ids) == len(batch.items)
-            whole = computed.took_s if is_telling else None
-            self._tell(m.BatchEnded(now, batch.id, whole, computed.peak_bytes))
+            # How long an answer is says nothing of the next, and only a whole batch teaches.
+            is_telling = description.task != "generate" and len(ids) == len(batch.items)
+            took_s = self._device_time.of(device, computed) if is_telling else None
+            self._tell(m.BatchEnded(now, batch.id, took_s, computed.peak_bytes))
 
     async def _tell_out_of_memory(self, batch: m.Batch) -> None:
         memory = await self._devices.read()

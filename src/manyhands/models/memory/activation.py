@@ -20,6 +20,8 @@ EQUALLY_GOOD = 0.03
 SPREAD = 1.12
 #: Allocators take memory in blocks; 2 MiB is that of CUDA and of huge pages.
 BLOCK_BYTES = 2 * 2**20
+#: What takes less is mostly rounding, and says little of how bytes grow with length.
+TELLING_BYTES = 8 * BLOCK_BYTES
 MARGIN, HALF_OF_MARGIN = 1.09, 1.045
 #: A batch within what was seen and expected changes little: fitting again waits until these make a share of all.
 REFIT_SHARE = 0.4
@@ -59,8 +61,10 @@ class ActivationMemory:
         bound = min(
             self._spread * self._least_bound(padded, padded_length), self._guess_scale * self._guess.of(count, length)
         )
-        if self._curves and padded <= self._padded_max and padded_length <= self._padded_length_max:
-            x, y = max(padded, self._padded_min), max(padded_length, self._padded_length_min)
+        tokens, pairs = self._as_if_seen(length)
+        x, y = count * tokens, count * pairs
+        if self._curves and x <= self._padded_max and y <= self._padded_length_max:
+            x, y = max(x, self._padded_min), max(y, self._padded_length_min)
             bound = min(bound, max([k0 + k1 * x + k2 * y for k0, k1, k2 in self._above_curves]))
         return int(bound) + BLOCK_BYTES
 
@@ -87,8 +91,9 @@ class ActivationMemory:
         square = length * length
         if self._curves:
             room = (room_bytes - BLOCK_BYTES) / self._margin
-            curved = min(self._count_below(fit, length, room / fit.above) for fit in self._curves)
-            seen_max = min(self._padded_max / length, self._padded_length_max / square)
+            tokens, pairs = self._as_if_seen(length)
+            curved = min(self._count_below(fit, tokens, pairs, room / fit.above) for fit in self._curves)
+            seen_max = min(self._padded_max / tokens, self._padded_length_max / pairs)
             if 1 <= curved <= seen_max:
                 return min(enough, int(curved))
         room = (room_bytes - BLOCK_BYTES) / self._spread
@@ -105,18 +110,26 @@ class ActivationMemory:
     def _guessed_count(self, length: int, room: float) -> float:
         return (room - self._guess.k0) / max(self._guess.of_item(length), 1e-9)
 
-    def _count_below(self, fit: Fit, length: int, room: float) -> float:
+    def _as_if_seen(self, length: int) -> tuple[float, float]:
+        """An item's n·L and n·L², or more of one, so that their ratio is that of a length that was seen.
+
+        What longer and shorter items take tells the two terms apart: curves know it only between those.
+        """
+        square = length * length
+        return max(length, square / self._length_max), max(square, length * self._length_min)
+
+    def _count_below(self, fit: Fit, tokens: float, pairs: float, room: float) -> float:
         """How many keep one curve below `room`, where batches smaller than any seen count as the smallest seen."""
-        growth, square = fit.growth, length * length
+        growth = fit.growth
         room -= growth.k0
         linear, quadratic = growth.k1 * self._padded_min, growth.k2 * self._padded_length_min
         if linear + quadratic > room:
             return 0.0
-        count = room / max(growth.of_item(length), 1e-9)
+        count = room / max(growth.k1 * tokens + growth.k2 * pairs, 1e-9)
         if growth.k1 > 0:
-            count = min(count, (room - quadratic) / (growth.k1 * length))
+            count = min(count, (room - quadratic) / (growth.k1 * tokens))
         if growth.k2 > 0:
-            count = min(count, (room - linear) / (growth.k2 * square))
+            count = min(count, (room - linear) / (growth.k2 * pairs))
         return count
 
     def seen(self) -> list[Seen]:
@@ -144,6 +157,8 @@ class ActivationMemory:
         self._padded_min = min((features[1] for features, _ in self._points), default=0.0)
         self._padded_length_min = min((features[2] for features, _ in self._points), default=0.0)
         self._padded_length_max = max((features[2] for features, _ in self._points), default=0.0)
+        telling = [one.length for one in self._seen if one.value >= TELLING_BYTES]
+        self._length_min, self._length_max = min(telling, default=1), max(telling, default=1)
         fits: list[Fit] = fits_of(self._seen, BLOCK_BYTES) if len(self._seen) >= SEEN_FOR_CURVES else []
         unsure = 0.5 / max(1, len(self._seen))
         self._curves = [fit for fit in fits if fit.error <= fits[0].error + EQUALLY_GOOD + unsure]

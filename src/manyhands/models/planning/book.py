@@ -9,9 +9,12 @@ from manyhands.models.planning.state import HOLDS_MEMORY, Device, Flight, Hosted
 
 
 class Book:
-    def __init__(self, learned: Mapping[str, Learned], in_flight_max: int, budget: Budget) -> None:
+    def __init__(
+        self, learned: Mapping[str, Learned], in_flight_max: int, budget: Budget, abreast_max: int = 1
+    ) -> None:
         self.learned = dict(learned)  # by fingerprint; of models that are not configured too
         self.in_flight_max = in_flight_max
+        self.abreast_max = abreast_max  # batches that a device really computes at once; others stand behind them
         self.budget = budget
         self.models: dict[str, Hosted] = {}
         self.devices: dict[str, Device] = {}

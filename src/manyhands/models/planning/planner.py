@@ -31,8 +31,9 @@ class Planner:
         learned: Mapping[str, Learned] | None = None,
         in_flight_max: int = 4,
         budget: Budget = Budget(),  # noqa: B008 (immutable)
+        abreast_max: int = 1,
     ) -> None:
-        self._book = Book(learned or {}, in_flight_max, budget)
+        self._book = Book(learned or {}, in_flight_max, budget, abreast_max)
         self._rules: dict[type, Callable[[Any], Iterable[m.Decision]]] = {
             m.ModelsConfigured: self._configured,
             m.ItemsArrived: self._arrived,
@@ -59,6 +60,12 @@ class Planner:
         decisions += start_batches(self._book, at)
         wake_at = self._book.take_wake()
         return decisions if wake_at is None else [*decisions, m.WakeAt(wake_at)]
+
+    def wants_reading(self) -> bool:
+        """Whether it matters how much memory there is: a batch could start, or a model come or go."""
+        book = self._book
+        settled = all(one.phase is Phase.RESIDENT for one in book.models.values())
+        return not settled or len(book.flights) < book.in_flight_max
 
     def learned(self) -> dict[str, Learned]:
         """To be kept for the next run."""

@@ -14,6 +14,8 @@ from manyhands.models.residency.evictions import plan_evictions
 LOOK_AGAIN_S = 1.0
 #: How soon to look again whether an evicted model's memory is back.
 MEMORY_BACK_S = 0.1
+#: A batch is given out before the device is free for it once all that waits takes as long as so many overheads.
+OVERHEADS_WORTH_STARTING = 2.0
 
 
 def start_batches(book: Book, at: float) -> Iterable[Decision]:
@@ -24,6 +26,9 @@ def start_batches(book: Book, at: float) -> Iterable[Decision]:
             return
         device = book.devices[hosted.device]
         limits = hosted.limits(device.room_for_batch(book.budget))
+        if hosted.in_flight >= book.abreast_max and is_worth_waiting(hosted, limits):
+            passed_over.add(hosted.name)
+            continue
         waiting = next_batch(hosted, limits, past_held=at < hosted.past_held_until)
         if waiting:
             yield fly(book, hosted, device, waiting, limits)
@@ -42,6 +47,12 @@ def start_batches(book: Book, at: float) -> Iterable[Decision]:
         else:
             passed_over.add(hosted.name)
             book.wake_at(hosted.past_held_until)
+
+
+def is_worth_waiting(hosted: Hosted, limits: BatchLimits) -> bool:
+    """For a batch that would only stand behind one of its own model: most of it is overhead that others could share."""
+    has_company = hosted.spec.batch_items_max > 1 and not hosted.halves
+    return has_company and hosted.waiting_s < OVERHEADS_WORTH_STARTING * limits.seconds.k0
 
 
 def room_for_one(book: Book, hosted: Hosted, device: Device, limits: BatchLimits, at: float) -> list[Decision]:
