@@ -127,6 +127,24 @@ async def test_attempts_outlive_the_driver_and_are_found_again(cluster: RayClust
     await desk.until(lambda: not _processes_of(desk.journal))
 
 
+async def test_attempts_of_a_carrier_that_is_killed_die_with_it_and_end_lost(
+    cluster: RayCluster, tmp_path: Path
+) -> None:
+    """Only once nothing of them can be alive: their claims are free from then on."""
+    desk = desk_on(cluster, tmp_path, lease_s=3.0)
+    attempt = desk.start(Task("stubborn", run=("sh", "-c", STUBBORN, "sh", str(tmp_path / "up"))))
+    await desk.until((tmp_path / "up").exists)
+    carrier = psutil.Process(desk.spawned[0][1].pid).parent()
+    assert carrier is not None
+    killed_at = time.monotonic()
+    carrier.kill()
+    ending = await desk.ending(attempt)
+    assert ending.kind is EndingKind.LOST
+    assert time.monotonic() - killed_at >= 3.0
+    assert desk.alive() == []
+    await desk.executor.close()
+
+
 async def test_where_there_is_no_cluster_attempts_say_so_and_may_be_tried_again(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     desk = desk_on("127.0.0.1:1", tmp_path)

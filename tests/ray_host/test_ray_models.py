@@ -20,7 +20,13 @@ def test_prompts_are_computed_by_model_workers_that_have_a_gpu_each(cluster: Ray
     )
     console.plan(
         [
-            {"id": f"{model}-{n}", "kind": "text", "prompt": "hello", "args": {"model": model, "max_tokens": 4}}
+            {
+                "id": f"{model}-{n}",
+                "kind": "text",
+                "prompt": "hello",
+                "args": {"model": model, "max_tokens": 4},
+                "check": ["sh", "-c", 'echo "$CUDA_VISIBLE_DEVICES" >> "gpus-$0"', model],
+            }
             for n in range(3)
             for model in ("one", "two")
         ]
@@ -29,6 +35,9 @@ def test_prompts_are_computed_by_model_workers_that_have_a_gpu_each(cluster: Ray
     assert done.code == 0, done.err
     records = console.book().runs["plan-1"].records
     assert [records[f"one-{n}"].history[-1].ending.tokens_out for n in range(3)] == [4, 4, 4]
+    # Each model was asked of the worker that has it: on one GPU, and not on the same.
+    gpus = [set((tmp_path / f"gpus-{model}").read_text().split()) for model in ("one", "two")]
+    assert sorted(gpus, key=sorted) == [{"0"}, {"1"}]
     assert [process for process in process_table.processes() if _is_worker_of(process.pid, tmp_path)] == []
 
 
