@@ -45,11 +45,16 @@ def test_no_batch_takes_more_than_was_said_and_what_is_said_is_close() -> None:
     overshoots = []
     for seed in range(MODELS):
         ratios = run_batches(seed)
-        # Noise beyond all that was seen may come through by a hair, once in a hundred thousand batches.
-        assert min(ratios) >= (1.0 if MODELS < 100 else 0.97), f"seed {seed}"
+        assert min(ratios) >= 1.0, f"seed {seed}"
         overshoots.append(median(ratios))
     assert median(overshoots) <= 1.25
     assert max(overshoots) <= 1.45
+
+
+@pytest.mark.parametrize("seed", [647, 5460, 5692])
+def test_an_item_longer_than_any_seen_is_not_taken_for_a_short_one(seed: int) -> None:
+    """Curves through short items had said up to 23 % too little of the first long one."""
+    assert min(run_batches(seed)) >= 1.0
 
 
 def test_a_term_that_only_long_items_show_is_not_missed() -> None:
