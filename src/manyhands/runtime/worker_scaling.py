@@ -4,6 +4,7 @@ What a policy is told comes from the book and from the workers themselves; what 
 """
 
 import asyncio
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ from manyhands.runtime.dispatcher import Dispatcher
 if TYPE_CHECKING:
     from manyhands.executors.ray.executor import RayExecutor
     from manyhands.executors.ray.scaling import Scaling
+
+_log = logging.getLogger(__name__)
 
 #: A worker takes far longer to come, and the first item of an idle host should not wait for the policy.
 LOOK_EVERY_S = 1.0
@@ -36,6 +39,7 @@ class WorkerScaling:
         if self._hosts:
             dispatcher.recorded.append(self._recorded)
             self._task = asyncio.create_task(self._look())
+            self._task.add_done_callback(_tell_if_broken)
 
     async def close(self) -> None:
         if self._task is None:
@@ -57,6 +61,12 @@ class WorkerScaling:
     def _recorded(self, batch: Sequence[AnyEvent]) -> None:
         for host in self._hosts:
             host.recorded(batch)
+
+
+def _tell_if_broken(task: asyncio.Task[None]) -> None:
+    """Prompts would wait for workers that nobody asks for any more."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _log.error("how many model workers there should be is no longer looked at", exc_info=error)
 
 
 class _Scaled:
@@ -81,11 +91,14 @@ class _Scaled:
     def recorded(self, batch: Sequence[AnyEvent]) -> None:
         for event in batch:
             if isinstance(event, AttemptStarted) and event.host == self._name:
-                if form_of(self._dispatcher.book.runs[event.run].records[event.task].task) == "prompt":
+                running = self._dispatcher.book.running.get(event.attempt)
+                if running is not None and form_of(running.record.task) == "prompt":
                     self._in_flight.add(event.attempt)
             elif isinstance(event, AttemptEnded) and event.attempt in self._in_flight:
                 self._in_flight.discard(event.attempt)
                 self._done += event.ending.kind in _COMPUTED
+            elif isinstance(event, WorkersMoved) and event.host == self._name:
+                self._executor.keep_workers(event.workers)  # now that it is on disk
 
     def look(self) -> None:
         from manyhands.executors.ray.pace import START_GUESS_S, Work
@@ -104,19 +117,14 @@ class _Scaled:
         desired = self._scaler.observe(seen)
         if desired.workers != self._wanted or there.trouble != self._trouble:
             why = f"{desired.why}; {there.trouble}" if there.trouble else desired.why
-            self._move(desired.workers, why)
-            self._trouble = there.trouble
+            self._dispatcher.tell(WorkersMoved(now, self._name, desired.workers, self._wanted, why))
+            self._wanted, self._trouble = desired.workers, there.trouble
 
     def over(self) -> WorkersMoved | None:
         """A clean stop takes the workers along."""
         if not self._wanted:
             return None
         return WorkersMoved(self._dispatcher.clock.now(), self._name, 0, self._wanted, "the dispatcher stops")
-
-    def _move(self, workers: int, why: str) -> None:
-        self._dispatcher.tell(WorkersMoved(self._dispatcher.clock.now(), self._name, workers, self._wanted, why))
-        self._wanted = workers
-        self._executor.keep_workers(workers)
 
 
 def waiting_for(book: Book, host: HostState) -> tuple[int, float | None]:
