@@ -152,12 +152,12 @@ def event_to_pixel(browser: Any, folder: Path) -> None:
         page = open_page(browser, url)
         page.wait_for_timeout(3000)
         page.evaluate("manyhands.timings.lag.length = 0")
-        began, before = time.monotonic(), page.evaluate("manyhands.model.series.ended.last")
+        began, before = time.monotonic(), page.evaluate("manyhands.model.series.done.last")
         lags: list[float] = []
         while time.monotonic() - began < WATCHED_S:
             page.wait_for_timeout(1000)
             lags += page.evaluate("manyhands.timings.lag.splice(0)")
-        ended = page.evaluate("manyhands.model.series.ended.last") - before
+        ended = page.evaluate("manyhands.model.series.done.last") - before
         rate = 2 * ended / (time.monotonic() - began)
         page.context.close()
         print(f"{rate:.0f} events a second were watched")

@@ -1,5 +1,6 @@
 """The stream of a real dispatcher over real sockets: a snapshot, then every change once, also after coming back."""
 
+import asyncio
 from contextlib import AsyncExitStack
 
 import httpx
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 from api.followers import following
 from api.live import nap, offered, open_run, shell
 from manyhands.api import feed as feeds
+from manyhands.core.events import AttemptEnded
 from manyhands.core.model import Claims, TaskState
 from manyhands.runtime.dispatcher import Dispatcher
 
@@ -106,6 +108,24 @@ async def test_why_a_host_has_room_is_told(live: Dispatcher) -> None:
         assert idle["functions"]["cause"] == "no work"
         (claim,) = follower.of("claims")[-1]["claims"]
         assert (claim["claim"], claim["holders"], claim["waiting"]) == ("src/a/**", ["second"], 1)
+
+
+async def test_who_comes_late_is_told_why_hosts_were_idle_while_nobody_looked(
+    live: Dispatcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeds, "UNWATCHED_EVERY_S", 0.0)
+    async with offered(live) as url:
+        await open_run(live, [shell("first", "sleep 0.3"), replace(shell("second", "true"), deferred="later")])
+        done = asyncio.Event()
+        live.recorded.append(lambda batch: done.set() if any(isinstance(one, AttemptEnded) for one in batch) else None)
+        await asyncio.wait_for(done.wait(), 60)
+        async with following(url) as follower:
+            _, snapshot = await follower.next()
+    spans = [span for span in snapshot["idle_past"] if span["host"] == "commands"]
+    assert [(span["cause"], span["to"]) for span in spans[-1:]] == [("deferred", None)], "put off by a person, still so"
+    assert spans[-1]["free"] == spans[-2]["free"] + 1, "one fewer was free while the first ran"
+    assert spans[-2]["to"] == spans[-1]["from"]
+    assert snapshot["waiting_past"]
 
 
 async def test_a_packed_stream_says_the_same_as_a_plain_one(live: Dispatcher) -> None:

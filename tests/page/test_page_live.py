@@ -150,6 +150,7 @@ def test_a_bar_that_is_clicked_opens_its_task_with_story_and_output(page: Any, s
     )
     page.mouse.click(x, y)
     until(page, "document.querySelector('#task pre')?.textContent.includes('begun')")
+    until(page, "manyhands.taskPage.output.text.includes('begun')")  # read on from the file, as it grows
     until(page, "location.hash.includes('/task/plan-1/wait-1')")
     text = page.inner_text("#task")
     assert "runs on slow as attempt 1" in text

@@ -203,9 +203,8 @@ class Feed:
             self._timer = None
         began_s = time.thread_time()
         batch, self._batch = self._batch, []
-        rows = self.picture.changes(batch)
+        rows = self.picture.changes(batch) + self.picture.standing()  # also unwatched: why it was idle is asked later
         if self.is_watched:
-            rows += self.picture.standing()
             rows += self._extra.values()
             self._extra = {}
             if not self._was_watched or len(rows) > CHANGES_MAX:

@@ -26,7 +26,6 @@ test("a snapshot in columns gives the same picture as the changes that led to it
   }
   const shape = (model) => model.rows.get("a").map((row) => row.map((bar) => [bar.task, bar.start, bar.end, bar.ending]));
   assert.deepEqual(shape(told), shape(live));
-  assert.equal(told.series.ended.last, 1);
   assert.equal(told.series.done.last, 0);
 });
 
@@ -42,6 +41,22 @@ test("the width over time follows the moves, and what it was before the first of
 test("a lane's own slots are the first that are free", () => {
   const model = seen([100, host("a", 3)], [101, start(1, 101, { kind: "x" }), start(2, 101, { kind: "y", slot: 1 }), start(3, 101, { kind: "x", slot: 2 })], [105, end(1, 105), start(4, 105, { kind: "x" })]);
   assert.deepEqual((laneRowsOf(model), [1, 2, 3, 4]).map((attempt) => model.bars.get(attempt).laneSlot), [0, 0, 1, 0]);
+});
+
+test("a page that opens late has the causes, the ceiling and the age of the queue from before", () => {
+  const span = (from, to, cause, free) => ({ host: "a", from, to, cause, free, detail: cause });
+  const past = (at, oldest_s, ceiling) => ({ at, oldest_s, ready: 1, ceiling, tokens: at });
+  const model = fromSnapshot(nothing({
+    at: 130, runs: [{ run: "r", opened_at: 95 }], hosts: [{ ...host("a", 3), ceiling: 8 }], idle: [{ host: "a", free: 1, cause: "rate", detail: "" }],
+    idle_past: [span(100, 110, "claims", 2), span(110, null, "rate", 1)], waiting_past: [past(100, 4, 6), past(120, 2, 5)],
+    waiting: { oldest_s: 12, ready: 1, ceiling: 5 },
+  }));
+  assert.deepEqual([105, 115].map((t) => model.series.blocked.get("claims").valueAt(t)), [2, 0]);
+  assert.deepEqual([105, 115, 130].map((t) => model.series.blocked.get("rate").valueAt(t)), [0, 1, 1]);
+  assert.deepEqual(model.idleSpans.get("a").map(({ from, to }) => [from, to]), [[100, 110], [110, null]]);
+  assert.deepEqual([105, 125].map((t) => model.series.ceiling.valueAt(t)), [6, 5]);
+  assert.deepEqual([105, 125].map((t) => t - model.series.since.valueAt(t)), [9, 7]);
+  assert.equal(model.series.tokens.valueAt(110), 100);
 });
 
 test("spans of idleness close when the cause changes, and say what they were", () => {

@@ -29,7 +29,7 @@ class IdleSpans:
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
-        self.past: deque[Row] = deque(maxlen=SPANS_MAX)
+        self._over: deque[Row] = deque(maxlen=SPANS_MAX)
         self._since: dict[str, float] = {}
 
     def now(self, at: float, rows: list[Row]) -> bool:
@@ -39,12 +39,21 @@ class IdleSpans:
         coming = {row["host"]: row for row in rows}
         for row in self.rows:
             name = row["host"]
-            if coming.get(name) != row:
-                self.past.append({**row, "from": self._since.pop(name), "to": at})
+            if not _is_same_span(row, coming.get(name)):
+                self._over.append({**row, "from": self._since.pop(name), "to": at})
         for name in coming:
             self._since.setdefault(name, at)
         self.rows = rows
         return True
+
+    def spans(self) -> list[Row]:
+        """The latest that are over, then those that last."""
+        return [*self._over, *({**row, "from": self._since[row["host"]], "to": None} for row in self.rows)]
+
+
+def _is_same_span(row: Row, coming: Row | None) -> bool:
+    """The details of a cause change far more often than the cause."""
+    return coming is not None and all(row[name] == coming[name] for name in ("free", "cause"))
 
 
 def idle_rows(book: Book, redact: Redact) -> list[Row]:
@@ -139,5 +148,5 @@ def _of_states(host: HostState, runs: list[Run]) -> Why:
     if drained:
         return "drained", f"{drained:,} wait in runs that are stopping"
     if waiting[TaskState.DEFERRED]:
-        return "rule", f"{waiting[TaskState.DEFERRED]:,} are deferred"
+        return "deferred", f"{waiting[TaskState.DEFERRED]:,} put off until someone resumes them"
     return "no work", "nothing is left that it takes"

@@ -35,6 +35,7 @@ from manyhands.core.state import Record
 
 WIDTHS_MAX = 5_000
 RUNS_MAX = 1_000
+STOOD_MAX = 2_000
 #: Of each lane, the latest so many durations tell what is slow for it.
 DURATIONS_MAX = 50
 #: The age of the oldest that waits goes on by itself; told again when it is another's by so much.
@@ -70,6 +71,7 @@ class Picture:
         waiting = {"oldest_s": 0.0, "ready": 0, "ceiling": None}
         self._told: dict[str, Any] = {"claims": [], "waiting": waiting, "tokens": dict(self._tokens)}
         self._told_since: float | None = None
+        self._stood: list[Row] = []  # who waited and what it had cost, for a page that opens later
         self._on: dict[type[Any], Callable[[Any, list[Row]], None]] = {
             ev.AttemptStarted: self._on_started,
             ev.AttemptEnded: self._on_ended,
@@ -120,18 +122,7 @@ class Picture:
         if claims != self._told["claims"]:
             self._told["claims"] = claims
             rows.append({"t": "claims", "claims": claims})
-        waiting, since = self._waiting()
-        moved = (since is None) != (self._told_since is None) or abs(
-            (since or 0) - (self._told_since or 0)
-        ) > AGE_STEP_S
-        told = self._told["waiting"]
-        if waiting["ready"] != told["ready"] or waiting["ceiling"] != told["ceiling"] or moved:
-            self._told["waiting"], self._told_since = waiting, since
-            rows.append({"t": "waiting", **waiting})
-        if self._tokens != self._told["tokens"]:
-            self._told["tokens"] = dict(self._tokens)
-            rows.append({"t": "cost", "tokens": self._told["tokens"], "cost": None})
-        return rows
+        return rows + self._tell_waiting()
 
     def snapshot(self, run: str | None = None) -> Row:
         """All there is, as of the last `changes` and `standing`."""
@@ -148,7 +139,8 @@ class Picture:
             "widths": list(self._widths),
             "widths_total": self._widths_total,
             "idle": self._idle.rows,
-            "idle_past": list(self._idle.past),
+            "idle_past": self._idle.spans(),
+            "waiting_past": self._stood,
             **self._told,
             "cost": None,
         }
@@ -281,6 +273,25 @@ class Picture:
             del self._told_hosts[name]
             rows.append({"t": "gone", "host": name})
         self._hosts.clear()
+        return rows
+
+    def _tell_waiting(self) -> list[Row]:
+        rows: list[Row] = []
+        waiting, since = self._waiting()
+        moved = (since is None) != (self._told_since is None) or abs(
+            (since or 0) - (self._told_since or 0)
+        ) > AGE_STEP_S
+        told = self._told["waiting"]
+        if waiting["ready"] != told["ready"] or waiting["ceiling"] != told["ceiling"] or moved:
+            self._told["waiting"], self._told_since = waiting, since
+            rows.append({"t": "waiting", **waiting})
+        if self._tokens != self._told["tokens"]:
+            self._told["tokens"] = dict(self._tokens)
+            rows.append({"t": "cost", "tokens": self._told["tokens"], "cost": None})
+        if rows:
+            self._stood.append({"at": self.book.at, **waiting, "tokens": sum(self._tokens.values())})
+            if len(self._stood) > STOOD_MAX:
+                del self._stood[::2]  # the further back, the coarser
         return rows
 
     def _waiting(self) -> tuple[Row, float | None]:

@@ -45,7 +45,7 @@ class Recording:
         self._batch = []
         first = self._picture.snapshot(self.run)
         first["seq"] = self._picture.seq
-        return {**first, "command": False, "widths": [], "widths_total": 0, "idle_past": []}
+        return {**first, "command": False, "widths": [], "widths_total": 0, "idle_past": [], "waiting_past": []}
 
     def frames(self) -> Iterator[Row]:
         while not self.truncated:

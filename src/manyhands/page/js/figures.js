@@ -16,7 +16,7 @@ export function throughput(done, from, to, points = POINTS) {
 	return out;
 }
 
-const sampled = (steps, first, to, from = Math.max(first, steps.at[0] ?? first)) => Array.from({ length: POINTS + 1 }, (_, i) => steps.valueAt(from + ((to - from) * i) / POINTS));
+const sampled = (from, to, valueAt) => Array.from({ length: POINTS + 1 }, (_, i) => valueAt(from + ((to - from) * i) / POINTS));
 
 function line(values, colour) {
 	const most = Math.max(1e-9, ...values);
@@ -34,13 +34,17 @@ export function showFigures(element, model, from, now) {
 	const perMinute = throughput(series.done, from, now);
 	const back = Math.max(1, Math.min(60, now - from));
 	const last = ((series.done.last - series.done.valueAt(now - back)) * 60) / back;
-	const oldest = model.waiting.ready ? model.waiting.oldest_s + (now - model.waiting.at) : 0;
+	const age = (t) => {
+		const since = series.since.valueAt(t);
+		return since && t - since;
+	};
+	const oldest = model.waiting.ready ? age(now) : 0;
 	const figure = (value, label, picture) => h("div", { class: "figure" }, h("div", {}, h("b", {}, value), h("span", {}, label)), picture);
 	const tokens = model.tokens.in + model.tokens.out;
-	const spent = model.cost !== null ? sampled(series.cost, from, now) : sampled(series.tokens, from, now);
+	const spent = model.cost !== null ? series.cost : series.tokens;
 	element.replaceChildren(
 		figure(`${rate(last)}/min`, `done · ${count(series.done.last)} so far`, line(perMinute, "var(--good)")),
-		figure(oldest ? duration(oldest) : "–", `oldest waits · ${count(model.waiting.ready)} ready`, line(sampled(series.ready, from, now), "var(--warn)")),
-		figure(model.cost !== null ? model.cost.toFixed(2) : short(tokens), model.cost !== null ? `cost · ${short(tokens)} tokens` : "tokens in and out", line(spent, "var(--accent)")),
+		figure(oldest ? duration(oldest) : "–", `oldest waits · ${count(model.waiting.ready)} ready`, line(sampled(from, now, age), "var(--warn)")),
+		figure(model.cost !== null ? model.cost.toFixed(2) : short(tokens), model.cost !== null ? `cost · ${short(tokens)} tokens` : "tokens in and out", line(sampled(from, now, (t) => spent.valueAt(t)), "var(--accent)")),
 	);
 }

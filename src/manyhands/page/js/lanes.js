@@ -50,7 +50,7 @@ export class Lanes {
 		for (const span of spans) c.fillRect(scale.x(span.from), row.y + inset, (span.to - span.from) * scale.perSecond, row.h - 2 * inset);
 		const gaps = gapsOf(row, spans, scale, now);
 		for (const gap of causesOf(gaps, model.idleSpans.get(row.host) ?? [], scale, now)) {
-			this.causes.add(gap.cause);
+			if (gap.cause || gap.w > 4) this.causes.add(gap.cause);
 			if (!gap.cause) continue;
 			c.fillStyle = this.paint.texture(c, gap.cause);
 			c.fillRect(gap.x, row.y + inset, gap.w, row.h - 2 * inset);

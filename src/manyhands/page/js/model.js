@@ -43,9 +43,7 @@ function newSeries() {
 		inFlight: new Map(), // kind → Steps
 		blocked: new Map(), // cause → Steps: free slots and what keeps them free
 		done: new Steps(),
-		ended: new Steps(),
-		ready: new Steps(),
-		oldest: new Steps(),
+		since: new Steps(), // when the one that waits longest began to; 0: none waits
 		tokens: new Steps(),
 		cost: new Steps(),
 	};
@@ -62,10 +60,14 @@ export function fromSnapshot(snapshot) {
 	readTasks(model, snapshot.tasks ?? {});
 	readBars(model, snapshot.bars ?? {});
 	readWidths(model, snapshot);
-	for (const span of snapshot.idle_past ?? []) spansOf(model, span.host).push({ ...span });
+	readIdle(model, snapshot.idle_past ?? []);
 	setIdle(model, snapshot.idle ?? []);
 	model.claims = snapshot.claims ?? [];
 	for (const [attempt, line] of Object.entries(snapshot.lines ?? {})) apply(model, { t: "output", attempt: Number(attempt), line });
+	for (const past of snapshot.waiting_past ?? []) {
+		setWaiting(model, past, past.at);
+		model.series.tokens.push(past.at, past.tokens);
+	}
 	setWaiting(model, snapshot.waiting ?? { oldest_s: 0, ready: 0 });
 	setCost(model, snapshot.tokens ?? { in: 0, out: 0 }, snapshot.cost ?? null);
 	return model;
@@ -241,7 +243,6 @@ function endBar(model, change) {
 	bar.detail = change.detail ?? "";
 	model.inFlight.delete(bar.attempt);
 	seriesOf(model.series.inFlight, bar.kind).add(change.at, -1);
-	model.series.ended.add(change.at, 1);
 	if (change.ending === "done") model.series.done.add(change.at, 1);
 	const used = { in: model.tokens.in + (change.tokens_in ?? 0), out: model.tokens.out + (change.tokens_out ?? 0) };
 	setCost(model, used, model.cost, change.at);
@@ -280,11 +281,21 @@ function spansOf(model, host) {
 	return groupOf(model.idleSpans, host);
 }
 
-function setWaiting(model, waiting) {
-	model.waiting = { ...waiting, at: model.at };
-	recordCeiling(model);
-	model.series.ready.push(model.at, waiting.ready);
-	model.series.oldest.push(model.at, waiting.oldest_s);
+/** What was free before the snapshot, and why; the last span of a host may still be open. */
+function readIdle(model, spans) {
+	const moves = [];
+	for (const span of spans) {
+		spansOf(model, span.host).push({ ...span });
+		moves.push([span.from, span.cause, span.free]);
+		if (span.to !== null) moves.push([span.to, span.cause, -span.free]);
+	}
+	for (const [at, cause, by] of moves.sort((a, b) => a[0] - b[0])) seriesOf(model.series.blocked, cause).add(at, by);
+}
+
+function setWaiting(model, waiting, at = model.at) {
+	model.waiting = { ...waiting, at };
+	recordCeiling(model, at);
+	model.series.since.push(at, waiting.oldest_s ? at - waiting.oldest_s : 0);
 }
 
 function setCost(model, tokens, cost, at = model.at) {
@@ -328,25 +339,17 @@ function readBars(model, table) {
 function countBars(model) {
 	const starts = new Map();
 	const ends = new Map();
-	const ended = [];
 	const done = [];
 	for (const bar of model.bars.values()) {
 		groupOf(starts, bar.kind).push(bar.start);
 		if (bar.end === null) continue;
 		groupOf(ends, bar.kind).push(bar.end);
-		ended.push(bar.end);
 		if (bar.ending === "done") done.push(bar.end);
 	}
 	for (const [kind, list] of starts) {
 		model.series.inFlight.set(kind, openCount(Float64Array.from(list).sort(), Float64Array.from(ends.get(kind) ?? []).sort()));
 	}
-	const total = (list) => {
-		const steps = new Steps();
-		Float64Array.from(list).sort().forEach((at, i) => steps.push(at, i + 1));
-		return steps;
-	};
-	model.series.ended = total(ended);
-	model.series.done = total(done);
+	Float64Array.from(done).sort().forEach((at, i) => model.series.done.push(at, i + 1));
 }
 
 /** The moves so far give every host's width over time; before its first move it was what the move came from. */

@@ -68,27 +68,29 @@ export class Ribbon {
 		if (laid.ceiling) {
 			strokeEdge(c, laid.ceiling, y, paint.bad, 1.2, [5, 4]);
 			const value = laid.ceiling[laid.columns - 1];
-			c.fillStyle = paint.bad;
-			c.textAlign = "left";
-			c.font = paint.font("11px");
-			if (y(value) > 8) c.fillText(`ceiling ${Math.round(value)}`, 6, y(value) - 8);
+			const isHigher = y(value) < 8; // than what is drawn
+			this.label(c, `ceiling ${Math.round(value)}${isHigher ? " ↑" : ""}`, Math.max(44, laid.columns - 44), isHigher ? 9 : Math.max(9, y(value) - 9), paint.bad);
 		}
+	}
+
+	/** Words that can be read on any texture. */
+	label(c, text, x, y, colour) {
+		c.font = this.paint.font("11px");
+		const room = c.measureText(text).width + 12;
+		c.fillStyle = this.paint.surface;
+		c.fillRect(x - room / 2, y - 8, room, 16);
+		c.fillStyle = colour;
+		c.textAlign = "center";
+		c.fillText(text, x, y + 0.5);
 	}
 
 	/** The reason in words, where the layer has room for them. */
 	reason(c, { name, top, bottom }, y) {
 		const text = causeOf(name).label;
-		c.font = this.paint.font("11px");
-		const room = c.measureText(text).width + 12;
 		const place = widest(top.map((value, i) => y(bottom[i]) - y(value)), 15);
-		if (place.size < room) return;
+		if (place.size < 8 + 6.4 * text.length) return;
 		const x = place.from + place.size / 2;
-		const middle = (y(top[Math.floor(x)]) + y(bottom[Math.floor(x)])) / 2;
-		c.fillStyle = this.paint.surface;
-		c.fillRect(x - room / 2, middle - 8, room, 16);
-		c.fillStyle = this.paint.ink;
-		c.textAlign = "center";
-		c.fillText(text, x, middle + 0.5);
+		this.label(c, text, x, (y(top[Math.floor(x)]) + y(bottom[Math.floor(x)])) / 2, this.paint.ink);
 	}
 
 	/** Before this nothing is known of attempts: it must not look as if nothing ran. */
@@ -156,7 +158,8 @@ export class Ribbon {
 			const span = spans.findLast((each) => each.from <= at && (each.to === null || each.to > at));
 			if (span?.detail) details.push(`${host}: ${span.detail}`);
 		}
-		return [`${busy} of ${series.width.valueAt(at)} in flight`, wallClock(at), ...lines, ...details];
+		const ceiling = series.ceiling.valueAt(at);
+		return [`${busy} of ${series.width.valueAt(at)} in flight${ceiling ? `, ceiling ${ceiling}` : ""}`, wallClock(at), ...lines, ...details];
 	}
 }
 

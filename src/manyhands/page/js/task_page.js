@@ -79,8 +79,8 @@ export class TaskPage {
 		this.isReading = true;
 		const { run, task } = this.shown;
 		try {
-			const attempt = this.record?.attempt ?? this.detail?.attempts?.at(-1)?.attempt;
-			if (attempt == null) return;
+			const attempt = this.record?.tries || this.detail?.attempts?.length;
+			if (!attempt) return;
 			if (this.output.attempt !== attempt) this.output = { attempt, text: "", next: 0 };
 			const more = await ask(`${taskPath(run, task)}/output?attempt=${attempt}&after=${this.output.next}`);
 			if (this.shown?.task !== task || !more?.text) return;
