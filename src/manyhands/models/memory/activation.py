@@ -27,6 +27,8 @@ MARGIN, HALF_OF_MARGIN = 1.09, 1.045
 REFIT_SHARE = 0.4
 #: Once as many were seen as are kept, it makes less of a difference still.
 REFIT_SHARE_SETTLED = 4.0
+#: So many answers are kept until the next fit.
+KNOWN_MAX = 4096
 
 
 class ActivationMemory:
@@ -55,6 +57,14 @@ class ActivationMemory:
 
     def bytes_of(self, count: int, length: int) -> int:
         """From above."""
+        known = self._known.get((count, length))
+        if known is None:
+            if len(self._known) > KNOWN_MAX:
+                self._known.clear()
+            known = self._known[count, length] = self._bytes_of(count, length)
+        return known
+
+    def _bytes_of(self, count: int, length: int) -> int:
         if not self._seen:
             return int(self._guess.of(count, length))
         padded, padded_length = count * length, count * length * length
@@ -149,6 +159,7 @@ class ActivationMemory:
         self._since_fit = 0
         self._seen = self._sightings.all()
         self.revision += 1
+        self._known: dict[tuple[int, int], int] = {}  # what was said since
         self._points = [(one.features, one.value) for one in self._seen]
         self._bounding = sorted(
             [(value, value / padded, value / padded_length) for (_, padded, padded_length), value in self._points]

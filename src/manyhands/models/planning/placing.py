@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from manyhands.models.memory.budget import USABLE_SHARE
 from manyhands.models.model import Decision, EvictModel, FailItems, LoadModel
 from manyhands.models.planning.book import Book
-from manyhands.models.planning.state import Device, Hosted, Phase
+from manyhands.models.planning.state import RESIDENT, Device, Hosted, Phase
 from manyhands.models.residency.evictions import plan_evictions
 
 #: How long memory may take to be back after an eviction before others are asked.
@@ -18,7 +18,7 @@ WAIT_FOR_NEIGHBOURS_S = 1.0
 def place_models(book: Book, at: float) -> Iterable[Decision]:
     for device in book.devices.values():
         device.kept_for_loading_bytes = 0
-    unsettled = [one for one in book.models.values() if one.phase is not Phase.RESIDENT]
+    unsettled = [one for one in book.models.values() if one.phase is not RESIDENT]
     return settle(book, unsettled, at) if unsettled else ()
 
 
@@ -74,7 +74,7 @@ def make_room(book: Book, hosted: Hosted, need: int, at: float) -> None:
             device.kept_for_loading_bytes += need
             book.wake_at(at + LOOK_AGAIN_S)
             return
-        residents = [one.as_resident() for one in book.on(device.name) if one.phase is Phase.RESIDENT]
+        residents = [one.as_resident() for one in book.on(device.name) if one.phase is RESIDENT]
         evictions = plan_evictions(residents, int(short / USABLE_SHARE) + 1, hosted.spec.priority, at)
         if evictions.models:
             for name in evictions.models:

@@ -7,7 +7,7 @@ from manyhands.models.model import Batch, Decision, EvictModel, FailItems, RunBa
 from manyhands.models.packing.limits import BatchLimits, round_up
 from manyhands.models.packing.plan import Waiting
 from manyhands.models.planning.book import Book
-from manyhands.models.planning.state import Device, Flight, Hosted, Phase
+from manyhands.models.planning.state import RESIDENT, Device, Flight, Hosted, Phase
 from manyhands.models.residency.evictions import plan_evictions
 
 #: How soon to look again when a neighbour has the memory.
@@ -64,7 +64,7 @@ def room_for_one(book: Book, hosted: Hosted, device: Device, limits: BatchLimits
     if held is None:
         return []
     short = hosted.activation.bytes_of(1, round_up(held.length)) - limits.room_bytes
-    residents = [one.as_resident() for one in others if one.phase is Phase.RESIDENT]
+    residents = [one.as_resident() for one in others if one.phase is RESIDENT]
     evictions = plan_evictions(residents, int(max(0, short) / USABLE_SHARE) + 1, hosted.spec.priority, at)
     for name in evictions.models:
         book.models[name].phase = Phase.EVICTING
@@ -79,12 +79,13 @@ def whose_turn(book: Book, passed_over: set[str]) -> Hosted | None:
         if not one.has_work:
             one.start_on_clock = None  # idleness earns nothing
             continue
+        spec = one.spec
         if one.start_on_clock is None:
-            one.start_on_clock = book.clock.place(one.name, 0.0, one.spec.weight)
-        if one.phase is Phase.RESIDENT and one.device in book.devices:
-            if one.in_flight >= one.spec.in_flight_max:
+            one.start_on_clock = book.clock.place(spec.name, 0.0, spec.weight)
+        if one.phase is RESIDENT and one.device in book.devices:
+            if one.in_flight >= spec.in_flight_max:
                 full.append(one)
-            elif one.name not in passed_over:
+            elif spec.name not in passed_over:
                 ready.append(one)
     if full:
         ready = [one for one in ready if not too_far_ahead(one, full)]
@@ -123,7 +124,7 @@ def fly(book: Book, hosted: Hosted, device: Device, waiting: list[Waiting], limi
     device.ledger.batches[batch.id] = size
     hosted.in_flight += 1
     # A model that waits for one of its own batches to end keeps its place, even if this one goes before it.
-    residents = [one for one in book.models.values() if one.phase is Phase.RESIDENT]
+    residents = [one for one in book.models.values() if one.phase is RESIDENT]
     book.clock.advance(min([one.start_on_clock for one in residents if one.start_on_clock is not None]))
     book.clock.place(hosted.name, seconds, hosted.spec.weight)
     hosted.start_on_clock, hosted.last_batch_s = None, seconds

@@ -32,6 +32,8 @@ class Phase(enum.StrEnum):
     EVICTING = "evicting"
 
 
+#: A member looked up by name on each turn of a loop costs more than the rest of the turn.
+RESIDENT = Phase.RESIDENT
 HOLDS_MEMORY = frozenset({Phase.LOADING, Phase.RESIDENT, Phase.DRAINING, Phase.EVICTING})
 
 
