@@ -37,7 +37,7 @@ async def test_a_remote_process_tree_is_gone_within_two_seconds_of_being_stopped
 
 async def test_attempts_run_where_their_labels_and_resources_are(cluster: RayCluster, tmp_path: Path) -> None:
     """Two share one of the two GPUs, one has the other: a fourth waits, and an autoscaler knows for what."""
-    desk = desk_on(cluster, tmp_path, place_within_s=6.0)
+    desk = desk_on(cluster, tmp_path, place_within_s=4.0)
     flag, a_gpu = str(tmp_path / "go"), {"gpus": 1.0, "cpus": 0.5}
     says_and_waits = (
         "sh",

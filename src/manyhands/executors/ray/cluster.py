@@ -133,7 +133,8 @@ class Cluster:
             if place.fleet:
                 return await self._fleets[place.fleet].place(place)
             if place.model:
-                return await self._workers.place(place)
+                began_at = time.monotonic()
+                return await self._workers.place(place, lambda: self._note_lack(attempt, began_at, place))
             if place.resources:
                 return await self._reserved(attempt, place)
             node = await self._spread(attempt, place)
@@ -176,7 +177,6 @@ class Cluster:
 
     async def _spread(self, attempt: int, place: Place) -> str:
         began_at = time.monotonic()
-        why = f"the Ray cluster has no node{_selected(place.labels)}"
         while True:
             in_flight = dict(self._load)
             for carrying in self._all:
@@ -184,9 +184,13 @@ class Cluster:
             node = pick(self._alive(), place.labels, in_flight)
             if node is not None:
                 return node.id
-            self._demand.wants(attempt, {"CPU": 1.0}, place.labels)
-            self._check_patience(attempt, began_at, place, why)
+            self._note_lack(attempt, began_at, place)
             await asyncio.sleep(_LOOK_AGAIN_S)
+
+    def _note_lack(self, attempt: int, began_at: float, place: Place) -> None:
+        """There is no node at all, and nothing is reserved: the autoscaler must be told. Raises `Gone` in the end."""
+        self._demand.wants(attempt, {"CPU": 1.0}, place.labels)
+        self._check_patience(attempt, began_at, place, f"the Ray cluster has no node{_selected(place.labels)}")
 
     async def _reserved(self, attempt: int, place: Place) -> Carrying:
         """Ray finds the node and keeps the room; what it cannot place yet is demand that its autoscaler sees."""

@@ -19,12 +19,11 @@ class Workers:
         self._standings: Standings[Seat] = Standings()
         self._coming: dict[Seat, int] = {}  # attempts on their way to a seat
 
-    async def place(self, place: Place) -> Carrying:
-        """The carrier of a worker for the model. Raises `Gone` if there is none in time."""
+    async def place(self, place: Place, note_lack: Callable[[], None]) -> Carrying:
+        """The carrier of a worker for the model. Raises `Gone` if there is none in time; so may `note_lack`."""
         give_up_at = time.monotonic() + place.within_s
         while (seat := route(place.model, self._standings.of(self._seats(place), self._coming))) is None:
-            if time.monotonic() >= give_up_at:
-                raise Gone("the Ray cluster has no node for a model worker")
+            note_lack()
             await asyncio.sleep(_LOOK_AGAIN_S)
         self._coming[seat] = self._coming.get(seat, 0) + 1
         self._standings.promise(seat, place.model)
