@@ -144,3 +144,11 @@ test("moves too close to tell apart share a marker and none is lost", () => {
   assert.deepEqual(markers[0].sign, { up: true, down: true, isLane: false });
   assert.equal(markers[2].sign.isLane, true);
 });
+
+test("no ceiling is drawn before one is known", () => {
+  const model = seen([100, { ...host("a", 4), ceiling: null, pinned: null }], [110, { t: "waiting", oldest_s: 0, ready: 1, ceiling: 3 }]);
+  const laid = layRibbon(model.series, model.kinds, scaleOf(100, 120, 200), 120);
+  assert.equal(laid.ceilingFrom, 100);
+  assert.deepEqual(edge(laid.ceiling, (value) => value, laid.ceilingFrom)[0], [100, 3]);
+  assert.equal(layRibbon(model.series, model.kinds, scaleOf(90, 105, 200), 105).ceiling, null);
+});

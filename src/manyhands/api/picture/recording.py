@@ -5,7 +5,7 @@ every so often, the more seldom the more tasks there are.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from manyhands.api.picture.picture import Picture, concerns
 from manyhands.api.picture.rows import Redact, Row
@@ -16,7 +16,8 @@ from manyhands.core.scheduler import Scheduler
 FRAME_S = 0.02
 #: Putting all that is ready in order costs about as much as so many tasks cost an event.
 TASKS_PER_EVENT = 8
-STEP_EVENTS_MIN = 10
+#: With fewer tasks it is done more often than it costs: with a hundred at every frame.
+TASKS_FEW = 2_500
 #: A journal is looked through up to here, and so much of it recorded: beyond, the recording says that it ends early.
 EVENTS_MAX = 5_000_000
 CHANGES_MAX = 2_000_000
@@ -28,7 +29,8 @@ class Recording:
     def __init__(self, journal: Iterable[tuple[int, AnyEvent]], run: str, redact: Redact = str) -> None:
         self.run = run
         self.truncated = False
-        self._journal = iter(journal)
+        self._rest = iter(journal)
+        self._journal = self._rest  # with what was looked at and not taken in front
         self._scheduler = Scheduler()
         self._picture = Picture(self._scheduler.book, redact)
         self._read = 0
@@ -51,7 +53,7 @@ class Recording:
         while not self.truncated:
             records = sum(len(run.records) for run in self._scheduler.book.runs.values() if run.unfinished)
             before = self._read
-            self._scheduler.replay(self._step(max(STEP_EVENTS_MIN, records // TASKS_PER_EVENT)))
+            self._scheduler.replay(self._step(records * min(records, TASKS_FEW) // (TASKS_FEW * TASKS_PER_EVENT)))
             self._keep(stands=True)
             yield from self._frames
             self._frames = []
@@ -70,9 +72,16 @@ class Recording:
                 self._batch = []
 
     def _step(self, events: int) -> Iterator[AnyEvent]:
-        """The next events for the scheduler; it has taken one in by the time it asks for the next."""
-        for _, event in islice(self._journal, events):
+        """At least so many events and whole frames of them; the scheduler has taken one in when it asks for the next.
+
+        Between an end and the start that follows from it a slot is not idle, so a step does not end there.
+        """
+        enough = self._read + events
+        for _, event in self._journal:
             if self._batch and event.at > self._batch[0].at + FRAME_S:
+                if self._read >= enough:
+                    self._journal = chain([(0, event)], self._rest)
+                    return
                 self._keep()
             self._batch.append(event)
             self._read += 1

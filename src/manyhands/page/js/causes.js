@@ -41,9 +41,10 @@ export function whyNotWider(model) {
 	for (const host of model.hosts.values()) {
 		const inFlight = inFlightOn(model, host.host);
 		const idle = model.idle.find((each) => each.host === host.host);
-		if (host.paused) reasons.push({ host: host.host, cause: "paused", text: `paused: ${host.paused}`, free: host.width });
-		else if (inFlight >= host.width) reasons.push({ host: host.host, cause: "width", text: host.pinned != null ? "pinned" : host.why, free: 0 });
-		else if (idle) reasons.push({ host: host.host, cause: idle.cause, text: causeOf(idle.cause).says, detail: idle.detail, free: idle.free });
+		const add = (cause, text) => reasons.push({ host: host.host, cause, text });
+		if (host.paused) add("paused", `paused: ${host.paused}`);
+		else if (inFlight >= host.width) add("width", host.pinned != null ? "pinned" : host.why);
+		else if (idle) add(idle.cause, causeOf(idle.cause).says);
 	}
 	return reasons;
 }
@@ -66,12 +67,11 @@ export function headline(model, totals) {
 	const full = reasons.filter((reason) => reason.cause === "width");
 	const kept = reasons.filter((reason) => reason.cause !== "width" && reason.cause !== "no work");
 	const idle = reasons.filter((reason) => reason.cause === "no work");
-	const parts = [];
-	for (const { host, text } of kept.slice(0, 2)) parts.push(`${host}: ${text}`);
-	for (const why of new Set(full.map((reason) => reason.text))) {
-		const those = full.filter((reason) => reason.text === why);
-		parts.push(`${names(those)} ${those.length > 1 ? "are" : "is"} full${why && ` (${why})`}`);
-	}
+	const alike = (list, tell) => [...new Set(list.map((each) => each.text))].map((text) => tell(list.filter((each) => each.text === text), text));
+	const parts = [
+		...alike(kept, (those, why) => `${names(those)}: ${why}`).slice(0, 2),
+		...alike(full, (those, why) => `${names(those)} ${those.length > 1 ? "are" : "is"} full${why && ` (${why})`}`),
+	];
 	if (idle.length && ready === 0 && !kept.length) parts.push("nothing more is ready");
 	else if (idle.length) parts.push(`nothing ready for ${names(idle)}`);
 	if (!parts.length) parts.push(inFlight >= width ? "every slot is in use" : "starting what may start");

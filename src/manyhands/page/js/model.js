@@ -160,7 +160,7 @@ function recordCeiling(model, at = model.at) {
 	let most = 0;
 	for (const host of model.hosts.values()) most += Math.max(host.width, host.ceiling ?? host.pinned ?? 1 / 0);
 	most = Math.min(most, model.waiting.ceiling ?? most);
-	if (most < 1 / 0) model.series.ceiling.push(at, most);
+	if (most && most < 1 / 0) model.series.ceiling.push(at, most);
 }
 
 function addMove(model, { at, host, kind, was, width, reason }) {

@@ -30,7 +30,7 @@ export class Paint {
 	}
 
 	cause(cause) {
-		return this.get(`--cause-${slug(cause)}`) || this.muted;
+		return this.get(`--cause-${slug(cause)}`) || (cause ? this.muted : this.line);
 	}
 
 	/** A repeating texture in the cause's colour, for this canvas. */
@@ -43,7 +43,7 @@ export class Paint {
 	}
 }
 
-export const slug = (cause) => cause.replaceAll(" ", "-") || "unknown";
+export const slug = (cause) => cause.replaceAll(" ", "-");
 
 /** The kind's colour as the custom property that style rules use. */
 export const kindVars = (model, kind) => ({ "--c": `var(--kind-${kindIndex(model, kind)})` });

@@ -66,7 +66,7 @@ export class Ribbon {
 		for (const layer of laid.layers) if (layer.type === "blocked") this.reason(c, layer, y);
 		strokeEdge(c, laid.width, y, paint.ink, 1.6, []);
 		if (laid.ceiling) {
-			strokeEdge(c, laid.ceiling, y, paint.bad, 1.2, [5, 4]);
+			strokeEdge(c, laid.ceiling, y, paint.bad, 1.2, [5, 4], laid.ceilingFrom);
 			const value = laid.ceiling[laid.columns - 1];
 			const isHigher = y(value) < 8; // than what is drawn
 			this.label(c, `ceiling ${Math.round(value)}${isHigher ? " ↑" : ""}`, Math.max(44, laid.columns - 44), isHigher ? 9 : Math.max(9, y(value) - 9), paint.bad);
@@ -191,12 +191,12 @@ function fillBetween(c, top, bottom, y, style) {
 	c.fill();
 }
 
-function strokeEdge(c, values, y, style, width, dash) {
+function strokeEdge(c, values, y, style, width, dash, first = 0) {
 	c.strokeStyle = style;
 	c.lineWidth = width;
 	c.setLineDash(dash);
 	c.beginPath();
-	trace(c, edge(values, y));
+	trace(c, edge(values, y, first));
 	c.stroke();
 	c.setLineDash([]);
 }

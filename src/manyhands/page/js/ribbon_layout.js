@@ -28,8 +28,10 @@ export function layRibbon(series, kinds, scale, now) {
 		for (let i = 0; i < columns; i++) values[i] = Math.max(0, Math.min(values[i], width[i] - base[i]));
 		stack("blocked", cause, values);
 	}
-	const ceiling = series.ceiling.at.length ? means(series.ceiling) : null;
-	return { columns, width, layers, ceiling, most: mostOf(width, base) };
+	// Before its first value there is no ceiling that anyone knows of.
+	const ceilingFrom = Math.max(0, Math.ceil(scale.x(series.ceiling.at[0] ?? Infinity)));
+	const ceiling = ceilingFrom < columns ? means(series.ceiling) : null;
+	return { columns, width, layers, ceiling, ceilingFrom, most: mostOf(width, base) };
 }
 
 function mostOf(...lists) {
@@ -39,12 +41,12 @@ function mostOf(...lists) {
 }
 
 /** Corner points of a layer's edge: a new one only where the value moves, so that a calm ribbon is a few lines. */
-export function edge(values, y) {
+export function edge(values, y, first = 0) {
 	const points = [];
 	let last = NaN;
-	for (let i = 0; i < values.length; i++) {
+	for (let i = first; i < values.length; i++) {
 		if (values[i] === last) continue;
-		if (i > 0) points.push([i, y(last)]);
+		if (i > first) points.push([i, y(last)]);
 		points.push([i, y(values[i])]);
 		last = values[i];
 	}

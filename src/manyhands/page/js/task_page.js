@@ -98,7 +98,7 @@ export class TaskPage {
 		if (!this.pre) return;
 		const text = this.output.text || this.detail?.output || this.bars.at(-1)?.line || "";
 		const isAtEnd = this.pre.scrollTop + this.pre.clientHeight >= this.pre.scrollHeight - 8;
-		this.pre.textContent = text || "no output";
+		this.pre.textContent = text || (this.isServed ? "no output" : "not kept in a recording");
 		if (isAtEnd) this.pre.scrollTop = this.pre.scrollHeight;
 	}
 
