@@ -48,7 +48,7 @@ def as_markdown(review: Review) -> str:
 
 def outcome_lines(outcome: Outcome) -> list[str]:
     counts = ", ".join(f"{n:,} {state}" for state, n in outcome.counts.items())
-    endings = ", ".join(f"{n:,} {ending}" for ending, n in outcome.endings.items())
+    endings = ", ".join(f"{n:,} {ending.replace('_', ' ')}" for ending, n in outcome.endings.items())
     gain = f"; one at a time {duration(outcome.one_at_a_time_s)}" if outcome.took_s else ""
     lines = [
         f"- {counts} in {duration(outcome.took_s)}{gain}",

@@ -74,7 +74,7 @@ def _outcome(outcome: Outcome) -> str:
         "one at a time": duration(outcome.one_at_a_time_s),
         "at once, at most": str(outcome.peak),
         "at once, on average": f"{outcome.mean_in_flight:.1f}",
-        "attempts": " · ".join(f"{n:,} {ending}" for ending, n in outcome.endings.items()) or "none",
+        "attempts": " · ".join(f"{n:,} {ending.replace('_', ' ')}" for ending, n in outcome.endings.items()) or "none",
     }
     if outcome.tokens_in or outcome.tokens_out:
         figures["tokens"] = f"{outcome.tokens_in:,} in · {outcome.tokens_out:,} out"
@@ -158,7 +158,7 @@ def _style() -> str:
     """The dashboard's colours, light and dark by what the reader's system says, and the little a text needs."""
     sheet = files("manyhands.page").joinpath("style.css").read_text(encoding="utf-8")
     light = re.search(r":root\s*\{(.*?)\}", sheet, re.DOTALL)
-    dark = re.search(r':root\[data-theme="dark"\]\s*\{(.*?)\}', sheet, re.DOTALL)
+    dark = re.search(r":root\[data-theme=dark\]\s*\{(.*?)\}", sheet, re.DOTALL)
     assert light is not None
     assert dark is not None
     own = files("manyhands.review").joinpath("review.css").read_text(encoding="utf-8")

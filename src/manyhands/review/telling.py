@@ -143,7 +143,7 @@ def _questions(run: Run, undeclared: Undeclared) -> list[Question]:
         is_open = record.state is not TaskState.DONE and not is_step(record.task)
         if is_open:
             what = str(record.state) if record.state in (*TERMINAL, TaskState.DEFERRED) else "unfinished"
-            found.append(_question(run, record, what, record.cause))
+            found.append(_question(run, record, what, record.cause or str(record.state)))
         for number, tried in enumerate(record.history or (), 1):
             if strays := undeclared(record.task.id, number):
                 more = f" and {len(strays) - 5} more" if len(strays) > 5 else ""
@@ -192,19 +192,18 @@ def _next_steps(book: Book, run: Run, questions: list[Question]) -> list[str]:
     ]
     if failed := by_what.get("failed"):
         skipped = len(by_what.get("skipped", ()))
-        along = f"; {skipped} that were skipped because of them come along" if skipped else ""
-        steps.append(f"`manyhands task retry {_some(failed)}` once the cause is mended{along}")
+        along = f"; what was skipped because of that comes along ({skipped:,})" if skipped else ""
+        steps.append(f"{_command('retry', failed)} once the cause is mended{along}")
     if deferred := by_what.get("deferred"):
-        steps.append(f"`manyhands task resume {_some(deferred)}` when their time has come")
+        steps.append(f"{_command('resume', deferred)} when the time has come")
     if strays := by_what.get("undeclared writes"):
         steps.append(f"declare what {_some(strays)} really write: their claims do not say it, so others may collide")
     if letters := by_what.get("not delivered"):
         count = "1 result was" if len(letters) == 1 else f"{len(letters):,} results were"
         steps.append(f"{count} not delivered: `manyhands route resend --all` once the sink is mended")
     if left := by_what.get("unfinished"):
-        steps.append(
-            f"go on with the {len(left):,} tasks that are left: the command that began the run takes it up again"
-        )
+        count = "1 task" if len(left) == 1 else f"{len(left):,} tasks"
+        steps.append(f"{count} left: the command that began the run takes it up again")
     overloads = Counter(
         tried.host
         for _, tried in _attempts(run)
@@ -216,6 +215,13 @@ def _next_steps(book: Book, run: Run, questions: list[Question]) -> list[str]:
         if n >= 5
     ]
     return steps or ["nothing: all is done"]
+
+
+def _command(verb: str, ids: list[str]) -> str:
+    """One that can be copied, and whom else it is for."""
+    first, *others = dict.fromkeys(ids)
+    more = f" and {len(others) - 5:,} more" if len(others) > 5 else ""
+    return f"`manyhands task {verb} {first}`" + (f", likewise {', '.join(others[:5])}{more}," if others else "")
 
 
 def _some(ids: list[str]) -> str:

@@ -31,7 +31,7 @@ export class Meter {
 			slots: h("span", { class: "slots" }),
 			pause: button({ onclick: () => this.command("POST", `${path}/${row.host.paused ? "resume" : "pause"}`) }, "pause"),
 		};
-		const set = (by) => this.command("PUT", `${path}/width`, { width: Math.max(0, row.host.width + by) });
+		const set = (by) => this.command("PUT", `${path}/width`, { width: Math.max(1, row.host.width + by) });
 		parts.free = button({ title: "Let the clutch decide again", onclick: () => this.command("PUT", `${path}/width`, { width: null }) }, "free");
 		parts.act = h("span", { class: "act" },
 			button({ "aria-label": `Narrow ${host.host} by one`, onclick: () => set(-1) }, "−"),
