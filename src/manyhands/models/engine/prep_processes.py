@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +12,10 @@ from manyhands.errors import Unavailable
 from manyhands.models.backends.interface import Description
 from manyhands.models.devices.choose import cpu_only_environment
 from manyhands.models.engine.texts import CHUNK
-from manyhands.models.engine.tokenizing import Encoded, Text
+from manyhands.models.engine.tokenizing import Encoded, Text, shortened
+
+#: A process holds about a hundred bytes for each while it works on them.
+CHARACTERS_AT_ONCE = 32_768
 
 
 class PrepFailed(Unavailable):
@@ -27,8 +30,9 @@ class Processes:
         self._turn = itertools.cycle(self._each)
 
     async def encode(self, description: Description, texts: Sequence[Text], cut: bool) -> list[Encoded]:
-        chunks = [texts[begin : begin + CHUNK] for begin in range(0, len(texts), CHUNK)]
-        asked = [next(self._turn).ask(_request(description, chunk, cut)) for chunk in chunks]
+        if cut:
+            texts = [shortened(text, description.length_max) for text in texts]
+        asked = [next(self._turn).ask(_request(description, chunk, cut)) for chunk in chunks_of(texts)]
         return [Encoded(*each) for answer in await asyncio.gather(*asked) for each in answer["encoded"]]
 
     async def vocabulary(self, description: Description) -> int:
@@ -41,6 +45,21 @@ class Processes:
     @property
     def pids(self) -> list[int]:
         return [each.pid for each in self._each if each.pid]
+
+
+def chunks_of(texts: Sequence[Text]) -> Iterator[list[Text]]:
+    """What a process is given at once decides how large it grows."""
+    chunk: list[Text] = []
+    characters = 0
+    for text in texts:
+        size = len(text) if isinstance(text, str) else len(text[0]) + len(text[1])
+        if chunk and (len(chunk) == CHUNK or characters + size > CHARACTERS_AT_ONCE):
+            yield chunk
+            chunk, characters = [], 0
+        chunk.append(text)
+        characters += size
+    if chunk:
+        yield chunk
 
 
 def _request(description: Description, texts: Sequence[Text], cut: bool) -> bytes:

@@ -49,8 +49,8 @@ class ActivationMemory:
         expected = best is not None and peak_bytes <= HALF_OF_MARGIN * best.above * curved
         if self._sightings.add(one):
             self._since_fit += 1
-        _, padded, padded_length = one.features
-        larger = padded > self._padded_max or padded_length > self._padded_length_max
+        padded = count * length
+        larger = padded > self._padded_max or padded * length > self._padded_length_max
         share = REFIT_SHARE if len(self._seen) < CELLS_MAX else REFIT_SHARE_SETTLED
         if self._since_fit and (larger or not expected or self._since_fit >= share * len(self._seen)):
             self._refit()
@@ -161,9 +161,7 @@ class ActivationMemory:
         self.revision += 1
         self._known: dict[tuple[int, int], int] = {}  # what was said since
         self._points = [(one.features, one.value) for one in self._seen]
-        self._bounding = sorted(
-            [(value, value / padded, value / padded_length) for (_, padded, padded_length), value in self._points]
-        )
+        self._bounding = bounding(self._seen)
         self._padded_max = max((features[1] for features, _ in self._points), default=0.0)
         self._padded_min = min((features[1] for features, _ in self._points), default=0.0)
         self._padded_length_min = min((features[2] for features, _ in self._points), default=0.0)
@@ -180,6 +178,21 @@ class ActivationMemory:
         self._guess_scale = self._spread * max([1.0, *said])
         if self._curves:
             self._spread = max(self._spread, 1.02 * self._curves[0].above / self._curves[0].below)
+
+
+def bounding(seen: Iterable[Seen]) -> list[tuple[float, float, float]]:
+    """What a batch took, by itself, per token and per token·length; the least first.
+
+    Of those about as large and as long the one that took least per token: others would hardly bound closer.
+    """
+    least: dict[tuple[int, int], tuple[float, float, float]] = {}
+    for one in seen:
+        _, padded, padded_length = one.features
+        cell = (round(math.log2(padded)), round(math.log2(one.length)))
+        by_itself, per_token, per_length = one.value, one.value / padded, one.value / padded_length
+        if cell not in least or per_token < least[cell][1]:
+            least[cell] = (by_itself, per_token, per_length)
+    return sorted(least.values())
 
 
 def raised(growth: Growth, times: float) -> tuple[float, float, float]:
