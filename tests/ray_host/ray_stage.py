@@ -46,7 +46,7 @@ for wish in map(str.strip, sys.stdin):
         state = MessageToDict(get_cluster_resource_state(head))
         asked = head.internal_kv_get(b"autoscaler_resource_request", None)
         waiting = {{name: told for name, told in state.items() if name.startswith("pending")}}
-        print(json.dumps({{"asked": json.loads(asked or b"[]"), **waiting}}), flush=True)
+        print(json.dumps({{"asked": json.loads(asked or b"[]"), **waiting}}, sort_keys=True), flush=True)
     else:
         cluster.remove_node(nodes.pop(wish), allow_graceful=False)
         print("killed", flush=True)
