@@ -1,17 +1,13 @@
 """No process that does not compute opens CUDA: not on import, not for the config, not to dispatch."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from probes.nvml_child import build_library
-
-#: Whoever imports it, or asks the loader for CUDA, has the library mapped until the process ends.
-TORCH = "import ctypes\nctypes.CDLL('libcuda.so.1')\n"
+from models.cuda_in_reach import cuda_of
 
 #: What is run, then which files are mapped.
 PROGRAM = """
@@ -39,16 +35,6 @@ def the_command(*arguments: str) -> str:
     return f"sys.argv = ['manyhands', *{list(arguments)!r}]; from manyhands.cli.main import main; main()"
 
 
-@pytest.fixture(scope="session")
-def cuda_in_reach(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment with a CUDA library and a torch that loads it."""
-    directory = tmp_path_factory.mktemp("cuda")
-    (directory / "cuda.c").write_text("int cuInit(unsigned flags) { return flags; }\n")
-    build_library(directory / "cuda.c", directory / "libcuda.so.1")
-    (directory / "torch.py").write_text(TORCH)
-    return {**os.environ, "LD_LIBRARY_PATH": str(directory), "PYTHONPATH": str(directory)}
-
-
 def mapped(statement: str, environment: dict[str, str], directory: Path) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(statement=statement)],
@@ -60,27 +46,53 @@ def mapped(statement: str, environment: dict[str, str], directory: Path) -> list
         timeout=120,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return [name for name in json.loads(done.stdout.splitlines()[-1]) if name.startswith("libcuda")]
+    return list(json.loads(done.stdout.splitlines()[-1]))
+
+
+#: Hosts that are looked at through NVML, and a model that wants torch.
+CONFIG = """
+[hosts.local]
+type = "shell"
+probe = "nvml"
+kinds = ["code"]
+
+[hosts.worker]
+type = "worker"
+kinds = ["embed"]
+
+[models.large]
+path = "large"
+backend = "torch"
+"""
+
+#: Runs until the dispatcher has looked, at most 30 s.
+PLAN = """
+[[task]]
+id = "a"
+kind = "code"
+run = ["sh", "-c", "for n in $(seq 600); do grep -q libnvidia-ml /proc/$PPID/maps && exit; sleep 0.05; done; exit 1"]
+"""
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    (tmp_path / "manyhands.toml").write_text(
-        '[hosts.local]\ntype = "shell"\nwidth = 2\n\n'
-        '[hosts.gpu]\ntype = "openai"\nurl = "http://127.0.0.1:9/v1"\nmodel = "m"\nkinds = ["text"]\nprobe = "nvml"\n'
-    )
-    (tmp_path / "plan.toml").write_text('[[task]]\nid = "a"\nkind = "code"\nrun = ["true"]\n')
+    (tmp_path / "manyhands.toml").write_text(CONFIG)
+    (tmp_path / "plan.toml").write_text(PLAN)
     return tmp_path
 
 
 @pytest.mark.parametrize(
-    "statement",
-    [IMPORT_ALL, the_command("config"), the_command("run", "plan.toml")],
+    ("statement", "reads_nvml"),
+    [(IMPORT_ALL, False), (the_command("config"), False), (the_command("run", "plan.toml"), True)],
     ids=["import", "config", "dispatch"],
 )
-def test_no_cuda_library_is_mapped(statement: str, cuda_in_reach: dict[str, str], project: Path) -> None:
-    assert mapped(statement, cuda_in_reach, project) == []
+def test_no_cuda_library_is_mapped(
+    statement: str, reads_nvml: bool, cuda_in_reach: dict[str, str], project: Path
+) -> None:
+    names = mapped(statement, cuda_in_reach, project)
+    assert cuda_of(names) == []
+    assert ("libnvidia-ml.so.1" in names) == reads_nvml
 
 
 def test_it_would_show_if_one_were(cuda_in_reach: dict[str, str], project: Path) -> None:
-    assert mapped("import torch", cuda_in_reach, project) == ["libcuda.so.1"]
+    assert cuda_of(mapped("import torch", cuda_in_reach, project)) == ["libcuda.so.1"]

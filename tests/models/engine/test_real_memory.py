@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import psutil
+import pytest
 
 from manyhands.config.models import ModelConfig
 from manyhands.models.backends.interface import Description
@@ -16,6 +17,7 @@ from manyhands.models.engine.answers import Answer
 from manyhands.models.engine.prep_processes import Processes
 from manyhands.models.engine.texts import Texts, Threads
 from manyhands.models.worker import WorkerSettings, working
+from models.cuda_in_reach import cuda_of
 from models.docstrings import docstrings
 
 MB = 2**20
@@ -49,7 +51,11 @@ def vectors(answers: list[object]) -> np.ndarray:
     return np.stack([answer.output for answer in answers if isinstance(answer, Answer)])
 
 
-async def test_a_process_that_tokenises_is_small_and_has_no_device(minilm: Path) -> None:
+async def test_a_process_that_tokenises_is_small_and_has_no_device(
+    minilm: Path, cuda_in_reach: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in cuda_in_reach.items():
+        monkeypatch.setenv(name, value)
     description = encoder_of(minilm)
     processes, threads = Processes(1), Threads()
     try:
@@ -57,15 +63,24 @@ async def test_a_process_that_tokenises_is_small_and_has_no_device(minilm: Path)
         there = await processes.encode(description, texts, True)
         assert there == await threads.encode(description, texts, True)
         assert await processes.vocabulary(description) == 30_522
+        for cut in (False, True):
+            long = await processes.encode(description, ["xqz7 jkw " * 1800] * 12, cut)
+            assert {len(each.ids) for each in long} == {256 if cut else 12_602}
         (pid,) = processes.pids
         process = psutil.Process(pid)
-        assert process.memory_info().rss <= 40 * MB
-        maps = Path(f"/proc/{pid}/maps").read_text()  # noqa: ASYNC240 - no disk is behind it
-        assert not [line for line in maps.splitlines() if "libcuda" in line or "libcudart" in line or "nvidia" in line]
+        assert high_water_bytes(pid) <= 40 * MB
+        names = [Path(each.path).name for each in process.memory_maps()]
+        assert "libc.so.6" in names
+        assert [name for name in names if name.startswith("libnvidia")] == cuda_of(names) == []
         assert process.environ()["CUDA_VISIBLE_DEVICES"] == ""
     finally:
         await processes.close()
         await threads.close()
+
+
+def high_water_bytes(pid: int) -> int:
+    (line,) = [each for each in Path(f"/proc/{pid}/status").read_text().splitlines() if each.startswith("VmHWM:")]
+    return int(line.split()[1]) * 1024
 
 
 async def test_a_process_that_tokenises_and_is_killed_is_started_anew(minilm: Path) -> None:
