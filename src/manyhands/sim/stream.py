@@ -10,6 +10,9 @@ from manyhands.core.model import TaskState
 from manyhands.sim.hosts.interface import Job
 from manyhands.sim.scenario import Scenario, Stage, a_task, check_kinds, first_of
 
+#: What waits besides those for which there is room, as a part of the slots. More would be spread over more runs.
+RESERVE = 0.1
+
 
 class Stream:
     """Every block is a run: when all of it has ended it is put away, so what is held is what is under way."""
@@ -18,7 +21,7 @@ class Stream:
         (self._backlog,) = scenario.backlog
         self._scenario = scenario
         self._stage = stage
-        self._slots = slots  # as many wait, at least, as could start at once
+        self._slots = slots
         self._random = Random(scenario.seed)
         self._mix = stage.models[first_of(scenario, self._backlog.like)]
         self._jobs: dict[str, dict[str, Job]] = {}  # by run and task
@@ -39,7 +42,8 @@ class Stream:
             events.append(RunPutAway(at, run))
         settled.clear()
         self.waiting = sum(run.counts[TaskState.READY] for run in book.runs.values())
-        while self.waiting < self._slots and self.submitted < self.tasks:
+        wanted = self._slots - len(book.running) + RESERVE * self._slots
+        while self.waiting < wanted and self.submitted < self.tasks:
             events += self._next_block(at)
         return events
 
