@@ -100,11 +100,14 @@ def test_memory_that_a_neighbour_took_is_not_held_against_the_batch() -> None:
     assert planner.learned()["minilm"].bounds == ()
 
 
-def test_an_item_that_alone_runs_out_of_memory_fails_by_itself() -> None:
+def test_an_item_that_alone_runs_out_of_memory_twice_fails_by_itself() -> None:
     planner = a_resident_planner(in_flight_max=1)
     (run,) = planner.handle(m.ItemsArrived(1.0, items(1)))
     assert isinstance(run, m.RunBatch)
-    assert planner.handle(m.BatchOutOfMemory(2.0, run.batch.id, MEMORY)) == [
+    (again,) = planner.handle(m.BatchOutOfMemory(2.0, run.batch.id, MEMORY))
+    assert isinstance(again, m.RunBatch)
+    assert again.batch.items == run.batch.items
+    assert planner.handle(m.BatchOutOfMemory(3.0, again.batch.id, MEMORY)) == [
         m.FailItems((0,), "`minilm` ran out of memory on it", out_of_memory=True)
     ]
 

@@ -19,6 +19,7 @@ class Waiting(Struct, gc=False):
     turn: Turn
     is_queued: bool = True  # and neither in a batch nor gone
     memory_failures: int = 0
+    failed_alone: bool = False  # out of memory with nothing beside it, and no neighbour to blame
     cancelled: bool = False  # while it was in a batch
 
 

@@ -191,10 +191,13 @@ class Planner:
             neighbours = device.room_for_batch(self._book.budget) < flight.batch.bytes
         if not neighbours:
             hosted.bounds.remember(count, flight.batch.length, flight.room_bytes)
+        # What failed gave back memory that was held unused: often the second time it is enough.
+        alone = count == 1 and flight.alone and not neighbours
         hopeless = []
         for one in flight.wanted:
             one.memory_failures += 1
-            lost = (count == 1 and flight.alone and not neighbours) or one.memory_failures >= MEMORY_FAILURES_MAX
+            lost = (alone and one.failed_alone) or one.memory_failures >= MEMORY_FAILURES_MAX
+            one.failed_alone = one.failed_alone or alone
             if lost or hosted.leaving:
                 hopeless.append(one.item.id)
             else:
