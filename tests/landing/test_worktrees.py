@@ -91,14 +91,18 @@ async def test_a_task_starts_from_what_its_needs_have_landed(project: Project) -
     assert project.read("two") == "1\n1\n"
 
 
-async def test_ignored_files_stay_out_and_odd_names_get_in(project: Project) -> None:
-    project.commit({".gitignore": "*.o\n"}, "ignore")
+async def test_ignored_files_and_caches_stay_out_and_odd_names_get_in(project: Project) -> None:
+    project.commit({".gitignore": "*.o\n", "kept/__pycache__/c": "tracked\n"}, "ignore")
     script = "touch a.o; touch 'with blank' 'ümläut' -- -dash; ln -s base.txt link; printf x > run.sh; chmod +x run.sh"
-    run = await project.run(sh("a", script, write=("with blank", "ümläut", "-dash", "link", "run.sh")))
+    script += (
+        "; mkdir -p __pycache__ in/.pytest_cache; touch __pycache__/a in/.pytest_cache/b; echo >> kept/__pycache__/c"
+    )
+    run = await project.run(sh("a", script, write=("kept/**", "with blank", "ümläut", "-dash", "link", "run.sh")))
     assert "outside" not in details(run, "a")[0]
     listed = project.git("-c", "core.quotePath=false", "ls-tree", "--name-only", "HEAD").splitlines()
     assert {"with blank", "ümläut", "-dash", "link", "run.sh"} < set(listed)
-    assert "a.o" not in listed
+    assert not {"a.o", "__pycache__", "in"} & set(listed)
+    assert project.read("kept/__pycache__/c") == "tracked\n\n", "what is tracked is someone's work"
     assert (project.directory / "link").is_symlink()
 
 

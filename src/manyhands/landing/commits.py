@@ -1,5 +1,6 @@
 """Commits as they land: one a task, told by a trailer which task it was, and found again by it."""
 
+import os
 from pathlib import Path
 
 from manyhands.core.commands import StartAttempt
@@ -10,6 +11,8 @@ from manyhands.landing.repository import Repository
 TRAILER = "Manyhands-Task"
 _ATTEMPT = "Manyhands-Attempt"
 _SUBJECTS_MAX = 20
+#: What tools leave beside the work: where `.gitignore` forgets it, every two attempts would conflict in it.
+_NOBODYS_WORK = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", "node_modules"}
 
 
 def name_of(order: StartAttempt) -> str:
@@ -36,10 +39,15 @@ def tree_of(git: Git, commit: str) -> str:
 
 
 def snapshot(git: Git, base: str) -> tuple[str, list[str]]:
-    """All that the working tree holds now as a tree, and the subjects of the commits made in it since `base`."""
+    """What the working tree holds now, new caches aside, and the subjects of the commits made in it since `base`."""
     # Whoever had it locked is dead: an attempt's processes are gone before its work is looked at.
     Path(git.line("rev-parse", "--path-format=absolute", "--git-path", "index.lock")).unlink(missing_ok=True)
     git("add", "--all", "--", ".")
+    new = git.names("diff", "--cached", "--name-only", "--no-renames", "--diff-filter=A", "-z", base, "--")
+    if caches := [name for name in new if not _NOBODYS_WORK.isdisjoint(name.split("/")[:-1])]:
+        git(
+            "update-index", "--force-remove", "-z", "--stdin", given=b"".join(os.fsencode(f"{one}\0") for one in caches)
+        )
     subjects = git.line(
         "log", "--reverse", "--no-merges", "--format=%s", f"--max-count={_SUBJECTS_MAX}", f"{base}..HEAD"
     )

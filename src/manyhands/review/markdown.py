@@ -71,7 +71,9 @@ def decision_line(moment: Moment) -> str:
 
 
 def _question_lines(question: Question) -> list[str]:
-    cost = f" · {question.attempts} attempts, {question.cost}" if question.attempts else ""
+    cost = (
+        f" · {question.attempts} attempt{'s' * (question.attempts != 1)}, {question.cost}" if question.attempts else ""
+    )
     lines = [_one_line(f"- **{question.what}** {question.task}: {question.why}{cost}")]
     if question.tail and question.what == "failed":
         longest = max((len(ticks) for ticks in re.findall("`+", question.tail)), default=0)
