@@ -87,6 +87,10 @@ class Cluster:
                 tag, _, node = name.removeprefix(ours).rpartition(":")
                 with contextlib.suppress(ValueError):  # it died meanwhile
                     actor = ray.get_actor(name, NAMESPACE)
+                    if not _has_started(actor):
+                        # On its way for a driver that is gone: it has no attempt, and may wait for a node for ever.
+                        ray.kill(actor)
+                        continue
                     asked[tag] = asyncio.ensure_future(self._welcomed(actor, node, is_own=tag.startswith(_OWN)))
                     if not tag.startswith((_OWN, _FLEET)):
                         self._shared[name] = asked[tag]  # who wants one there must not ask it a second time
@@ -343,6 +347,12 @@ class Cluster:
             for fleet in self._fleets.values():
                 fleet.note_gone(carrying)
             self._died(carrying, str(why))
+
+
+def _has_started(actor: Any) -> bool:
+    from ray._private.state import actors
+
+    return bool(actors(actor._actor_id.hex()).get("State") == "ALIVE")
 
 
 def _asked(resources: dict[str, float], labels: dict[str, str]) -> str:

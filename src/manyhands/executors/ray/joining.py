@@ -4,6 +4,7 @@ Ray's drivers talk to the cluster through a node on their own machine.
 """
 
 import ctypes
+import logging
 import os
 import signal
 import socket
@@ -90,6 +91,8 @@ def _use_token() -> None:
         from ray._private.authentication.authentication_token_setup import maybe_enable_token_auth_if_token_available
     except ImportError:  # an earlier version, which wants to be told
         return
+    # It would warn of it, in the place where people look for why a driver has died.
+    logging.getLogger(maybe_enable_token_auth_if_token_available.__module__).setLevel(logging.ERROR)
     maybe_enable_token_auth_if_token_available(warn_if_disabled=False)
 
 
