@@ -16,6 +16,7 @@ from manyhands.core.state import FamilyState, Record, Run
 
 #: A round that was cut short by no fault of its members is made again this often.
 INTERRUPTIONS_MAX = 3
+COMMAND_SHOWN = 60
 _IN_ROUND = "in round "
 _CUT_SHORT = (EndingKind.LOST, EndingKind.PREEMPTED)
 
@@ -106,7 +107,7 @@ def _begin(book: Book, run: Run, family: Family, wait_for_all: bool) -> FamilyMo
     if not able or must_wait or run.families[family.name].phase != "over" or not _is_its_turn(book, run, family):
         return None
     those = "1 task that needs" if len(able) == 1 else f"{len(able)} tasks that together need"
-    return _round(book, run, family, able, (), f"{those} {family.disrupt[0]}")
+    return _round(book, run, family, able, (), f"{those} `{_named(family.disrupt)}`")
 
 
 def _next_move(book: Book, run: Run, family: Family) -> FamilyMoved | None:
@@ -147,12 +148,18 @@ def _wrong_step(run: Run, state: FamilyState) -> Record | None:
     return next((step for step in undone if step.state is TaskState.FAILED), undone[0] if undone else None)
 
 
+def _named(command: tuple[str, ...]) -> str:
+    """For people, who know it by more than its first word."""
+    words = " ".join(command)
+    return words if len(words) <= COMMAND_SHOWN else words[: COMMAND_SHOWN - 1] + "…"
+
+
 def _after_trying(book: Book, run: Run, family: Family) -> FamilyMoved:
     state = run.families[family.name]
     wrong = _wrong_step(run, state)
     if wrong is None:
         count = "1 task" if len(state.trying) == 1 else f"{len(state.trying)} tasks"
-        reason = f"{count} verified after {family.disrupt[0]}"
+        reason = f"{count} verified after `{_named(family.disrupt)}`"
         return _go_on(book, run, family, state.later, reason, done=state.trying)
     reason = f"{wrong.task.title}: {wrong.cause or wrong.state}"
     if wrong.task.id == state.steps[0] and _withdrawn(run, state):
