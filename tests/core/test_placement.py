@@ -61,6 +61,18 @@ def test_a_task_does_not_wait_where_the_wait_costs_more_than_it_gains() -> None:
     assert sorted(host_of(player, id) for id in player.running) == ["fast", "slow"]
 
 
+def test_a_slower_host_does_not_stand_idle_while_more_wait_than_the_faster_one_can_take_in_time() -> None:
+    player = with_known_speeds(2.0, 10.0)
+    player.add(*(a_task(f"t{n}") for n in range(8)))
+    assert sorted(host_of(player, id) for id in player.running) == ["fast", "slow"]
+
+
+def test_the_last_few_wait_for_the_faster_host() -> None:
+    player = with_known_speeds(2.0, 10.0)
+    player.add(*(a_task(f"t{n}") for n in range(3)))
+    assert [host_of(player, id) for id in player.running] == ["fast"], "2, 4 and 6 s there beat 10 s here"
+
+
 def test_a_task_does_not_wait_for_ever_for_a_slot_that_does_not_come() -> None:
     player = with_known_speeds(2.0, 20.0)
     player.add(a_task("a"))

@@ -21,7 +21,7 @@ MIX = ({"kind": "short", "share": 0.7, "seconds": 1.0}, {"kind": "long", "share"
 
 
 def scenario(tasks: int = 3000, block: int = 200, leader: Leader | None = None, **host: Any) -> Scenario:
-    """140 slots on as many hosts as it takes for nobody to wait for one that seems faster."""
+    """140 slots on more hosts than anyone would choose among."""
     node = {"model": "timed", "count": 70, "width": 2, "parameters": {"mix": MIX}} | host
     backlog = {"tasks": tasks, "like": "node", "block": block}
     table = {"seed": 3, "hosts": {"node": node}, "backlog": [backlog]}
@@ -65,6 +65,13 @@ def test_hosts_stay_full_and_what_is_held_is_what_is_under_way() -> None:
     assert found.utilisation > 0.999
     assert found.of_ideal > 0.8
     assert most < 5050 / 3
+
+
+def test_hosts_that_differ_by_chance_alone_are_not_waited_for_while_many_wait() -> None:
+    found = run_load(scenario(tasks=2000, count=10, width=10))
+    assert found.done == 2000
+    assert found.utilisation is not None
+    assert found.utilisation > 0.99
 
 
 def test_the_same_seed_is_the_same_story_and_its_journal_leads_to_the_same_book() -> None:

@@ -92,7 +92,7 @@ def _host_reasons(group: Group, book: Book) -> list[str]:
             busy.append(host)
     if not free:
         return reasons
-    choice = choose(free, busy, kind, book.at, {}, group.waits_since)
+    choice = choose(free, busy, kind, book.at, {}, group.waits_since, len(group.queue) - 1)
     if choice.host is None:
         return [f"{free[0].name} has room, but a slot elsewhere is worth the wait of {choice.worth_waiting_s:.1f} s"]
     return []

@@ -6,6 +6,9 @@ from fnmatch import fnmatchcase
 from manyhands.core.model import Host
 from manyhands.core.state import HostState
 
+#: Slots to come that are looked at on one host. Where more wait than these, no slot that is free is left empty.
+SLOTS_MAX = 256
+
 
 def takes(host: Host, kind: str, form: str, wanted: str) -> bool:
     """`wanted` names the only host that will do, if the task names one."""
@@ -31,11 +34,13 @@ def choose(
     at: float,
     waiting: dict[str, int],
     waits_since: float | None = None,
+    behind: int = 0,
 ) -> Choice:
     """Of the hosts that have room and those that do not, the one with the soonest expected finish.
 
     `waiting` counts who already waits for a busy host in this round: each takes one of its coming slots.
     What it has waited (since `waits_since`) is no longer to be gained, so nobody waits for ever.
+    `behind` come after it and are its equals: what the last of them would rather have than wait is taken now.
     An unknown duration is taken to be the best known one, so that every host gets its chance.
     """
     regular = [host for host in free if not host.host.fallback]
@@ -58,25 +63,37 @@ def choose(
     waited_s = 0.0 if waits_since is None else at - waits_since
     chosen = min(free, key=lambda host: (usual_s(host), emptiness(host)))
     chosen_s = usual_s(chosen) - waited_s
+    if behind >= SLOTS_MAX * len(busy):
+        return Choice(chosen)
+    best: HostState | None = None
+    best_in_s = math.inf
     for host in busy:
         gain_s = chosen_s - usual_s(host)
-        # When a slot comes costs a look at all that runs there: only asked where there is something to gain.
-        if gain_s > 0.0 and _slot_in_s(host, at, waiting.get(host.name, 0)) < gain_s:
-            waiting[host.name] = waiting.get(host.name, 0) + 1
-            return Choice(None, _slot_in_s(host, at, waiting[host.name] - 1))
-    return Choice(chosen)
+        # When slots come costs a look at all that runs there: only asked where there is something to gain.
+        if gain_s <= 0.0:
+            continue
+        slots = _slots_within(host, at, gain_s, usual_s(host))
+        waiting_there = waiting.get(host.name, 0)
+        behind -= max(0, len(slots) - waiting_there)
+        if waiting_there < len(slots) and slots[waiting_there] < best_in_s:
+            best, best_in_s = host, slots[waiting_there]
+    if best is None or behind >= 0:
+        return Choice(chosen)
+    waiting[best.name] = waiting.get(best.name, 0) + 1
+    return Choice(None, best_in_s)
 
 
-def _slot_in_s(host: HostState, at: float, already_waiting: int) -> float:
-    """When the host is expected to have a slot for one more than those who already wait."""
-    left: list[float] = []
+def _slots_within(host: HostState, at: float, seconds: float, usual_s: float) -> list[float]:
+    """In how long the host is expected to have slots, soonest first, if each is taken again for the usual time."""
+    slots: list[float] = []
     for running in host.running.values():
         usual = host.lane(running.record.task.kind).usual_s
         if usual is None:
-            return math.inf
+            return []
         elapsed = at - running.started_at
         # Overdue work has no known end: the longer it has taken, the longer it is expected to go on.
-        left.append(usual - elapsed if elapsed < usual else elapsed)
-    if already_waiting >= len(left):
-        return math.inf
-    return sorted(left)[already_waiting]
+        in_s = usual - elapsed if elapsed < usual else elapsed
+        while in_s < seconds and len(slots) < SLOTS_MAX:
+            slots.append(in_s)
+            in_s += max(usual_s, seconds / SLOTS_MAX)
+    return sorted(slots)

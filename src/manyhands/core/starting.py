@@ -150,7 +150,7 @@ def _host_for(book: Book, group: Group, round_: _Round) -> HostState | None:
         if len(free) == 1 and not busy:
             chosen = free[0]
         else:
-            choice = choose(free, busy, kind, book.at, round_.waiting, group.waits_since)
+            choice = choose(free, busy, kind, book.at, round_.waiting, group.waits_since, len(group.queue) - 1)
             if choice.host is None:
                 if group.waits_since is None:
                     group.waits_since = book.at
