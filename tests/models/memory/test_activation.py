@@ -111,3 +111,13 @@ def test_what_was_learned_is_the_same_after_a_restart() -> None:
 def test_the_guess_from_a_configuration_is_of_the_right_size() -> None:
     minilm = activation_of(hidden=384, intermediate=1536, heads=12)
     assert 10 * MIB < minilm.of(32, 64) < 200 * MIB
+
+
+def test_what_was_seen_before_changes_nothing_that_is_said() -> None:
+    memory = ActivationMemory(Growth(0.0, 1e6))
+    memory.learn(10, 100, 500 * MIB)
+    said = memory.revision
+    for _ in range(50):
+        memory.learn(10, 100, 500 * MIB)
+        memory.learn(10, 100, 490 * MIB)
+    assert memory.revision == said

@@ -29,3 +29,13 @@ def test_tokens_always_cost_something() -> None:
     for count in range(1, 50):
         duration.learn(count, count, 0.5)
     assert duration.growth.of_item(100) > 0
+
+
+def test_a_device_that_becomes_slower_is_noticed_though_the_curve_was_right_for_long() -> None:
+    chance, truth = random.Random(2), Growth(0.0057, 0.000165)
+    duration = BatchDuration(truth)
+    for slower, batches in ((1.0, 600), (2.0, 300)):
+        for _ in range(batches):
+            count, length = chance.randint(1, 40), chance.randint(4, 512)
+            duration.learn(count, length, slower * truth.of(count, length) * chance.uniform(0.95, 1.05))
+        assert duration.growth.of(16, 64) == pytest.approx(slower * truth.of(16, 64), rel=0.2)

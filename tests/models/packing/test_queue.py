@@ -5,6 +5,7 @@ from itertools import count
 from manyhands.models.memory.activation import ActivationMemory
 from manyhands.models.model import Growth, Item, ModelSpec
 from manyhands.models.packing.bounds import MemoryBounds
+from manyhands.models.packing.fairness import FLOWS_MAX, FairClock
 from manyhands.models.packing.limits import BatchLimits
 from manyhands.models.packing.queue import ItemQueue
 
@@ -130,6 +131,15 @@ def test_what_is_put_back_is_taken_once_and_first() -> None:
     while batch := queue.take(limits()):
         rest += len(batch)
     assert rest == 12
+
+
+def test_many_apps_at_once_keep_their_places() -> None:
+    clock = FairClock()
+    apps = range(3 * FLOWS_MAX)
+    assert [clock.place(app, 10.0, 1.0) for app in apps] == [0.0 for _ in apps]
+    assert [clock.place(app, 10.0, 1.0) for app in apps] == [10.0 for _ in apps]
+    clock.advance(20.0)
+    assert clock.place("late", 10.0, 1.0) == 20.0
 
 
 def test_a_bound_holds_for_its_length_until_there_is_plainly_more_room() -> None:
