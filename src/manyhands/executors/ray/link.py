@@ -164,7 +164,8 @@ class Link:
                 self._writer = None
                 process.stdin.close()
                 await _end(process)
-            return why or f"the link to Ray at `{self._settings.address}` broke: {_last_words(log)}"
+            words = _last_words(log) or f"its driver ended with {process.returncode}"
+            return why or f"the link to Ray at `{self._settings.address}` broke: {words}"
 
     async def _listen(self, frames: asyncio.StreamReader) -> str:
         while True:
@@ -206,4 +207,4 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 def _last_words(log: IO[bytes]) -> str:
     log.seek(0)
-    return _LOG_PREFIX.sub("", last_line(log.read()[-4096:].decode(errors="replace"))) or "it said nothing"
+    return _LOG_PREFIX.sub("", last_line(log.read()[-4096:].decode(errors="replace")))
