@@ -10,8 +10,8 @@ import numpy as np
 HIDDEN, INNER, LAYERS, HEADS, POSITIONS = 32, 64, 2, 4, 64
 
 
-def write_bert(folder: Path, tokenizer: Path, labels: list[str] | None = None, seed: int = 7) -> Path:
-    """A BERT; with labels one that classifies, with one label one that reranks."""
+def write_bert(folder: Path, tokenizer: Path, labels: list[str] | None = None, nan_token: int | None = None) -> Path:
+    """A BERT; with labels one that classifies, with one label one that reranks. Of `nan_token` it makes no numbers."""
     folder.mkdir(parents=True)
     vocabulary = len(json.loads(tokenizer.read_bytes())["model"]["vocab"])
     config: dict[str, Any] = {
@@ -33,7 +33,10 @@ def write_bert(folder: Path, tokenizer: Path, labels: list[str] | None = None, s
         config["label2id"] = {label: number for number, label in enumerate(labels)}
     (folder / "config.json").write_text(json.dumps(config))
     (folder / "tokenizer.json").write_bytes(tokenizer.read_bytes())
-    write_safetensors(folder / "model.safetensors", _bert_weights(vocabulary, labels, np.random.default_rng(seed)))
+    weights = _bert_weights(vocabulary, labels, np.random.default_rng(7))
+    if nan_token is not None:
+        weights["embeddings.word_embeddings.weight"][nan_token] = np.nan
+    write_safetensors(folder / "model.safetensors", weights)
     return folder
 
 

@@ -1,6 +1,7 @@
 """The rest of what a worker answers: chat, reranking, classification, refusals, and who is answered at all."""
 
 import concurrent.futures
+import math
 import os
 import signal
 import socket
@@ -17,6 +18,7 @@ from models.server.live_worker import Worker, at_work
 from models.tiny_encoders import write_bert
 
 TOKEN = "a-token-for-the-tests"
+HELLO = 7592  # as MiniLM's tokenizer has it
 
 #: All of them use the same process.
 pytestmark = pytest.mark.xdist_group("model-worker")
@@ -80,6 +82,7 @@ def judges(minilm: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[W
     models = [
         f"rank={write_bert(folder / 'rank', tokenizer, ['relevant'])}",
         f"mood={write_bert(folder / 'mood', tokenizer, ['sad', 'glad', 'mad'])}",
+        f"numb={write_bert(folder / 'numb', tokenizer, nan_token=HELLO)}",
     ]
     environment = os.environ | {"WORKER_TOKEN": TOKEN}
     with at_work(models, folder, "--token-env", "WORKER_TOKEN", env=environment, token=TOKEN) as worker:
@@ -109,6 +112,15 @@ def test_texts_are_classified_with_the_share_of_every_label(judges: Worker) -> N
     for row in (one, two):
         assert {each["label"] for each in row} == {"sad", "glad", "mad"}
         assert sum(each["score"] for each in row) == pytest.approx(1)
+
+
+def test_a_text_of_which_the_model_makes_no_numbers_fails_alone(judges: Worker) -> None:
+    body = {"model": "numb", "input": ["one", "well hello there", "another one"]}
+    one, numb, another = judges.post("/v1/embeddings", body).json()["data"]
+    assert numb["embedding"] is None
+    assert numb["error"]["code"] == "not_finite"
+    assert all(math.isfinite(number) for row in (one, another) for number in row["embedding"])
+    assert judges.http.get("/health").status_code == 200
 
 
 def test_only_those_with_the_token_are_answered(judges: Worker) -> None:
