@@ -1,7 +1,7 @@
 // One task: why it is where it is, its story, its attempts and output, and what may be done with it.
 import { ENDINGS } from "./causes.js";
 import { ask, order, taskPath } from "./commands.js";
-import { button, h, taskHref } from "./dom.js";
+import { button, h, setText, taskHref } from "./dom.js";
 import { keyOf } from "./model.js";
 import { kindVars } from "./paint.js";
 import { duration, wallClock } from "./words.js";
@@ -66,6 +66,7 @@ export class TaskPage {
 	update(model, now) {
 		if (!this.shown) return;
 		this.model = model;
+		this.tick?.(now);
 		const state = `${this.record?.state}/${this.record?.attempt}`;
 		if (state !== this.lastState) {
 			this.lastState = state;
@@ -118,6 +119,7 @@ export class TaskPage {
 	}
 
 	draw(now) {
+		this.tick = null;
 		const { run, task } = this.shown;
 		const record = this.record ?? { state: this.detail?.state ?? "unknown", kind: this.detail?.fields?.kind ?? "", run, task, title: "" };
 		this.lastState = `${record.state}/${record.attempt}`;
@@ -155,10 +157,10 @@ export class TaskPage {
 	}
 
 	reasons(record) {
-		if (this.detail?.explain?.length) return this.detail.explain;
-		if (record.cause) return [record.cause];
 		const bar = this.bars.at(-1);
 		if (record.state === "running" && bar) return [`runs on ${bar.host} as attempt ${bar.number}`];
+		if (this.detail?.explain?.length) return this.detail.explain;
+		if (record.cause) return [record.cause];
 		if (record.state === "done" && bar) return [`done on ${bar.host} by attempt ${bar.number} in ${duration(bar.end - bar.start)}`];
 		if (record.state === "blocked") return [`needs ${(record.needs ?? []).join(", ")}`];
 		return [record.state];
@@ -179,7 +181,9 @@ export class TaskPage {
 		const rows = bars.map((bar) => {
 			const told = this.detail?.attempts?.find((each) => each.attempt === bar.attempt);
 			const ending = bar.end === null ? "running" : `${ENDINGS[bar.ending]?.sign ?? ""} ${ENDINGS[bar.ending]?.label ?? bar.ending}`.trim();
-			return h("tr", {}, h("td", { class: "num" }, `${bar.number}`), h("td", {}, bar.host), h("td", {}, ending), h("td", { class: "num" }, duration((bar.end ?? now) - bar.start)), h("td", {}, bar.detail || told?.detail || ""));
+			const ran = h("td", {}, duration((bar.end ?? now) - bar.start));
+			if (bar.end === null) this.tick = (at) => setText(ran, duration(at - bar.start));
+			return h("tr", {}, [`${bar.number}`, bar.host, ending].map((text) => h("td", {}, text)), ran, h("td", {}, bar.detail || told?.detail || ""));
 		});
 		return h("table", { class: "rows" }, h("tbody", {}, h("tr", {}, ["#", "host", "ending", "ran", "detail"].map((name) => h("th", {}, name))), rows));
 	}
