@@ -22,7 +22,9 @@ def wrong_with_text(text: object, length_max: int, cut: bool) -> Trouble | None:
         if half is not None:
             return Trouble("not_text", f"half of a surrogate pair at character {half}: not valid UTF-8", True)
     if not cut and len(text) > length_max * CHARACTERS_PER_TOKEN_MAX:
-        return Trouble("too_long", f"{len(text):,} characters are more than {length_max} tokens can be; `truncate` cuts it", True)
+        return Trouble(
+            "too_long", f"{len(text):,} characters are more than {length_max} tokens can be; `truncate` cuts it", True
+        )
     return None
 
 
