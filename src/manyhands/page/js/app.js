@@ -201,7 +201,7 @@ export class App {
 		const began = performance.now();
 		this.isDirty = false;
 		this.boxWidth = $("ribbon-box").clientWidth;
-		const { model, now, scale, gutter, origin } = this;
+		const { model, now, scale, gutter, firstShown: origin } = this;
 		this.drawnNow = now;
 		const isNarrow = innerWidth < 600;
 		const isMoving = this.ribbon.draw(model, scale, now, gutter, isNarrow ? 170 : 230, origin, calm);
