@@ -60,6 +60,7 @@ class Link:
         self._kept: dict[str, tuple[KeepWorkers, Callable[[WorkersAre], None]]] = {}  # by host
         self._writer: asyncio.StreamWriter | None = None
         self._running: asyncio.Task[None] | None = None
+        self._begun = asyncio.Event()  # an attempt was, which should not wait for the next look at the cluster
         self._users = 0
         self._leaving = False
 
@@ -81,6 +82,7 @@ class Link:
 
     def begin(self, wish: Begin, tell: Callable[[Report], None], have_bytes: Callable[[], int]) -> None:
         self._sent[wish.order.attempt] = _Sent(tell, have_bytes, taken=False)
+        self._begun.set()
         self._ensure_running()
         self._send(wish)
 
@@ -128,9 +130,12 @@ class Link:
                 return
             if self._sent and not self._leaving:
                 _log.warning("%s; %d attempts there may still run and are looked for", why, len(self._sent))
+                await asyncio.sleep(_AGAIN_AFTER_S)
                 again_after_s = _AGAIN_AFTER_S
-            if not self._leaving:
-                await asyncio.sleep(again_after_s)
+            elif not self._leaving:
+                self._begun.clear()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._begun.wait(), again_after_s)
                 again_after_s = min(2 * again_after_s, _AGAIN_AFTER_MAX_S)
 
     async def _run_driver(self) -> str:
