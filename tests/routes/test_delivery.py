@@ -27,7 +27,7 @@ def test_without_a_route_nothing_leaves_and_a_reply_to_is_refused(console: Conso
     console.plan([says("a", reply_to=hook.url)])
     refused = console.run("run", "plan.jsonl")
     assert refused.code == 2
-    assert "task `a` may not say where its result goes: app `search` has no route" in refused.err
+    assert "the `reply_to` of task `a` is not allowed: app `search` has no route" in refused.err
     assert "write [routes.search] in manyhands.toml with a `reply_to`" in refused.err
     console.plan([says("a")])
     assert console.run("run", "plan.jsonl").code == 0

@@ -79,9 +79,10 @@ def _check_replies(plan: Plan, routes: Sequence[Route]) -> list[Problem]:
             )
         else:
             allowed = " or ".join(route.reply_to) or "nothing"
-            why, hint = f"the route of app `{task.app}` allows {allowed}", "add the beginning of its URL there"
+            why = f"the route of app `{task.app}` allows {allowed}"
+            hint = f"add the beginning of its URL to `reply_to` of [routes.{task.app}]"
         file, line = plan.places.of(number)
-        message = f"task `{task.id}` may not say where its result goes: {why}"
+        message = f"the `reply_to` of task `{task.id}` is not allowed: {why}"
         problem = Problem(file=file, line=line, field="reply_to", value=task.reply_to, message=message, hint=hint)
         problems.append(problem)
     return problems
