@@ -131,3 +131,15 @@ def test_a_clock_that_goes_backwards_makes_no_attempt_shorter_than_nothing() -> 
     tried = player.book.runs["r"].records["a"].history[0]
     assert tried.ended_at == 50.0
     assert player.book.hosts["local"].lanes["code"].usual_s == 50.0
+
+
+def test_a_plan_in_several_events_is_one_plan_in_the_journal_too() -> None:
+    """Of several causes for a skip the first is told: which that is depends on what came in together."""
+    player = Player(a_host())
+    player.open(a_task("bad", attempts=1), a_task("worse", attempts=1))
+    for id in ("bad", "worse"):
+        player.end(id, ending=Ending(EndingKind.FAILED, "exit 1"))
+    parts = [(a_task("between", needs=("bad",)),), (a_task("last", needs=("worse", "between")),)]
+    player.play(*(ev.TasksSubmitted(player.at, "r", part) for part in parts))
+    assert "between" in player.cause("last")
+    assert snapshot.save(replayed(player)) == snapshot.save(player.scheduler)

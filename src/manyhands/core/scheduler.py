@@ -68,7 +68,7 @@ class Scheduler:
         """All that happened at once, and what follows. A task cancelled in the same breath never starts."""
         book = self.book
         book.decisions, book.commands = [], []
-        for event in _joined(happened):
+        for event in joined(happened):
             self._pass_time(event.at)
             self._apply[type(event)](event)
         self._decide_retries()
@@ -85,6 +85,10 @@ class Scheduler:
 
     def replay(self, recorded: Iterable[events.AnyEvent]) -> None:
         """Come to where the journal ends. Attempts that were in flight then are in flight in the book."""
+        self.replay_each(joined(recorded))
+
+    def replay_each(self, recorded: Iterable[events.AnyEvent]) -> None:
+        """For who looks at the book in between: each event is in it before the next is asked for. They are `joined`."""
         book = self.book
         book.replaying = True
         self._free_held()
@@ -329,7 +333,7 @@ class Scheduler:
         self.book.forget(event.host, event.kind)
 
 
-def _joined(happened: Iterable[events.Input]) -> Iterator[events.Input]:
+def joined(happened: Iterable[events.AnyEvent]) -> Iterator[events.AnyEvent]:
     """A long plan comes in many events: taken as one, the order sees all of its chains and contended claims."""
     parts: list[events.TasksSubmitted] = []
     for event in happened:

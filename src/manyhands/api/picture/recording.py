@@ -10,7 +10,7 @@ from itertools import chain, islice
 from manyhands.api.picture.picture import Picture, concerns
 from manyhands.api.picture.rows import Redact, Row
 from manyhands.core.events import AnyEvent, RunOpened
-from manyhands.core.scheduler import Scheduler
+from manyhands.core.scheduler import Scheduler, joined
 
 #: What happens within so many seconds is one frame.
 FRAME_S = 0.02
@@ -29,8 +29,8 @@ class Recording:
     def __init__(self, journal: Iterable[tuple[int, AnyEvent]], run: str, redact: Redact = str) -> None:
         self.run = run
         self.truncated = False
-        self._rest = iter(journal)
-        self._journal = self._rest  # with what was looked at and not taken in front
+        self._rest = joined(event for _, event in journal)
+        self._journal: Iterator[AnyEvent] = self._rest  # with what was looked at and not taken in front
         self._scheduler = Scheduler()
         self._picture = Picture(self._scheduler.book, redact)
         self._read = 0
@@ -40,7 +40,7 @@ class Recording:
 
     def snapshot(self) -> Row | None:
         """As it was when the run was opened; None if the journal does not have it."""
-        self._scheduler.replay(self._until_opened())
+        self._scheduler.replay_each(self._until_opened())
         if self.run not in self._scheduler.book.runs:
             return None
         self._picture.changes(self._batch)
@@ -53,7 +53,7 @@ class Recording:
         while not self.truncated:
             records = sum(len(run.records) for run in self._scheduler.book.runs.values() if run.unfinished)
             before = self._read
-            self._scheduler.replay(self._step(records * min(records, TASKS_FEW) // (TASKS_FEW * TASKS_PER_EVENT)))
+            self._scheduler.replay_each(self._step(records * min(records, TASKS_FEW) // (TASKS_FEW * TASKS_PER_EVENT)))
             self._keep(stands=True)
             yield from self._frames
             self._frames = []
@@ -61,7 +61,7 @@ class Recording:
                 return
 
     def _until_opened(self) -> Iterator[AnyEvent]:
-        for _, event in islice(self._journal, EVENTS_MAX):
+        for event in islice(self._journal, EVENTS_MAX):
             self._read += 1
             self._batch.append(event)
             yield event
@@ -77,10 +77,10 @@ class Recording:
         Between an end and the start that follows from it a slot is not idle, so a step does not end there.
         """
         enough = self._read + events
-        for _, event in self._journal:
+        for event in self._journal:
             if self._batch and event.at > self._batch[0].at + FRAME_S:
                 if self._read >= enough:
-                    self._journal = chain([(0, event)], self._rest)
+                    self._journal = chain([event], self._rest)
                     return
                 self._keep()
             self._batch.append(event)
