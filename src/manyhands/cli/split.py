@@ -43,8 +43,9 @@ def split_code_base(
     prompt = _template(template)
     if again and previous is None:
         raise UsageError("--again names subplans of an earlier tree, but none is given", "add --correct TREE.json")
+    earlier = read_tree(previous) if previous is not None else None
     code = _read(path, graph, include, exclude, gitignore)
-    tree = _split(code, settings, previous, tuple(again))
+    tree = _split(code, settings, earlier, tuple(again))
     for note in tree.notes:
         say(f"note: {note}")
     sys.stdout.write(_shown(tree, code.source, output, title=str(graph or path)))
@@ -71,12 +72,12 @@ def _read(
     return CodeBase(read_graph(graph), nothing_to_read, ())
 
 
-def _split(code: CodeBase, settings: Settings, previous: Path | None, again: tuple[str, ...]) -> Tree:
-    if previous is None:
+def _split(code: CodeBase, settings: Settings, earlier: Tree | None, again: tuple[str, ...]) -> Tree:
+    if earlier is None:
         return split(code.source, settings, code.read, code.notes)
-    corrected = correct(read_tree(previous), code.source, settings, code.read, code.notes, again)
+    corrected = correct(earlier, code.source, settings, code.read, code.notes, again)
     kept = len(corrected.tree.nodes) - len(corrected.new)
-    say(f"corrected `{previous}`: {kept:,} subplans kept, {len(corrected.gone):,} gone, {len(corrected.new):,} new")
+    say(f"corrected: {kept:,} subplans kept, {len(corrected.gone):,} gone, {len(corrected.new):,} new")
     return corrected.tree
 
 

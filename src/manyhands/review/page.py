@@ -116,7 +116,11 @@ def _questions(questions: list[Question]) -> str:
     return "".join(
         f"<article><p><b class=what data-what={escape(one.what.split()[0])}>{escape(one.what)}</b> "
         f"<code>{escape(one.task)}</code> {escape(one.why)}"
-        + (f" <span class=quiet>{one.attempts} attempts, {escape(one.cost)}</span>" if one.attempts else "")
+        + (
+            f" <span class=quiet>{one.attempts} attempt{'s' * (one.attempts != 1)}, {escape(one.cost)}</span>"
+            if one.attempts
+            else ""
+        )
         + "</p>"
         + (f"<pre>{escape(one.tail)}</pre>" if one.tail and one.what == "failed" else "")
         + (f"<p class=quiet><code>{escape(one.log)}</code></p>" if one.log else "")
