@@ -37,7 +37,7 @@ export class App {
 		this.tree = new Tree($("tree"), (node) => this.setFilter(node.key ? node.name : ""));
 		this.table = new TasksTable($("table"), $("tasks-shown"), (task) => this.openTask(task.run, task.task));
 		this.taskPage = new TaskPage($("task"), () => this.closeTask());
-		this.lastAt = { cards: 0, panels: 0, readers: 0 };
+		this.lastAt = { cards: 0, panels: 0, readers: -5e3 };
 		// In ms: what the last frames took, how old their events were then, and when there first was something to see.
 		this.timings = { redraw: [], lag: [], first: null };
 		this.arrived = [];

@@ -12,7 +12,7 @@ import { timeline } from "./timeline.js";
 
 const embedded = document.getElementById("recording");
 const app = new App(send);
-globalThis.manyhands = app; // for the console, and for tests
+globalThis.manyhands = app; // for the console and tests
 
 const STATUS = { live: "live", lost: "connection lost", replay: "replay", saved: "saved run" };
 const sink = {
