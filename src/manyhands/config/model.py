@@ -45,7 +45,7 @@ class ShellHost(_HostFields, frozen=True, kw_only=True, tag="shell"):
     env: dict[str, str] = {}  # beside the environment of the dispatcher
     cwd: str = ""  # relative to the workspace; where tasks run that name none themselves
     grace: float = 5.0  # seconds between SIGTERM and SIGKILL
-    probe: Literal["local", "nvml", "none"] = "none"
+    probe: Literal["local", "nvml", "none"] = "local"  # what commands take of this machine is always there to see
 
 
 class PythonHost(_HostFields, frozen=True, kw_only=True, tag="python"):

@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 
-from manyhands.config.model import Config, HostConfig, OpenaiHost, ShellHost
+from manyhands.config.model import Config, HostConfig, OpenaiHost
 from manyhands.core.events import HostRead
 from manyhands.core.learning import is_adaptive
 from manyhands.probes.choose import probe_for
@@ -32,13 +32,10 @@ class Probing:
                 await probe.close()
 
     def _probe(self, host: HostConfig) -> Probe | None:
-        name: str = host.probe
-        if name == "none" and isinstance(host, ShellHost):
-            name = "local"  # what commands take of this machine is always there to see
         url, key = ("", "")
         if isinstance(host, OpenaiHost):
             url, key = host.url, os.environ.get(host.api_key_env, "") if host.api_key_env else ""
-        return probe_for(name, url=url, api_key=key, attempts=lambda: self._pids(host.name))
+        return probe_for(host.probe, url=url, api_key=key, attempts=lambda: self._pids(host.name))
 
     def _pids(self, host: str) -> Mapping[int, int]:
         running = self._dispatcher.book.hosts[host].running
