@@ -15,8 +15,9 @@ setup: .venv/.ready
 demo: setup
 	$(BIN)/manyhands demo
 
+# Three at a time also on two cores: much of a test is waiting for processes and servers.
 test: setup parts
-	$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
+	$(BIN)/pytest -n 3 --dist loadgroup $(ARGS)
 
 # What some tests need and no wheel carries. Where it cannot be had those tests are skipped, and say so.
 parts:
