@@ -14,7 +14,7 @@ from cli.console import Console, Live, sh, shell_host
 from routes.receivers import Hook
 
 KILLS = 100 if os.environ.get("MANYHANDS_SOAK") else 3
-TASKS = 10 * KILLS  # more than get done between two kills
+TASKS = 20 * KILLS  # more than get done between two kills: a run that is over would begin anew
 
 
 @pytest.mark.slow
@@ -30,7 +30,7 @@ def test_kills_lose_no_result_and_keys_make_each_one_single(
         + '[[routes.search.sinks]]\ntype = "postgres"\nurl_env = "RESULTS_URL"\ntable = "killed"\n'
     )
     url = postgres_server.url()
-    console.plan([sh(f"t{n}", f"sleep 0.05; echo {n}", app="search") for n in range(TASKS)])
+    console.plan([sh(f"t{n}", f"sleep 0.1; echo {n}", app="search") for n in range(TASKS)])
     draw = random.Random(20261116)
     file = console.directory / "results.jsonl"
     for _ in range(KILLS):

@@ -6,7 +6,7 @@ from pathlib import Path
 from models.server.live_worker import at_work
 
 TEXTS = [f"text number {number} about {'memory and what it is worth ' * 32}" for number in range(16)]
-ROOM_BYTES = 8 * 2**20
+ROOMS_BYTES = tuple(room * 2**20 for room in (8, 4, 2, 1))
 
 
 def mapped_bytes(pid: int) -> int:
@@ -18,9 +18,12 @@ def test_a_real_allocation_failure_loses_no_item_and_the_worker_goes_on(minilm: 
     with at_work([f"minilm={minilm}"], tmp_path, "--threads", "1") as worker:
         (before,) = worker.embed(TEXTS[0])
         pid = worker.process.pid
-        resource.prlimit(pid, resource.RLIMIT_AS, (mapped_bytes(pid) + ROOM_BYTES, resource.RLIM_INFINITY))
-        under = worker.embed(*TEXTS)
-        assert worker.figure("out_of_memory_total", "minilm") >= 1
+        for room_bytes in ROOMS_BYTES:  # how much the library has kept for itself is not to be known
+            resource.prlimit(pid, resource.RLIMIT_AS, (mapped_bytes(pid) + room_bytes, resource.RLIM_INFINITY))
+            under = worker.embed(*TEXTS)
+            if ran_out := worker.figure("out_of_memory_total", "minilm"):
+                break
+        assert ran_out >= 1
         assert worker.http.get("/health").json() == {"status": "ok", "detail": ""}
         resource.prlimit(pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         after = worker.embed(*TEXTS)
