@@ -9,7 +9,6 @@ import shutil
 import signal
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -55,6 +54,7 @@ class Steps:
         self._settings = settings
         self._spawned = spawned
         self._groups: dict[int, ProcessGroup] = {}
+        self._commands = _Commands()
         self._making = asyncio.Semaphore(_MADE_TOGETHER)
         keep_exit_statuses()
         self.census = Census()
@@ -70,15 +70,15 @@ class Steps:
         """Run the command to its end. Cancelled, it stops it and says so in the ending."""
         try:
             async with self._making:
-                ready = self._make_ready(order, directory, argv, result_file)
-                group = self._groups[order.attempt] = self._spawn(order.attempt, ready)
+                group, log, begin = self._spawn(order, directory, argv, result_file)
+                self._groups[order.attempt] = group
                 self._spawned(order.attempt, group.handle)
                 await group.released(_UNTIL_RELEASED_S)
         except CannotStart as refusal:
             return refusal.ending
         exit, stopped = await group.run_out()
         del self._groups[order.attempt]
-        return ending_of(exit, tail_of(ready.log, ready.begin), stopped)
+        return ending_of(exit, tail_of(log, begin), stopped)
 
     async def checked(
         self, ending: Ending, order: StartAttempt, directory: Path, result_file: Path | None = None
@@ -104,55 +104,40 @@ class Steps:
             tail=verdict.tail,
         )
 
-    def _make_ready(
+    def _spawn(
         self, order: StartAttempt, directory: Path, argv: Sequence[str], result_file: Path | None
-    ) -> "_Ready":
+    ) -> tuple[ProcessGroup, Path, int]:
+        """The process, the file its output goes to, and from which byte on."""
         settings, directory = self._settings, directory.absolute()
         is_check = argv is order.task.check
+        log = directory / LOG_FILE
         cwd = working_directory(settings, order.task)
         env = environment(order, directory, result_file, settings.env)
         command = filled(argv, order, directory)
-        _find_command(command[0], "check" if is_check else "run", cwd, env)
-        log = directory / LOG_FILE
+        self._commands.find(command[0], "check" if is_check else "run", cwd, env)
         try:
             directory.mkdir(parents=True, exist_ok=True)
             if order.task.prompt:
-                directory.joinpath("prompt.txt").write_text(order.task.prompt, encoding="utf-8", errors="replace")
-            with log.open("ab") as output:
-                if is_check:
-                    output.write(f"$ {shlex.join(command)}\n".encode(errors="replace"))
-                begin = output.tell()
-        except (OSError, ValueError) as error:
-            raise refusal_of(error, command) from error
-        return _Ready(command, env, cwd, log, begin)
-
-    def _spawn(self, attempt: int, ready: "_Ready") -> ProcessGroup:
-        try:
-            output = os.open(ready.log, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+                directory.joinpath("prompt.txt").write_bytes(order.task.prompt.encode(errors="replace"))
+            output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
             try:
-                return spawn_gated(
-                    ready.command,
-                    env=ready.env,
-                    cwd=ready.cwd,
+                if is_check:
+                    os.write(output, f"$ {shlex.join(command)}\n".encode(errors="replace"))
+                begin = os.fstat(output).st_size
+                group = spawn_gated(
+                    command,
+                    env=env,
+                    cwd=cwd,
                     output=output,
-                    marker=marker_of(self._settings.journal, attempt),
-                    grace_s=self._settings.grace_s,
+                    marker=marker_of(settings.journal, order.attempt),
+                    grace_s=settings.grace_s,
                     census=self.census,
                 )
             finally:
                 os.close(output)
         except (OSError, ValueError) as error:
-            raise refusal_of(error, ready.command) from error
-
-
-class _Ready(NamedTuple):
-    """All of an attempt's command but its process."""
-
-    command: list[str]
-    env: dict[str, str]
-    cwd: Path
-    log: Path
-    begin: int  # where in the log its own output begins
+            raise refusal_of(error, command) from error
+        return group, log, begin
 
 
 def working_directory(settings: ProcessSettings, task: Task) -> Path:
@@ -181,16 +166,28 @@ def ending_of(exit: Exit, tail: str, stopped: bool) -> Ending:
     return Ending(kind, detail, exit_code=exit.code, memory_bytes=exit.memory_bytes, tail=tail)
 
 
-def _find_command(name: str, field: str, cwd: Path, env: dict[str, str]) -> None:
-    """Said here, because after the gate a missing command looks like one that exits with 127."""
-    where = str(cwd / name) if os.sep in name else name
-    path = env.get("PATH", os.defpath)
-    if shutil.which(where, path=path) is not None:
-        return
-    if os.sep in name and os.path.exists(where):
-        raise CannotStart(f"`{where}` is not executable; `chmod +x` it, or name its interpreter first")
-    known = "" if os.sep in name else f" on PATH ({path})"
-    raise CannotStart(f"command `{name}` not found{known}; install it, or mend `{field}` of the task")
+class _Commands:
+    """Whether commands are there: said before the gate, because after it a missing one looks like one that exits with
+    127. Where one was found it is looked for first: a long PATH costs as much as a start's other files together."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], str] = {}
+
+    def find(self, name: str, field: str, cwd: Path, env: dict[str, str]) -> None:
+        if os.sep in name:
+            where = str(cwd / name)
+            if shutil.which(where) is not None:
+                return
+            if os.path.exists(where):
+                raise CannotStart(f"`{where}` is not executable; `chmod +x` it, or name its interpreter first")
+            raise CannotStart(f"command `{name}` not found; install it, or mend `{field}` of the task")
+        path = env.get("PATH", os.defpath)
+        if os.access(self._found.get((name, path), ""), os.X_OK):
+            return
+        found = shutil.which(name, path=path)
+        if found is None:
+            raise CannotStart(f"command `{name}` not found on PATH ({path}); install it, or mend `{field}` of the task")
+        self._found[name, path] = found
 
 
 def refusal_of(error: Exception, command: Sequence[str]) -> CannotStart:

@@ -13,7 +13,7 @@ from manyhands.core.commands import StartAttempt
 # The kernel takes 128 KiB for one variable, and about 2 MiB for all arguments and variables together.
 _PROMPT_BYTES_MAX = 65_536
 _FIELD = re.compile(r"\{(prompt|id|title|kind|attempt|last_ending|last_detail|last_output|directory)\}")
-_OURS = (
+_OURS = {
     "MANYHANDS_TASK",
     "MANYHANDS_RUN",
     "MANYHANDS_ATTEMPT_NUMBER",
@@ -23,9 +23,9 @@ _OURS = (
     "MANYHANDS_LAST_DETAIL",
     "MANYHANDS_LAST_OUTPUT",
     "MANYHANDS_RESULT_FILE",
-)
+}
 #: `git rev-parse --local-env-vars`
-_OF_A_REPOSITORY = (
+_OF_A_REPOSITORY = {
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_CONFIG",
     "GIT_CONFIG_PARAMETERS",
@@ -42,7 +42,7 @@ _OF_A_REPOSITORY = (
     "GIT_SHALLOW_FILE",
     "GIT_COMMON_DIR",
     "GIT_NAMESPACE",
-)
+}
 
 
 def filled(argv: Sequence[str], order: StartAttempt, directory: Path) -> list[str]:
@@ -69,10 +69,9 @@ def environment(
 ) -> dict[str, str]:
     """The dispatcher's environment, the host's over it, the task's over that, and what we tell over all."""
     task, last = order.task, order.last
-    env = {name: value for name, value in os.environ.items() if name not in _OURS}
-    if task.workspace:
-        # A dispatcher started by a git hook has variables that point every git below it to another repository.
-        env = {name: value for name, value in env.items() if name not in _OF_A_REPOSITORY}
+    # A dispatcher started by a git hook has variables that point every git below it to another repository.
+    left_out = _OURS | _OF_A_REPOSITORY if task.workspace else _OURS
+    env = {name: value for name, value in os.environ.items() if name not in left_out}
     env |= host
     env |= task.env or {}
     env["MANYHANDS_TASK"] = task.id
