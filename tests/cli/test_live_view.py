@@ -45,7 +45,7 @@ def on_a_terminal(console: Console, *arguments: str, **env: str) -> tuple[int, s
 def lively(console: Console) -> Console:
     console.config(shell_host(2, "fast", kinds=["code", "text"]) + shell_host(1, "big", kinds=["slow"]))
     kinds = ("code", "text", "slow")
-    console.plan(sh(f"{kinds[n % 3]}-{n}", "sleep 0.8", kind=kinds[n % 3]) for n in range(9))
+    console.plan(sh(f"{kinds[n % 3]}-{n}", "sleep 1", kind=kinds[n % 3]) for n in range(9))
     return console
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -227,6 +228,19 @@ async def test_a_worker_that_died_at_rest_is_replaced(python: Stage) -> None:
     await python.desk.until(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     assert (await python.desk.run(call("tells_process"))).kind is EndingKind.DONE
     await python.desk.until(lambda: not psutil.pid_exists(pid))
+
+
+async def test_a_worker_that_dies_before_it_begins_the_call_is_replaced(python: Stage) -> None:
+    """It looked alive when it was taken: nobody can know better before it answers."""
+    pid = int((await python.desk.run(call("tells_process"))).result)
+    os.kill(pid, signal.SIGSTOP)
+    attempt = python.desk.start(call("tells_process"))
+    await asyncio.sleep(0)
+    os.kill(pid, signal.SIGKILL)
+    ending = await python.desk.ending(attempt)
+    assert ending.kind is EndingKind.DONE, ending
+    assert int(ending.result) != pid
+    assert not psutil.pid_exists(pid)
 
 
 async def test_stopping_a_sync_function_does_not_hurt_its_siblings(python: Stage) -> None:

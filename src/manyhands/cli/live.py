@@ -20,6 +20,8 @@ from manyhands.runtime.dispatcher import Dispatcher
 REFRESHES_PER_S = 8
 #: Drawing may take this share of the dispatcher's time at the most: the slower it is, the seldomer it is done.
 DRAWING_SHARE = 0.02
+#: And yet a picture older than this is not a live one.
+STALE_S = 1.0
 #: The rate looks back over this long.
 RATE_WINDOW_S = 20.0
 #: Wider than this a bar is no longer read slot by slot.
@@ -43,10 +45,10 @@ class Live:
 
     async def _refresh(self) -> None:
         while True:
-            began = time.perf_counter()
+            began = time.thread_time()  # not the wall's: others on the machine are not the drawing's fault
             self._live.update(self._picture(), refresh=True)
-            drawing_s = time.perf_counter() - began
-            await asyncio.sleep(max(1 / REFRESHES_PER_S, drawing_s / DRAWING_SHARE))
+            drawing_s = time.thread_time() - began
+            await asyncio.sleep(min(STALE_S, max(1 / REFRESHES_PER_S, drawing_s / DRAWING_SHARE)))
 
     def stop(self) -> None:
         """Leave the lanes as they ended; the totals follow in the report."""

@@ -1,6 +1,7 @@
 """A process that calls functions for a dispatcher, one at a time, and dies with it.
 
-Waits for a request on its channel, calls, answers; what the function prints goes to the attempt's log.
+Waits for a request on its channel, says that it begins, calls, answers; what the function prints goes to the
+attempt's log.
 """
 
 import asyncio
@@ -22,6 +23,7 @@ from typing import Any, BinaryIO, NamedTuple
 from manyhands.executors.function import Context, Outcome, describe_error, describe_value, resolve
 
 HEADER = struct.Struct("!I")
+BEGUN = b"!"  # sent before the function is called: without it, it surely was not
 _PR_SET_PDEATHSIG = 1
 _RESET_PEAK = "5"  # see proc(5), clear_refs
 
@@ -55,6 +57,7 @@ def main() -> None:
     channel = socket.socket(fileno=descriptor)
     incoming = channel.makefile("rb")
     while (request := _next(incoming)) is not None:
+        channel.sendall(BEGUN)
         answer = json.dumps(_carry_out(request)).encode()
         channel.sendall(HEADER.pack(len(answer)) + answer)
 

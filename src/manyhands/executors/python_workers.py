@@ -19,7 +19,7 @@ from manyhands.executors.interface import Spawned
 from manyhands.executors.output import tail_of
 from manyhands.executors.process import Exit, ProcessGroup, marked, marker_of
 from manyhands.executors.process_table import Census
-from manyhands.executors.python_worker import HEADER, Reply, Request, command
+from manyhands.executors.python_worker import BEGUN, HEADER, Reply, Request, command
 from manyhands.executors.steps import (
     LOG_FILE,
     CannotStart,
@@ -51,16 +51,11 @@ class Workers:
         marker = marker_of(self._settings.journal, order.attempt)
         try:
             request = _request(order, directory.absolute(), self._settings, marker)  # noqa: ASYNC240
-            worker = self._take()
+            ending = None
+            while ending is None:
+                ending = await self._carry(self._take(), order.attempt, marker, request)
         except CannotStart as refusal:
             return refusal.ending
-        self._busy[order.attempt] = worker
-        worker.group.begin_attempt(marker)
-        self._spawned(order.attempt, worker.group.handle)
-        try:
-            ending = await self._carry(worker, request)
-        finally:
-            del self._busy[order.attempt]
         log_tail = tail_of(Path(request.log))
         return ending if ending.tail or not log_tail else msgspec.structs.replace(ending, tail=log_tail)
 
@@ -70,9 +65,21 @@ class Workers:
             worker.group.stop()
         await asyncio.gather(*(worker.gone() for worker in idle), *self._burying)
 
-    async def _carry(self, worker: "_Worker", request: Request) -> Ending:
+    async def _carry(self, worker: "_Worker", attempt: int, marker: str, request: Request) -> Ending | None:
+        """How it ended; None if the worker, alive when it was taken from its rest, had died before the call."""
+        self._busy[attempt] = worker
+        worker.group.begin_attempt(marker)
+        self._spawned(attempt, worker.group.handle)
+        try:
+            return await self._ending(worker, request)
+        finally:
+            del self._busy[attempt]
+
+    async def _ending(self, worker: "_Worker", request: Request) -> Ending | None:
         reply = None
         stopped = False
+        served_before = worker.has_begun
+        worker.has_begun = False
         try:
             await worker.released.wait()
             reply = await worker.ask(request)
@@ -88,6 +95,8 @@ class Workers:
         exit, stopped_later = await worker.gone()
         if reply is not None and not stopped:
             return reply.outcome.ending()
+        if served_before and not worker.has_begun and not (stopped or stopped_later):
+            return None
         if exit.code == 0 and not stopped:
             return Ending(EndingKind.FAILED, "its process exited before the function returned", exit_code=0)
         return ending_of(exit, tail_of(Path(request.log)), stopped or stopped_later)
@@ -125,6 +134,7 @@ class _Worker:
         channel.setblocking(False)
         self.group = group
         self.released = asyncio.Event()
+        self.has_begun = False  # to carry out what it was last asked for
         self._channel = channel
         self._loop = asyncio.get_running_loop()
         self._watch = asyncio.create_task(self._hang_up_when_gone())
@@ -134,6 +144,7 @@ class _Worker:
         content = pickle.dumps(request)
         try:
             await self._loop.sock_sendall(self._channel, HEADER.pack(len(content)) + content)
+            self.has_begun = bool(await self._receive(len(BEGUN)))
             header = await self._receive(HEADER.size)
             outcome, clean = json.loads(await self._receive(HEADER.unpack(header)[0]))
         except (OSError, EOFError):
