@@ -145,9 +145,12 @@ class SimulatedWorker:
             self.devices[device].take(taken)
         except OutOfMemory:
             self.out_of_memory_at.append(self.at)
-            del self.in_flight[batch.id]
-            self.later(self.at, lambda: self._begin_next(device))
-            return [m.BatchOutOfMemory(self.at, batch.id, self.devices[device].memory())]
+            returned = [batch, *self._given[device]]
+            self._given[device].clear()
+            for one in returned:
+                del self.in_flight[one.id]
+            unbegun = [m.BatchReturned(self.at, one.id) for one in returned[1:]]
+            return [m.BatchOutOfMemory(self.at, batch.id), *unbegun]
         self._computing.add(device)
         self.later(self.at + took, lambda: self._end(batch, device, taken, took))
         return []

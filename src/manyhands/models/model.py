@@ -141,11 +141,20 @@ class BatchEnded(Struct, frozen=True, tag=True):
 
 
 class BatchOutOfMemory(Struct, frozen=True, tag=True):
-    """No item of the batch has an answer. Sent after everything of the batch was let go, outside the except block."""
+    """No item of the batch has an answer. Sent after everything of the batch was let go, outside the except block.
+
+    Told with a reading of the memory after that, so that a neighbour's use is told from a wrong prediction.
+    """
 
     at: float
     batch: int
-    memory: DeviceMemory | None = None  # read then, so that a neighbour's use is told from a wrong prediction
+
+
+class BatchReturned(Struct, frozen=True, tag=True):
+    """Given out and not begun when another of its device ran out of memory: to be planned anew, from what there is."""
+
+    at: float
+    batch: int
 
 
 class BatchFailed(Struct, frozen=True, tag=True):
@@ -170,6 +179,7 @@ Event = (
     | ModelEvicted
     | BatchEnded
     | BatchOutOfMemory
+    | BatchReturned
     | BatchFailed
     | Woke
 )

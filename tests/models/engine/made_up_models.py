@@ -65,6 +65,9 @@ class MadeUp:
             self.device.take(self.weights_bytes)
         return self
 
+    def give_back(self) -> None:
+        pass
+
     def close(self) -> None:
         self.closes += 1
         if self.device is not None:
@@ -104,14 +107,16 @@ async def engine_of(
     *models: MadeUp,
     devices: Devices | None = None,
     threads: int = 1,
+    in_flight_max: int | None = None,
     stuck_after_s: float = 60.0,
     **of_spec: Any,
 ) -> AsyncIterator[Engine]:
     devices = devices or SimulatedDevices({"cpu": SimulatedDevice(64 * 1024 * MB)})
     hosting = Hosting({model.name: model for model in models}, threads)
-    planner = Planner(in_flight_max=threads, abreast_max=threads)
+    in_flight_max = in_flight_max or threads
+    planner = Planner(in_flight_max=in_flight_max, abreast_max=in_flight_max)
     engine = Engine(hosting, planner, devices, Watchdog(stuck_after_s))
-    engine.start([model.description.spec(**{"in_flight_max": threads, **of_spec}) for model in models])
+    engine.start([model.description.spec(**{"in_flight_max": in_flight_max, **of_spec}) for model in models])
     try:
         yield engine
     finally:

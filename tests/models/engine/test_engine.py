@@ -173,3 +173,16 @@ async def test_a_model_that_is_not_there_is_named_with_those_that_are() -> None:
 
 def _asked(engine: Engine, model: str) -> None:
     engine.description(model)
+
+
+async def test_batches_given_out_before_one_ran_out_of_memory_are_planned_anew() -> None:
+    """One thread, so that they wait behind it: begun as they were, each would run out as well."""
+    model = MadeUp(tokens_max=15, released=threading.Event())  # eight short items are too many, four are not
+    async with engine_of(model, in_flight_max=3, batch_items_max=8) as engine:
+        asked = asyncio.ensure_future(engine.run("sums", rows_of(*range(1, 25))))
+        await until(lambda: sum(each.in_flight for each in engine.statistics().models) == 3)
+        model.released.set()
+        answers = await asked
+        assert [float(answer.output[0]) for answer in answers if isinstance(answer, Answer)] == list(range(1, 25))
+        assert engine.counts.batches_out_of_memory["sums"] == model.failures == 1
+    assert set(model.computed.values()) == {1}

@@ -2,24 +2,35 @@
 
 import asyncio
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 
+import msgspec
 import numpy as np
 import psutil
 import pytest
 
 from manyhands.config.models import ModelConfig
-from manyhands.models.backends.interface import Description
+from manyhands.models.backends import onnx_arena
+from manyhands.models.backends.encoder_folder import read_encoder
+from manyhands.models.backends.interface import Description, Tokens
+from manyhands.models.backends.onnx_encoder import OnnxEncoder
 from manyhands.models.engine.answers import Answer
+from manyhands.models.engine.computing import compute, give_back_memory, keep_freed_memory
+from manyhands.models.engine.peaks import Peaks
 from manyhands.models.engine.prep_processes import Processes
 from manyhands.models.engine.texts import Texts, Threads
+from manyhands.models.memory.activation import ActivationMemory
 from manyhands.models.worker import WorkerSettings, working
 from models.cuda_in_reach import cuda_of
-from models.docstrings import docstrings
+from models.docstrings import docstrings, token_lengths
 
 MB = 2**20
+SEEDS = 10 if os.environ.get("MANYHANDS_SOAK") else 1
+TOKENS_MAX = 1500  # of a batch: larger ones take long on a processor
 
 
 async def test_vectors_are_the_same_whatever_the_packing(minilm: Path) -> None:
@@ -93,15 +104,52 @@ def encoder_of(folder: Path) -> Description:
     )
 
 
-async def test_two_models_take_turns_and_hold_little_more_than_their_weights(minilm: Path, tmp_path: Path) -> None:
-    """In a process of its own, so that what other tests left behind is not counted."""
-    program = f"import asyncio, models.engine.test_real_memory as t; asyncio.run(t.hold_two({str(minilm)!r}))"
+def in_a_process_of_its_own(call: str) -> str:
+    """What it prints; so that what other tests left behind is not counted."""
+    program = f"import asyncio, models.engine.test_real_memory as t; asyncio.run(t.{call})"
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
-    done = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment
-    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
-    grown, weights = map(int, done.stdout.split())
+    return done.stdout
+
+
+def test_no_real_batch_takes_more_than_was_said_and_what_is_said_is_close(minilm: Path) -> None:
+    """From the first batch on, with nothing known but the model's configuration."""
+    calls = [f"measure({str(minilm)!r}, {seed})" for seed in range(SEEDS)]
+    batches = [batch for call in calls for batch in msgspec.json.decode(in_a_process_of_its_own(call))]
+    assert len(batches) == 100 * SEEDS
+    assert median(taken for _, taken in batches) > MB
+    assert [(said, taken) for said, taken in batches if taken > said] == []
+    overshoot = median(said / max(1, taken) for said, taken in batches)
+    print(f"{len(batches)} batches: the median was given {overshoot:.3f} times what it took")
+    assert overshoot <= 1.25
+
+
+async def measure(folder: str, seed: int) -> None:
+    """Prints what was said of each of a hundred batches of mixed sizes, and what it took."""
+    chance = random.Random(seed)
+    keep_freed_memory()
+    encoder = read_encoder(Path(folder), None)
+    backend = OnnxEncoder("minilm", encoder)
+    model, memory, peaks = backend.load(), ActivationMemory(backend.description.activation), Peaks()
+    lengths = token_lengths(1000)
+    found = []
+    for _ in range(100):
+        length = max(8, chance.choice(lengths))
+        count = min(chance.choice((1, 2, 2, 3, 4, 6, 8, 12, 16, 24)), max(1, TOKENS_MAX // length))
+        rows = [Tokens([chance.randrange(1000, 20_000) for _ in range(length)]) for _ in range(count)]
+        peaks.begin(model)
+        computed = compute(model, rows, length, encoder.hidden)
+        taken = peaks.end()
+        assert computed.outputs
+        assert taken is not None
+        found.append((memory.bytes_of(count, length), taken))
+        memory.learn(count, length, taken)
+    print(msgspec.json.encode(found).decode(), flush=True)
+
+
+def test_two_models_take_turns_and_hold_little_more_than_their_weights(minilm: Path) -> None:
+    grown, weights = map(int, in_a_process_of_its_own(f"hold_two({str(minilm)!r})").split())
     assert grown <= 1.2 * weights, f"{grown / MB:.0f} MB more for {weights / MB:.0f} MB of weights"
 
 
@@ -116,8 +164,7 @@ async def hold_two(folder: str) -> None:
         before = psutil.Process().memory_info().rss
         for _ in range(3):
             await asyncio.gather(*(_some(worker, model.name) for model in models))
-        from manyhands.models.engine.computing import give_back_memory
-
+        onnx_arena.shrink()
         give_back_memory()
         grown = psutil.Process().memory_info().rss - before
         weights = sum(each.weights_bytes for each in worker.engine.descriptions())

@@ -29,6 +29,10 @@ def a_resident_planner(**fields: object) -> Planner:
     return planner
 
 
+def ran_out(planner: Planner, at: float, batch: int, memory: m.DeviceMemory) -> list[m.Decision]:
+    return planner.handle(m.MemoryRead(at, "gpu", memory), m.BatchOutOfMemory(at, batch))
+
+
 def test_nothing_happens_before_the_memory_was_read() -> None:
     planner = Planner()
     planner.handle(m.ModelsConfigured(0.0, (a_spec(),)))
@@ -77,7 +81,7 @@ def test_a_batch_that_ran_out_of_memory_is_halved_and_the_bound_remembered() -> 
     (first,) = planner.handle(m.ItemsArrived(1.0, items(32)))
     assert isinstance(first, m.RunBatch)
     assert len(first.batch.items) == 32
-    (again,) = planner.handle(m.BatchOutOfMemory(2.0, first.batch.id, MEMORY))
+    (again,) = ran_out(planner, 2.0, first.batch.id, MEMORY)
     assert isinstance(again, m.RunBatch)
     assert len(again.batch.items) == 16
     assert [(bound.count, bound.length) for bound in planner.learned()["minilm"].bounds] == [(32, 64)]
@@ -94,9 +98,24 @@ def test_memory_that_a_neighbour_took_is_not_held_against_the_batch() -> None:
     (first,) = planner.handle(m.ItemsArrived(1.0, items(1000)))
     assert isinstance(first, m.RunBatch)
     taken = m.DeviceMemory(8 * GIB, 700 * MIB, 400 * MIB)
-    (again,) = planner.handle(m.BatchOutOfMemory(2.0, first.batch.id, taken))
+    (again,) = ran_out(planner, 2.0, first.batch.id, taken)
     assert isinstance(again, m.RunBatch)
     assert 0 < again.batch.bytes <= 0.9 * 700 * MIB - 512 * MIB
+    assert planner.learned()["minilm"].bounds == ()
+
+
+def test_a_batch_that_was_given_out_before_memory_fell_is_planned_anew() -> None:
+    planner = a_resident_planner(in_flight_max=2, batch_items_max=500)
+    first, second = planner.handle(m.ItemsArrived(1.0, items(1000)))
+    assert isinstance(first, m.RunBatch)
+    assert isinstance(second, m.RunBatch)
+    taken = m.DeviceMemory(8 * GIB, 700 * MIB, 400 * MIB)
+    read, failed = m.MemoryRead(2.0, "gpu", taken), m.BatchOutOfMemory(2.0, first.batch.id)
+    again = planner.handle(read, failed, m.BatchReturned(2.0, second.batch.id))
+    assert again
+    for run in again:
+        assert isinstance(run, m.RunBatch)
+        assert 0 < run.batch.bytes <= 0.9 * 700 * MIB - 512 * MIB
     assert planner.learned()["minilm"].bounds == ()
 
 
@@ -104,10 +123,10 @@ def test_an_item_that_alone_runs_out_of_memory_twice_fails_by_itself() -> None:
     planner = a_resident_planner(in_flight_max=1)
     (run,) = planner.handle(m.ItemsArrived(1.0, items(1)))
     assert isinstance(run, m.RunBatch)
-    (again,) = planner.handle(m.BatchOutOfMemory(2.0, run.batch.id, MEMORY))
+    (again,) = ran_out(planner, 2.0, run.batch.id, MEMORY)
     assert isinstance(again, m.RunBatch)
     assert again.batch.items == run.batch.items
-    assert planner.handle(m.BatchOutOfMemory(3.0, again.batch.id, MEMORY)) == [
+    assert ran_out(planner, 3.0, again.batch.id, MEMORY) == [
         m.FailItems((0,), "`minilm` ran out of memory on it", out_of_memory=True)
     ]
 
@@ -197,7 +216,7 @@ def test_a_cancelled_item_is_not_run_again_after_its_batch_fell() -> None:
     (run,) = planner.handle(m.ItemsArrived(1.0, items(4)))
     assert isinstance(run, m.RunBatch)
     planner.handle(m.ItemsCancelled(1.5, (0, 1)))
-    (again,) = planner.handle(m.BatchOutOfMemory(2.0, run.batch.id, MEMORY))
+    (again,) = ran_out(planner, 2.0, run.batch.id, MEMORY)
     assert isinstance(again, m.RunBatch)
     assert set(again.batch.items) == {2, 3}
 

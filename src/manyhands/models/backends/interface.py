@@ -41,6 +41,9 @@ class Loaded(Protocol):
     def compute(self, rows: Sequence[Any], length: int) -> Sequence[Output]:
         """`length`: what every row of tokens is padded to."""
 
+    def give_back(self) -> None:
+        """Hand back memory that is kept for the next batch."""
+
     def close(self) -> None: ...
 
 

@@ -66,6 +66,9 @@ class LoadedLlama:
     def compute(self, rows: Sequence[Chat], length: int) -> Sequence[Any]:
         return [self._answer(row) for row in rows]
 
+    def give_back(self) -> None:
+        pass  # what it computes with is taken once, with the weights
+
     def close(self) -> None:
         del self._server
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from manyhands.errors import UsageError
+from manyhands.models.backends import onnx_arena
 from manyhands.models.backends.encoder_folder import EncoderFolder
 from manyhands.models.backends.interface import Description, Tokens
 from manyhands.models.backends.padding import padded
@@ -56,6 +57,8 @@ class LoadedEncoder:
         else:
             self._session = _session(str(encoder.onnx_file), _options(), device)
         self._kind_of = {node.name: node.type for node in self._session.get_inputs()}
+        # What the first run makes and keeps is part of the loading, not of the first batch.
+        self.compute([Tokens([self._pad_id])], 1)
 
     def compute(self, rows: Sequence[Tokens], length: int) -> Sequence[Any]:
         fed = padded(rows, length, self._pad_id)
@@ -66,11 +69,15 @@ class LoadedEncoder:
                 if known in self._kind_of:
                     feed[known] = array.astype("int64") if self._kind_of[known] == "tensor(int64)" else array
         (answers, *_) = self._session.run(None, feed)
-        return answers  # type: ignore[no-any-return]
+        return answers.copy()  # type: ignore[no-any-return]  # out of the arena, which it would keep from shrinking
+
+    def give_back(self) -> None:
+        onnx_arena.shrink()
 
     def close(self) -> None:
         del self._session
         self._weights = None
+        self.give_back()
 
     def _drawn(self, encoder: EncoderFolder, device: str) -> "onnxruntime.InferenceSession":
         import onnxruntime
@@ -95,9 +102,9 @@ def _options() -> "onnxruntime.SessionOptions":
     options = onnxruntime.SessionOptions()
     # Batches run beside each other, one thread each: that wastes no time waiting at the end of every operator.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    # An arena keeps the most it ever needed, and patterns are kept for every shape: memory must come back.
-    options.enable_cpu_mem_arena = options.enable_mem_pattern = False
+    options.enable_mem_pattern = False  # one would be kept for every shape
     options.log_severity_level = 4
+    onnx_arena.use(options)
     return options
 
 

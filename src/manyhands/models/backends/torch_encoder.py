@@ -41,6 +41,8 @@ class LoadedTorch:
         )
         self._model: Any = model.eval().to(device)
         self._takes_types = "token_type_ids" in inspect.signature(self._model.forward).parameters
+        # What the first run makes and keeps is part of the loading, not of the first batch.
+        self.compute([Tokens([encoder.pad_id])], 1)
 
     def compute(self, rows: Sequence[Tokens], length: int) -> Sequence[Any]:
         torch = self._torch
@@ -60,6 +62,9 @@ class LoadedTorch:
 
     def close(self) -> None:
         del self._model
+        self.give_back()
+
+    def give_back(self) -> None:
         if self._device != "cpu":
             self._torch.cuda.empty_cache()
 

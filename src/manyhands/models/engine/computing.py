@@ -3,6 +3,7 @@
 An exhausted memory is told only after the except block was left: inside it the traceback keeps the batch alive.
 """
 
+import contextlib
 import ctypes
 import gc
 import time
@@ -29,6 +30,7 @@ class Computed(Struct):
     peak_bytes: int | None = None  # what it took over what was held before; None: not measured
     reason: str = ""
     out_of_memory: bool = False
+    begun: bool = True
 
 
 def compute(model: Loaded, rows: Sequence[Any], length: int, width: int | None) -> Computed:
@@ -50,6 +52,8 @@ def compute(model: Loaded, rows: Sequence[Any], length: int, width: int | None) 
         return Computed(outputs, time.thread_time() - began, began_at, time.monotonic())
     outputs = None
     if failure[1]:
+        with contextlib.suppress(Exception):  # it may need a little memory itself; the next batch asks again
+            model.give_back()
         give_back_memory()
     return Computed(reason=failure[0], out_of_memory=failure[1])
 

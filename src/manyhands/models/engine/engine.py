@@ -6,6 +6,7 @@ Everything here runs in one event loop; threads prepare and compute, and report 
 import asyncio
 import itertools
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -71,6 +72,7 @@ class Engine:
         self._broken = ""
         self._memory: dict[str, m.DeviceMemory] = {}
         self._begun = 0  # batches and loads since the start
+        self._ran_out: dict[str, int] = defaultdict(int)  # device → batches of it that ran out of memory
         self._peaks = Peaks()
         self._device_time = DeviceTime()
         self.counts = Counts()
@@ -162,6 +164,8 @@ class Engine:
             # Reading takes a quarter of a millisecond: not for items that can only be queued.
             only_queued = all(isinstance(event, m.ItemsArrived | m.ItemsCancelled) for event in self._told)
             memory = {} if only_queued and not self._planner.wants_reading() else await self._devices.read()
+            if any(isinstance(event, m.BatchOutOfMemory) for event in self._told):
+                memory = await self._devices.read()  # one may have come during the reading, which says nothing of it
             self._memory = memory or self._memory
             now = _now()
             readings = [m.MemoryRead(now, device, read) for device, read in memory.items()]
@@ -210,7 +214,7 @@ class Engine:
             return
         self._batches[batch.id] = batch
         self._begun += 1
-        begun = self._begun
+        begun, ran_out = self._begun, self._ran_out[device]
         width = None if description.task == "generate" else description.width
         model = self._hosting.loaded(batch.model)
         # How long an answer will be nobody knows; slower than a token a second is not slow but stuck.
@@ -219,15 +223,18 @@ class Engine:
         measured = width is not None and on_cpu and len(self._batches) == 1 and self._peaks.wants(batch.model)
 
         def work() -> Computed:
+            if self._ran_out[device] != ran_out:
+                return Computed(begun=False)  # planned for memory that is no longer there
             self._loop.call_soon_threadsafe(self._watchdog.began, batch.id, batch.model, _now(), predicted_s)
-            if not measured:
-                return compute(model, wanted, batch.length, width)
-            self._peaks.begin()
+            if measured:
+                self._peaks.begin(model)
             computed = compute(model, wanted, batch.length, width)
-            peak_bytes = self._peaks.end()
+            peak_bytes = self._peaks.end() if measured else None
             # Beside another batch, or with fewer items than were planned, it says nothing of this one.
             if self._begun == begun and len(wanted) == len(batch.items):
                 computed.peak_bytes = peak_bytes
+            if computed.out_of_memory:
+                self._ran_out[device] += 1  # on this thread: it takes the next batch before the loop has heard of it
             return computed
 
         doing = self._loop.run_in_executor(self._hosting.pool_of(batch.model), work)
@@ -243,9 +250,11 @@ class Engine:
         computed: Computed = done.result()
         description = self.description(batch.model)
         now = _now()
-        if computed.out_of_memory:
+        if not computed.begun:
+            self._tell(m.BatchReturned(now, batch.id))
+        elif computed.out_of_memory:
             self.counts.out_of_memory(batch.model)
-            self._loop.create_task(self._tell_out_of_memory(batch))
+            self._tell(m.BatchOutOfMemory(now, batch.id))
         elif computed.reason:
             self.counts.failed(batch.model)
             self._tell(m.BatchFailed(now, batch.id, computed.reason))
@@ -257,10 +266,6 @@ class Engine:
             is_telling = description.task != "generate" and len(ids) == len(batch.items)
             took_s = self._device_time.of(device, computed) if is_telling else None
             self._tell(m.BatchEnded(now, batch.id, took_s, computed.peak_bytes))
-
-    async def _tell_out_of_memory(self, batch: m.Batch) -> None:
-        memory = await self._devices.read()
-        self._tell(m.BatchOutOfMemory(_now(), batch.id, next(iter(memory.values()), None)))
 
     def _load(self, model: str, device: str) -> None:
         # Devices are told by their ids, in the order in which programs that see them number them.

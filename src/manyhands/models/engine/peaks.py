@@ -6,6 +6,7 @@ costs the batch its pages, so only the first batches of a model and a sample of 
 
 from collections import defaultdict
 
+from manyhands.models.backends.interface import Loaded
 from manyhands.models.devices.peak import PeakMeter
 from manyhands.models.engine.computing import trim
 
@@ -25,8 +26,9 @@ class Peaks:
         count = self._seen[model]
         return not self._measuring and (count <= FIRST_BATCHES or count % THEN_ONE_IN == 0)
 
-    def begin(self) -> None:
+    def begin(self, model: Loaded) -> None:
         self._measuring = True
+        model.give_back()
         trim()
         self._meter.begin()
 

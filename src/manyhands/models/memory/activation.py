@@ -18,10 +18,12 @@ SEEN_FOR_CURVES = 6
 EQUALLY_GOOD = 0.03
 #: Peaks of equal batches differ by up to 5 % either way (allocators round, threads race).
 SPREAD = 1.12
-#: Allocators take memory in blocks; 2 MiB is that of CUDA and of huge pages.
+#: Allocators take memory in blocks, which shows in what is seen; 2 MiB is that of CUDA and of huge pages.
 BLOCK_BYTES = 2 * 2**20
-#: What takes less is mostly rounding, and says little of how bytes grow with length.
-TELLING_BYTES = 8 * BLOCK_BYTES
+#: Equal batches differ by less than this where memory is counted in small pages.
+BLOCK_BYTES_MIN = 192 * 2**10
+#: What takes fewer blocks is mostly rounding, and says little of how bytes grow with length.
+TELLING_BLOCKS = 8
 MARGIN, HALF_OF_MARGIN = 1.09, 1.045
 #: A batch within what was seen and expected changes little: fitting again waits until these make a share of all.
 REFIT_SHARE = 0.4
@@ -76,7 +78,7 @@ class ActivationMemory:
         if self._curves and x <= self._padded_max and y <= self._padded_length_max:
             x, y = max(x, self._padded_min), max(y, self._padded_length_min)
             bound = min(bound, max([k0 + k1 * x + k2 * y for k0, k1, k2 in self._above_curves]))
-        return int(bound) + BLOCK_BYTES
+        return int(bound) + self._block_bytes
 
     def _least_bound(self, padded: int, padded_length: int) -> float:
         """Of the bounds by each of what was seen."""
@@ -94,19 +96,19 @@ class ActivationMemory:
         """How many items padded to `length` certainly take no more than this, by `bytes_of`; at most `enough`."""
         if not self._seen:
             return max(0, min(enough, int(self._guessed_count(length, room_bytes))))
-        guessed = self._guessed_count(length, (room_bytes - BLOCK_BYTES) / self._guess_scale)
+        guessed = self._guessed_count(length, (room_bytes - self._block_bytes) / self._guess_scale)
         if guessed >= enough:
             return enough
         curved, seen_max = 0.0, 0.0
         square = length * length
         if self._curves:
-            room = (room_bytes - BLOCK_BYTES) / self._margin
+            room = (room_bytes - self._block_bytes) / self._margin
             tokens, pairs = self._as_if_seen(length)
             curved = min(self._count_below(fit, tokens, pairs, room / fit.above) for fit in self._curves)
             seen_max = min(self._padded_max / tokens, self._padded_length_max / pairs)
             if 1 <= curved <= seen_max:
                 return min(enough, int(curved))
-        room = (room_bytes - BLOCK_BYTES) / self._spread
+        room = (room_bytes - self._block_bytes) / self._spread
         most = max(
             (
                 room / max(of_padded * length, of_length * square)
@@ -166,9 +168,11 @@ class ActivationMemory:
         self._padded_min = min((features[1] for features, _ in self._points), default=0.0)
         self._padded_length_min = min((features[2] for features, _ in self._points), default=0.0)
         self._padded_length_max = max((features[2] for features, _ in self._points), default=0.0)
-        telling = [one.length for one in self._seen if one.value >= TELLING_BYTES]
+        enough = len(self._seen) >= SEEN_FOR_CURVES
+        self._block_bytes = block_of(self._seen) if enough else BLOCK_BYTES
+        telling = [one.length for one in self._seen if one.value >= TELLING_BLOCKS * self._block_bytes]
         self._length_min, self._length_max = min(telling, default=1), max(telling, default=1)
-        fits: list[Fit] = fits_of(self._seen, BLOCK_BYTES) if len(self._seen) >= SEEN_FOR_CURVES else []
+        fits: list[Fit] = fits_of(self._seen, self._block_bytes) if enough else []
         unsure = 0.5 / max(1, len(self._seen))
         self._curves = [fit for fit in fits if fit.error <= fits[0].error + EQUALLY_GOOD + unsure]
         self._margin = MARGIN + unsure
@@ -193,6 +197,11 @@ def bounding(seen: Iterable[Seen]) -> list[tuple[float, float, float]]:
         if cell not in least or per_token < least[cell][1]:
             least[cell] = (by_itself, per_token, per_length)
     return sorted(least.values())
+
+
+def block_of(seen: Iterable[Seen]) -> int:
+    """The largest size that all of them are multiples of, if it is one that allocators use."""
+    return max(BLOCK_BYTES_MIN, min(BLOCK_BYTES, math.gcd(*(int(one.value) for one in seen))))
 
 
 def raised(growth: Growth, times: float) -> tuple[float, float, float]:

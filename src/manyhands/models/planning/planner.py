@@ -44,6 +44,7 @@ class Planner:
             m.ModelEvicted: self._evicted,
             m.BatchEnded: self._ended,
             m.BatchOutOfMemory: self._out_of_memory,
+            m.BatchReturned: self._returned,
             m.BatchFailed: self._failed,
             m.Woke: lambda event: (),
         }
@@ -185,10 +186,7 @@ class Planner:
     def _out_of_memory(self, event: m.BatchOutOfMemory) -> Iterable[m.Decision]:
         flight, hosted = self._landed(event.batch)
         device, count = self._book.devices[flight.device], len(flight.waiting)
-        neighbours = False
-        if event.memory is not None:
-            device.memory = event.memory
-            neighbours = device.room_for_batch(self._book.budget) < flight.batch.bytes
+        neighbours = device.room_for_batch(self._book.budget) < flight.batch.bytes
         if not neighbours:
             hosted.bounds.remember(count, flight.batch.length, flight.room_bytes)
         # What failed gave back memory that was held unused: often the second time it is enough.
@@ -204,6 +202,14 @@ class Planner:
                 hosted.queue.put_back(one)
         if hopeless:
             yield m.FailItems(tuple(hopeless), f"`{hosted.name}` ran out of memory on it", out_of_memory=True)
+
+    def _returned(self, event: m.BatchReturned) -> Iterable[m.Decision]:
+        flight, hosted = self._landed(event.batch)
+        if hosted.leaving:
+            yield m.FailItems(tuple(one.item.id for one in flight.wanted), f"`{hosted.name}` is no longer hosted")
+            return
+        for one in flight.wanted:
+            hosted.queue.put_back(one)
 
     def _failed(self, event: m.BatchFailed) -> Iterable[m.Decision]:
         flight, hosted = self._landed(event.batch)
