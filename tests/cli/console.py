@@ -17,7 +17,7 @@ from manyhands.core.book import Book
 from manyhands.verbs.views import open_book
 
 #: Longer than anything here takes on a loaded machine: a hang fails instead of hanging.
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from manyhands.core.model import Ending, ProcessHandle, Task
 from manyhands.executors import process_table
 from manyhands.executors.interface import Ended, Executor, Spawned
 
-PATIENCE_S = 30.0
+PATIENCE_S = 90.0
 
 
 class Desk:

@@ -20,7 +20,7 @@ from manyhands.serve.beads_backlog import BeadsBacklog
 from manyhands.serve.plan_backlog import PlanBacklog
 from manyhands.serve.service import Service
 
-PATIENCE_S = 30.0
+PATIENCE_S = 90.0
 #: What an issue runs: says who it is in a file of its own, and waits for `go` if it is told to.
 RUN = ("sh", "-c", 'echo "$MANYHANDS_TASK" >> ran.txt; {hold}; echo done with "$MANYHANDS_TASK"')
 
