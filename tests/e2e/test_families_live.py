@@ -79,6 +79,7 @@ def test_a_family_the_config_does_not_have_is_named_before_anything_runs(console
     [
         ({"kind": "docs"}, "no host can take task `a`: host `local` does not take kind `docs`"),
         ({"host": "elsewhere"}, "task `a` wants host `elsewhere`, its family is done on `local`"),
+        ({"workspace": "worktree"}, "task `a` has a worktree, and would land before its family was verified"),
     ],
 )
 def test_a_member_that_the_host_of_its_family_cannot_take_is_refused(

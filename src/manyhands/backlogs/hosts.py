@@ -50,6 +50,9 @@ def _check_families(plan: Plan, families: Sequence[Family], hosts: Sequence[Host
         elif task.host and task.host != family.host:
             hint = "leave out its `host`, or take it out of the family"
             message = f"task `{task.id}` wants host `{task.host}`, its family is done on `{family.host}`"
+        elif task.workspace:
+            hint = "leave out its `workspace`, or take it out of the family and let the family need it"
+            message = f"task `{task.id}` has a worktree, and would land before its family was verified"
         elif family.host not in takes_commands:
             hint = f"one of {', '.join(takes_commands) or 'none'} does"
             message = f"family `{family.name}` is made of commands, which host `{family.host}` does not take"
