@@ -31,11 +31,14 @@ def chat(**fields: object) -> dict[str, object]:
 def test_openais_own_client_is_answered(worker: Worker) -> None:
     client = openai.OpenAI(base_url=f"{worker.url}/v1", api_key="none", max_retries=0)
     assert [model.id for model in client.models.list()] == ["minilm", "random"]
+    before = worker.figure("tokens_total", "random")
     whole = client.chat.completions.create(**chat())  # type: ignore[call-overload]
     assert (whole.model, whole.usage.completion_tokens) == ("random", 6)
     pieces = list(client.chat.completions.create(**chat(stream=True)))  # type: ignore[call-overload]
     assert pieces[-1].choices[0].finish_reason == "length"
     assert len([piece for piece in pieces if piece.choices[0].delta.content]) >= 1
+    asked = 2 * (whole.usage.prompt_tokens + 6)
+    assert 2 * 6 < worker.figure("tokens_total", "random") - before <= asked, "what was cached is not computed"
     vectors = client.embeddings.create(model="minilm", input=["one", "two"])  # asks for base64 by itself
     assert [len(row.embedding) for row in vectors.data] == [384, 384]
 

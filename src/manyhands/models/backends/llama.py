@@ -89,13 +89,15 @@ class LoadedLlama:
     def _streamed(self, row: Chat) -> Any:
         """Pieces go out as they are made; an error comes as one of them."""
         failure: dict[str, Any] = {}
+        timings: dict[str, Any] = {}
 
         def told(piece: dict[str, Any]) -> bool:
             if "error" in piece:
                 failure.update(piece)
                 return True
+            timings.update(piece.get("timings", {}))  # of the last one
             assert row.told is not None
             return row.told(piece)
 
         answer = self._server.handle_chat_completions(row.request, told)
-        return failure or (answer if isinstance(answer, dict) and "error" in answer else {})
+        return failure or (answer if isinstance(answer, dict) and "error" in answer else {"timings": timings})

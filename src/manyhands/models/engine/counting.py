@@ -1,7 +1,6 @@
 """What the engine has done since it began, for metrics: sums that only rise."""
 
 from collections import defaultdict
-from collections.abc import Sequence
 
 from manyhands.models.model import Batch
 
@@ -18,12 +17,12 @@ class Counts:
         self.loads: dict[str, int] = defaultdict(int)
         self.evictions: dict[str, int] = defaultdict(int)
 
-    def computed(self, batch: Batch, lengths: Sequence[int], took_s: float) -> None:
+    def computed(self, batch: Batch, tokens: int, padded_tokens: int, took_s: float) -> None:
         self.batches[batch.model] += 1
         self.items[batch.model] += len(batch.items)
         self.compute_s[batch.model] += took_s
-        self.tokens[batch.model] += sum(lengths)
-        self.padded_tokens[batch.model] += batch.length * len(lengths)
+        self.tokens[batch.model] += tokens
+        self.padded_tokens[batch.model] += padded_tokens
 
     def failed(self, model: str) -> None:
         self.batches_failed[model] += 1

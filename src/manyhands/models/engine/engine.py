@@ -261,9 +261,11 @@ class Engine:
         else:
             for id, row, output in zip(ids, rows, computed.outputs, strict=True):
                 self._settle((id,), _answer(row, output))
-            self.counts.computed(batch, [len(row.ids) for row in rows if isinstance(row, Tokens)], computed.took_s)
+            generated = description.task == "generate"
+            tokens = _tokens_of(rows, computed.outputs)
+            self.counts.computed(batch, tokens, tokens if generated else len(rows) * batch.length, computed.took_s)
             # How long an answer is says nothing of the next, and only a whole batch teaches.
-            is_telling = description.task != "generate" and len(ids) == len(batch.items)
+            is_telling = not generated and len(ids) == len(batch.items)
             took_s = self._device_time.of(device, computed) if is_telling else None
             self._tell(m.BatchEnded(now, batch.id, took_s, computed.peak_bytes))
 
@@ -325,6 +327,18 @@ class Engine:
                     self._settle(self._batches[batch].items, _STUCK)
             if self._watchdog.trouble(_now()) and len(self._watchdog.stuck(_now())) >= self._hosting.threads:
                 self._settle_all(_STUCK)  # nobody is left to compute what waits
+
+
+def _tokens_of(rows: Sequence[Row], outputs: Sequence[Output | Trouble]) -> int:
+    """Computed: of an encoder what it was given, of a generator what it says it read and wrote."""
+    tokens = 0
+    for row, output in zip(rows, outputs, strict=True):
+        if isinstance(row, Tokens):
+            tokens += len(row.ids)
+        elif isinstance(output, dict):
+            timings = output.get("timings", {})
+            tokens += timings.get("prompt_n", 0) + timings.get("predicted_n", 0)
+    return tokens
 
 
 def _answer(row: Row, output: Output | Trouble) -> Answer | Trouble:
