@@ -89,13 +89,14 @@ class LoadedLlama:
     def _streamed(self, row: Chat) -> Any:
         """Pieces go out as they are made; an error comes as one of them."""
         failure: dict[str, Any] = {}
-        timings: dict[str, Any] = {}
+        timings: dict[str, Any] = {"predicted_n": 0}
 
         def told(piece: dict[str, Any]) -> bool:
             if "error" in piece:
                 failure.update(piece)
                 return True
-            timings.update(piece.get("timings", {}))  # of the last one
+            timings["predicted_n"] += 1
+            timings.update(piece.get("timings", {}))  # of the last one, if it comes so far
             assert row.told is not None
             return row.told(piece)
 

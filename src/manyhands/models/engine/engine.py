@@ -28,6 +28,8 @@ from manyhands.models.planning.statistics import Statistics
 
 #: How often the watchdog looks.
 LOOK_EVERY_S = 1.0
+#: After so long without a batch, memory that was kept for the next is handed back.
+IDLE_S = 1.0
 _STUCK = Trouble("stuck", "its batch does not end; the worker should be started again")
 _STOPPED = Trouble("stopped", "the worker was stopped")
 
@@ -71,7 +73,9 @@ class Engine:
         self._draining = False
         self._broken = ""
         self._memory: dict[str, m.DeviceMemory] = {}
-        self._begun = 0  # batches and loads since the start
+        self._begun = 0  # batches, loads and evictions since the start
+        self._asides = 0  # loads and evictions under way
+        self._ended_at: float | None = None  # the last batch, if what it computed in was not handed back since
         self._ran_out: dict[str, int] = defaultdict(int)  # device → batches of it that ran out of memory
         self._peaks = Peaks()
         self._device_time = DeviceTime()
@@ -163,9 +167,12 @@ class Engine:
             self._happened.clear()
             # Reading takes a quarter of a millisecond: not for items that can only be queued.
             only_queued = all(isinstance(event, m.ItemsArrived | m.ItemsCancelled) for event in self._told)
-            memory = {} if only_queued and not self._planner.wants_reading() else await self._devices.read()
-            if any(isinstance(event, m.BatchOutOfMemory) for event in self._told):
-                memory = await self._devices.read()  # one may have come during the reading, which says nothing of it
+            memory: dict[str, m.DeviceMemory] = {}
+            known = -1
+            if not only_queued or self._planner.wants_reading():
+                while known < (ran_out := _out_of_memory(self._told)):
+                    known = ran_out  # one that comes during a reading is not explained by it
+                    memory = await self._devices.read()
             self._memory = memory or self._memory
             now = _now()
             readings = [m.MemoryRead(now, device, read) for device, read in memory.items()]
@@ -220,17 +227,17 @@ class Engine:
         # How long an answer will be nobody knows; slower than a token a second is not slow but stuck.
         predicted_s = batch.length / TIMES_PREDICTED if width is None else batch.seconds
         on_cpu = m.CPU in self._memory  # elsewhere this process's own memory says nothing of the batch
-        measured = width is not None and on_cpu and len(self._batches) == 1 and self._peaks.wants(batch.model)
+        is_alone = len(self._batches) == 1 and not self._asides
+        may_be_measured = width is not None and on_cpu and is_alone and self._peaks.wants(batch.model)
 
         def work() -> Computed:
             if self._ran_out[device] != ran_out:
                 return Computed(begun=False)  # planned for memory that is no longer there
             self._loop.call_soon_threadsafe(self._watchdog.began, batch.id, batch.model, _now(), predicted_s)
-            if measured:
-                self._peaks.begin(model)
+            is_measured = may_be_measured and self._peaks.begin(model)
             computed = compute(model, wanted, batch.length, width)
-            peak_bytes = self._peaks.end() if measured else None
-            # Beside another batch, or with fewer items than were planned, it says nothing of this one.
+            peak_bytes = self._peaks.end() if is_measured else None
+            # Beside another batch or a model that comes or goes, or with fewer items, it says nothing of this one.
             if self._begun == begun and len(wanted) == len(batch.items):
                 computed.peak_bytes = peak_bytes
             if computed.out_of_memory:
@@ -247,7 +254,9 @@ class Engine:
         self._batches.pop(batch.id, None)
         if done.cancelled():
             return
-        computed: Computed = done.result()
+        error = done.exception()
+        computed: Computed = done.result() if error is None else Computed(reason=reason_of(error))
+        self._ended_at = _now()
         description = self.description(batch.model)
         now = _now()
         if not computed.begun:
@@ -274,7 +283,6 @@ class Engine:
         place = m.CPU if device == m.CPU else f"cuda:{list(self._memory).index(device)}"
         before, began = self._memory, _now()
         alone = not self._batches
-        self._begun += 1
 
         def loaded(done: asyncio.Future[None]) -> None:
             if done.cancelled():
@@ -307,7 +315,19 @@ class Engine:
         self._aside(lambda: self._hosting.evict(model), evicted)
 
     def _aside(self, work: Callable[[], None], then: Callable[[asyncio.Future[None]], None]) -> None:
-        self._loop.run_in_executor(self._hosting.loading_pool, work).add_done_callback(then)
+        self._begun += 1
+        self._asides += 1
+
+        def ended(done: asyncio.Future[None]) -> None:
+            self._asides -= 1
+            then(done)
+
+        self._loop.run_in_executor(self._hosting.loading_pool, work).add_done_callback(ended)
+
+    def _hand_back(self) -> None:
+        """What is kept for the next batch may be just what it lacks, or what a neighbour could use."""
+        self._ended_at = None
+        self._aside(self._hosting.give_back, lambda done: self._wake())
 
     def _settle(self, ids: Sequence[int], answer: Answer | Trouble) -> None:
         for id in ids:
@@ -322,11 +342,17 @@ class Engine:
         """Those who wait for a batch that does not end are told so; the thread itself cannot be helped."""
         while True:
             await asyncio.sleep(LOOK_EVERY_S)
+            if self._ended_at is not None and not self._batches and _now() - self._ended_at >= IDLE_S:
+                self._hand_back()
             for batch in self._watchdog.stuck(_now()):
                 if batch in self._batches:
                     self._settle(self._batches[batch].items, _STUCK)
             if self._watchdog.trouble(_now()) and len(self._watchdog.stuck(_now())) >= self._hosting.threads:
                 self._settle_all(_STUCK)  # nobody is left to compute what waits
+
+
+def _out_of_memory(told: Sequence[m.Event]) -> int:
+    return sum(isinstance(event, m.BatchOutOfMemory) for event in told)
 
 
 def _tokens_of(rows: Sequence[Row], outputs: Sequence[Output | Trouble]) -> int:

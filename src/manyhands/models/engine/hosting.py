@@ -1,5 +1,6 @@
 """The models of a worker: which are loaded, on which threads they compute, and how one is let go of."""
 
+import contextlib
 from concurrent.futures import ThreadPoolExecutor
 
 from manyhands.models.backends.interface import Backend, Loaded
@@ -35,6 +36,13 @@ class Hosting:
 
     def load(self, name: str, device: str) -> None:
         self._loaded[name] = self.backends[name].load(device)
+
+    def give_back(self) -> None:
+        """Memory that is kept for the next batch."""
+        for loaded in list(self._loaded.values()):
+            with contextlib.suppress(Exception):  # it may need a little memory itself
+                loaded.give_back()
+        give_back_memory()
 
     def evict(self, name: str) -> None:
         """References first, then what was only waiting to be collected, then the pages."""

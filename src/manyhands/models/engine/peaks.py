@@ -26,11 +26,16 @@ class Peaks:
         count = self._seen[model]
         return not self._measuring and (count <= FIRST_BATCHES or count % THEN_ONE_IN == 0)
 
-    def begin(self, model: Loaded) -> None:
-        self._measuring = True
-        model.give_back()
+    def begin(self, model: Loaded) -> bool:
+        """Whether it can be measured: what cannot be handed back would be taken for no need."""
+        try:
+            model.give_back()
+        except Exception:  # it may need a little memory itself
+            return False
         trim()
+        self._measuring = True
         self._meter.begin()
+        return True
 
     def end(self) -> int | None:
         self._measuring = False

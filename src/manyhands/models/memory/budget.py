@@ -18,11 +18,12 @@ class Ledger(Struct):
     loading: int = 0  # models that are being loaded: taken already, or about to be
     batches: dict[int, int] = field(default_factory=dict)  # batch in flight → its activations
 
-    def largest(self, count: int) -> int:
-        """Of the batches in flight, the sum of the largest so many."""
+    def largest(self, count: int, before: int | None = None) -> int:
+        """Of the batches in flight, or those given out before another, the sum of the largest so many."""
+        batches = self.batches.values() if before is None else [b for id, b in self.batches.items() if id < before]
         if count <= 1:
-            return max(self.batches.values(), default=0) if count == 1 else 0
-        return sum(heapq.nlargest(count, self.batches.values()))
+            return max(batches, default=0) if count == 1 else 0
+        return sum(heapq.nlargest(count, batches))
 
 
 class Budget(Struct, frozen=True):
@@ -33,19 +34,24 @@ class Budget(Struct, frozen=True):
 
     def room_for_model(self, memory: DeviceMemory, ledger: Ledger, own_at_start_bytes: int) -> int:
         """What may be set aside beside all that computes now."""
-        return self._room(memory, ledger, own_at_start_bytes, self.computing_max)
+        return self._room(memory, ledger, own_at_start_bytes, ledger.largest(self.computing_max))
 
-    def room_for_batch(self, memory: DeviceMemory, ledger: Ledger, own_at_start_bytes: int) -> int:
-        """What may be set aside for a batch that computes once another has ended, if as many compute as may."""
-        return self._room(memory, ledger, own_at_start_bytes, self.computing_max - 1)
+    def room_for_batch(
+        self, memory: DeviceMemory, ledger: Ledger, own_at_start_bytes: int, before: int | None = None
+    ) -> int:
+        """What may be set aside for a batch that computes once another has ended, if as many compute as may.
+
+        `before`: for one that was given out before that one, as if it were planned now.
+        """
+        return self._room(memory, ledger, own_at_start_bytes, ledger.largest(self.computing_max - 1, before))
 
     def room_at_most(self, total_bytes: int) -> int:
         """If nobody else were on the device and we held nothing more."""
         return int(USABLE_SHARE * total_bytes) - self.reserve_bytes
 
-    def _room(self, memory: DeviceMemory, ledger: Ledger, own_at_start_bytes: int, batches_beside: int) -> int:
+    def _room(self, memory: DeviceMemory, ledger: Ledger, own_at_start_bytes: int, batches_bytes: int) -> int:
         """Below 0 when a neighbour took what we counted on."""
-        beside = ledger.loading + ledger.largest(batches_beside)
+        beside = ledger.loading + batches_bytes
         free = memory.free_bytes + memory.reusable_bytes - beside
         if memory.own_bytes is not None:
             # What models and batches in flight have taken already is not free, and must not be counted twice.

@@ -23,6 +23,8 @@ RELOAD_AFTER_MAX_S = 60.0
 LOAD_FAILURES_MAX = 3
 #: An item whose batches ran out of memory this often fails, whoever had the memory.
 MEMORY_FAILURES_MAX = 12
+#: So often in a row at the most it is put down to others that a batch of an item ran out of memory.
+NEIGHBOURS_BLAMED_MAX = 2
 
 
 class Planner:
@@ -186,7 +188,10 @@ class Planner:
     def _out_of_memory(self, event: m.BatchOutOfMemory) -> Iterable[m.Decision]:
         flight, hosted = self._landed(event.batch)
         device, count = self._book.devices[flight.device], len(flight.waiting)
-        neighbours = device.room_for_batch(self._book.budget) < flight.batch.bytes
+        # Where readings cannot tell, a neighbour is not blamed for ever: the batch would be planned the same again.
+        often = max((one.memory_failures for one in flight.wanted), default=0) >= NEIGHBOURS_BLAMED_MAX
+        room = device.room_for_batch(self._book.budget, before=event.batch)
+        neighbours = not often and room < flight.batch.bytes
         if not neighbours:
             hosted.bounds.remember(count, flight.batch.length, flight.room_bytes)
         # What failed gave back memory that was held unused: often the second time it is enough.

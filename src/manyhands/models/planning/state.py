@@ -155,5 +155,6 @@ class Device(Struct):
     def room_for_model(self, budget: Budget) -> int:
         return budget.room_for_model(self.memory, self.ledger, self.own_at_start_bytes) - self.kept_for_loading_bytes
 
-    def room_for_batch(self, budget: Budget) -> int:
-        return budget.room_for_batch(self.memory, self.ledger, self.own_at_start_bytes) - self.kept_for_loading_bytes
+    def room_for_batch(self, budget: Budget, before: int | None = None) -> int:
+        room = budget.room_for_batch(self.memory, self.ledger, self.own_at_start_bytes, before)
+        return room - self.kept_for_loading_bytes
