@@ -2,7 +2,7 @@
 
 import heapq
 import random
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from itertools import count
 
@@ -42,9 +42,17 @@ def a_spec(name: str = "minilm", truth: Truth | None = None, **fields: object) -
 
 
 class SimulatedWorker:
-    """Each device computes one batch at a time, in the order given; memory is taken for as long as a batch computes."""
+    """Each device computes so many batches at a time, in the order given; memory is taken for as long as one does."""
 
-    def __init__(self, planner: Planner, truths: dict[str, Truth], devices: dict[str, SimulatedDevice], seed: int = 0):
+    def __init__(
+        self,
+        planner: Planner,
+        truths: dict[str, Truth],
+        devices: dict[str, SimulatedDevice],
+        seed: int = 0,
+        abreast: int = 1,
+    ) -> None:
+        self.abreast = abreast
         self.planner = planner
         self.truths = truths
         self.devices = devices
@@ -67,7 +75,7 @@ class SimulatedWorker:
         self._queue: list[tuple[float, int, Callable[[], list[m.Event]]]] = []
         self._order = count()
         self._given: dict[str, deque[m.Batch]] = {name: deque() for name in devices}
-        self._computing: set[str] = set()  # devices
+        self._computing: Counter[str] = Counter()  # batches on each device
         self._wake_at: float | None = None
 
     def start(self, *specs: m.ModelSpec, weight_of: dict[str, float] | None = None) -> None:
@@ -135,7 +143,7 @@ class SimulatedWorker:
         return self.random.uniform(1 - self.truths[model].noise, 1 + self.truths[model].noise)
 
     def _begin_next(self, device: str) -> list[m.Event]:
-        if device in self._computing or not self._given[device]:
+        if self._computing[device] >= self.abreast or not self._given[device]:
             return []
         batch = self._given[device].popleft()
         truth = self.truths[batch.model]
@@ -151,13 +159,13 @@ class SimulatedWorker:
                 del self.in_flight[one.id]
             unbegun = [m.BatchReturned(self.at, one.id) for one in returned[1:]]
             return [m.BatchOutOfMemory(self.at, batch.id), *unbegun]
-        self._computing.add(device)
+        self._computing[device] += 1
         self.later(self.at + took, lambda: self._end(batch, device, taken, took))
         return []
 
     def _end(self, batch: m.Batch, device: str, taken: int, took: float) -> list[m.Event]:
         self.devices[device].give_back(taken)
-        self._computing.remove(device)
+        self._computing[device] -= 1
         del self.in_flight[batch.id]
         self.later(self.at, lambda: self._begin_next(device))
         if self.truths[batch.model].poison.intersection(batch.items):

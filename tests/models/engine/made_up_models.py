@@ -38,6 +38,8 @@ class MadeUp:
     load_error: Exception | None = None
     released: threading.Event | None = None  # batches wait for it
     computed: Counter[int] = field(default_factory=Counter)
+    give_back_error: Exception | None = None
+    given_back: int = 0
     loads: int = 0
     closes: int = 0
     failures: int = 0
@@ -66,7 +68,9 @@ class MadeUp:
         return self
 
     def give_back(self) -> None:
-        pass
+        self.given_back += 1
+        if self.give_back_error is not None:
+            raise self.give_back_error
 
     def close(self) -> None:
         self.closes += 1

@@ -186,3 +186,20 @@ async def test_batches_given_out_before_one_ran_out_of_memory_are_planned_anew()
         assert [float(answer.output[0]) for answer in answers if isinstance(answer, Answer)] == list(range(1, 25))
         assert engine.counts.batches_out_of_memory["sums"] == model.failures == 1
     assert set(model.computed.values()) == {1}
+
+
+async def test_memory_that_cannot_be_handed_back_costs_a_measurement_and_no_batch() -> None:
+    model = MadeUp(give_back_error=MemoryError())
+    async with engine_of(model) as engine:
+        answers = await engine.run("sums", rows_of(1, 2, 3))
+        assert [float(answer.output[0]) for answer in answers if isinstance(answer, Answer)] == [1, 2, 3]
+    assert model.given_back == 1
+
+
+async def test_memory_kept_for_the_next_batch_is_handed_back_when_none_comes() -> None:
+    model = MadeUp()
+    async with engine_of(model) as engine:
+        await engine.run("sums", rows_of(1))
+        measured = model.given_back
+        await until(lambda: model.given_back == measured + 1)
+        await engine.run("sums", rows_of(2))

@@ -14,12 +14,11 @@ import psutil
 import pytest
 
 from manyhands.config.models import ModelConfig
-from manyhands.models.backends import onnx_arena
 from manyhands.models.backends.encoder_folder import read_encoder
 from manyhands.models.backends.interface import Description, Tokens
 from manyhands.models.backends.onnx_encoder import OnnxEncoder
 from manyhands.models.engine.answers import Answer
-from manyhands.models.engine.computing import compute, give_back_memory, keep_freed_memory
+from manyhands.models.engine.computing import compute, keep_freed_memory
 from manyhands.models.engine.peaks import Peaks
 from manyhands.models.engine.prep_processes import Processes
 from manyhands.models.engine.texts import Texts, Threads
@@ -164,8 +163,6 @@ async def hold_two(folder: str) -> None:
         before = psutil.Process().memory_info().rss
         for _ in range(3):
             await asyncio.gather(*(_some(worker, model.name) for model in models))
-        onnx_arena.shrink()
-        give_back_memory()
         grown = psutil.Process().memory_info().rss - before
         weights = sum(each.weights_bytes for each in worker.engine.descriptions())
     print(grown, weights, flush=True)

@@ -64,14 +64,17 @@ def oracle_seconds(scene: Scene) -> float:
 
 
 @pytest.mark.parametrize("tells_own", [True, False], ids=["by process", "free alone"])
-@pytest.mark.parametrize("in_flight_max", [1, 3])
+@pytest.mark.parametrize(("in_flight_max", "abreast"), [(1, 1), (3, 1), (4, 2)])
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_no_batch_runs_out_of_memory_after_the_first_and_little_is_lost(
-    seed: int, in_flight_max: int, tells_own: bool
+    seed: int, in_flight_max: int, abreast: int, tells_own: bool
 ) -> None:
+    """Those that compute beside each other when it falls may all meet it."""
     scene = scene_of(seed)
+    scene.falls_at /= abreast
     device = SimulatedDevice(scene.total_bytes, tells_own=tells_own)
-    worker = SimulatedWorker(Planner(budget=Budget(64 * MIB)), {"minilm": scene.truth}, {"gpu": device}, seed)
+    planner = Planner(budget=Budget(64 * MIB, computing_max=abreast), abreast_max=abreast)
+    worker = SimulatedWorker(planner, {"minilm": scene.truth}, {"gpu": device}, seed, abreast)
     worker.start(a_spec(truth=scene.truth, queue_items_max=40_000, in_flight_max=in_flight_max))
 
     def neighbour() -> list[m.Event]:
@@ -83,8 +86,8 @@ def test_no_batch_runs_out_of_memory_after_the_first_and_little_is_lost(
     worker.run()
     assert sorted(worker.done) == list(range(ITEMS))
     assert worker.at > 1.2 * scene.falls_at
-    assert len(worker.out_of_memory_at) <= 1
+    assert len(worker.out_of_memory_at) <= abreast
     assert all(at <= scene.falls_at + 0.5 for at in worker.out_of_memory_at)
     share = oracle_seconds(scene) / worker.at
     print(f"seed {seed}: {share:.3f} of the oracle, {len(worker.out_of_memory_at)} out of memory")
-    assert share >= 0.9
+    assert abreast > 1 or share >= 0.9  # the oracle computes one at a time, with all of the memory

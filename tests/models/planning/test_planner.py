@@ -119,6 +119,29 @@ def test_a_batch_that_was_given_out_before_memory_fell_is_planned_anew() -> None
     assert planner.learned()["minilm"].bounds == ()
 
 
+def test_batches_given_out_after_it_are_not_taken_for_neighbours() -> None:
+    """Two compute at once, and each has what the other leaves: that there is no room now is our own doing."""
+    planner = Planner(in_flight_max=3, budget=Budget(computing_max=2))
+    small = m.DeviceMemory(2 * GIB, 2 * GIB, 0)
+    spec = a_spec(in_flight_max=3, batch_seconds_max=1000.0)
+    planner.handle(m.MemoryRead(0.0, "gpu", small), m.ModelsConfigured(0.0, (spec,)))
+    planner.handle(m.ItemsArrived(0.0, items(2000, length=512)))
+    given = planner.handle(m.ModelLoaded(0.0, "minilm", 400 * MIB))
+    runs = [each for each in given if isinstance(each, m.RunBatch)]
+    assert len(runs) >= 2
+    first = len(runs[0].batch.items)
+    for round in range(20):
+        ran_out_of = m.BatchOutOfMemory(1.0 + round, runs[0].batch.id)
+        others = [m.BatchReturned(1.0 + round, run.batch.id) for run in runs[1:]]
+        decided = planner.handle(m.MemoryRead(1.0 + round, "gpu", small), ran_out_of, *others)
+        assert not any(isinstance(each, m.FailItems) for each in decided)
+        runs = [each for each in decided if isinstance(each, m.RunBatch)]
+        if len(runs[0].batch.items) <= first // 2:
+            break
+    assert round == 0
+    assert planner.learned()["minilm"].bounds
+
+
 def test_an_item_that_alone_runs_out_of_memory_twice_fails_by_itself() -> None:
     planner = a_resident_planner(in_flight_max=1)
     (run,) = planner.handle(m.ItemsArrived(1.0, items(1)))
