@@ -114,7 +114,7 @@ def in_a_process_of_its_own(call: str) -> str:
 
 def test_no_real_batch_takes_more_than_was_said_and_what_is_said_is_close(minilm: Path) -> None:
     """From the first batch on, with nothing known but the model's configuration."""
-    calls = [f"measure({str(minilm)!r}, {seed})" for seed in range(SEEDS)]
+    calls = [f"measure({str(minilm)!r}, {seed})" for seed in range(10, 10 + SEEDS)]
     batches = [batch for call in calls for batch in msgspec.json.decode(in_a_process_of_its_own(call))]
     assert len(batches) == 100 * SEEDS
     assert median(taken for _, taken in batches) > MB
