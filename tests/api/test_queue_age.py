@@ -2,6 +2,8 @@
 
 import random
 
+import pytest
+
 from helpers import Player, a_host, a_task
 from manyhands.api.in_flight import InFlight
 from manyhands.api.queue_age import QueueAge
@@ -77,12 +79,9 @@ def test_a_dispatcher_that_starts_finds_what_has_waited_before_it() -> None:
     assert again(queue.player.book.runs["r"], 9.0) == 9.0
 
 
-def test_it_agrees_with_a_look_at_every_task_whatever_happens() -> None:
-    for seed in range(30):
-        agree_over_a_random_story(random.Random(seed))
-
-
-def agree_over_a_random_story(rng: random.Random) -> None:
+@pytest.mark.parametrize("seed", range(30))
+def test_it_agrees_with_a_look_at_every_task_whatever_happens(seed: int) -> None:
+    rng = random.Random(seed)
     queue = Queue(Rule("late", "code", 2))
     queue.play(ev.RunOpened(0.0, "r"))
     at, ids = 0.0, []

@@ -26,12 +26,12 @@ def test_it_is_a_schema_and_can_be_printed() -> None:
 
 @pytest.mark.parametrize("document", [tomllib.loads(TOML), tomllib.loads(GOOD), yaml.safe_load(YAML), ROWS[1:]])
 def test_good_plans_are_valid(document: Any) -> None:
-    DOCUMENT.validate(document)
+    assert [error.message for error in DOCUMENT.iter_errors(document)] == []
 
 
 @pytest.mark.parametrize("row", ROWS)
 def test_good_rows_are_valid(row: dict[str, Any]) -> None:
-    ROW.validate(row)
+    assert [error.message for error in ROW.iter_errors(row)] == []
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ def test_it_is_a_schema() -> None:
 
 
 def test_a_good_file_is_valid() -> None:
-    SCHEMA.validate(tomllib.loads(FILE))
-    SCHEMA.validate({})
+    for good in (tomllib.loads(FILE), {}):
+        assert [error.message for error in SCHEMA.iter_errors(good)] == []
 
 
 @pytest.mark.parametrize(

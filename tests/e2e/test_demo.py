@@ -24,13 +24,15 @@ def measure(console: Console) -> dict[str, float]:
 def test_the_demo_comes_within_5_percent_of_the_ideal_and_is_1_9_times_as_fast_as_one_at_a_time(
     console: Console,
 ) -> None:
-    for another_go in (True, False):
+    found = measure(console)
+    if not keeps_its_promise(found):
+        warnings.warn(f"the machine is loaded: {found}; measured once more", stacklevel=1)
         found = measure(console)
-        if found["makespan over ideal"] <= 1.05 and found["speed-up"] >= 1.9:
-            return
-        if another_go:
-            warnings.warn(f"the machine is loaded: {found}; measured once more", stacklevel=1)
-    pytest.fail(f"twice: {found}")
+    assert keeps_its_promise(found), f"twice: {found}"
+
+
+def keeps_its_promise(found: dict[str, float]) -> bool:
+    return found["makespan over ideal"] <= 1.05 and found["speed-up"] >= 1.9
 
 
 def test_the_demo_tells_people_the_peaks_and_both_times(console: Console) -> None:

@@ -51,7 +51,7 @@ def _check_families(plan: Plan, families: Sequence[Family], hosts: Sequence[Host
             hint = "leave out its `host`, or take it out of the family"
             message = f"task `{task.id}` wants host `{task.host}`, its family is done on `{family.host}`"
         elif task.workspace:
-            hint = "leave out its `workspace`, or take it out of the family and let the family need it"
+            hint = "leave out its `workspace`, or take it out of the family and have a member need it"
             message = f"task `{task.id}` has a worktree, and would land before its family was verified"
         elif family.host not in takes_commands:
             hint = f"one of {', '.join(takes_commands) or 'none'} does"

@@ -201,5 +201,6 @@ async def test_memory_kept_for_the_next_batch_is_handed_back_when_none_comes() -
     async with engine_of(model) as engine:
         await engine.run("sums", rows_of(1))
         measured = model.given_back
-        await until(lambda: model.given_back == measured + 1)
-        await engine.run("sums", rows_of(2))
+        await until(lambda: model.given_back > measured)
+        (answer,) = await engine.run("sums", rows_of(2))
+        assert isinstance(answer, Answer)

@@ -1,5 +1,7 @@
 """Events in, decisions out: loading, refusing, failing, making room, recovering from memory that is not there."""
 
+import pytest
+
 from manyhands.models import model as m
 from manyhands.models.devices.simulated import SimulatedDevice
 from manyhands.models.memory.budget import Budget
@@ -130,16 +132,11 @@ def test_batches_given_out_after_it_are_not_taken_for_neighbours() -> None:
     runs = [each for each in given if isinstance(each, m.RunBatch)]
     assert len(runs) >= 2
     first = len(runs[0].batch.items)
-    for round in range(20):
-        ran_out_of = m.BatchOutOfMemory(1.0 + round, runs[0].batch.id)
-        others = [m.BatchReturned(1.0 + round, run.batch.id) for run in runs[1:]]
-        decided = planner.handle(m.MemoryRead(1.0 + round, "gpu", small), ran_out_of, *others)
-        assert not any(isinstance(each, m.FailItems) for each in decided)
-        runs = [each for each in decided if isinstance(each, m.RunBatch)]
-        if len(runs[0].batch.items) <= first // 2:
-            break
-    assert round == 0
-    assert planner.learned()["minilm"].bounds
+    others = [m.BatchReturned(1.0, run.batch.id) for run in runs[1:]]
+    again = planner.handle(m.MemoryRead(1.0, "gpu", small), m.BatchOutOfMemory(1.0, runs[0].batch.id), *others)
+    assert isinstance(again[0], m.RunBatch)
+    assert len(again[0].batch.items) <= first // 2
+    assert [bound.count for bound in planner.learned()["minilm"].bounds] == [first]
 
 
 def test_an_item_that_alone_runs_out_of_memory_twice_fails_by_itself() -> None:
@@ -221,12 +218,11 @@ def test_what_is_mostly_overhead_does_not_stand_behind_another_batch_but_waits_f
     assert isinstance(third, m.RunBatch)
 
 
-def test_nothing_waits_for_company_that_cannot_come_or_while_a_core_is_idle() -> None:
-    for planner, alone in ((Planner(abreast_max=2), {}), (Planner(), {"batch_items_max": 1})):
-        starts_two_at_once(planner, alone)
-
-
-def starts_two_at_once(planner: Planner, alone: dict[str, int]) -> None:
+@pytest.mark.parametrize(("abreast_max", "alone"), [(2, {}), (1, {"batch_items_max": 1})])
+def test_nothing_waits_for_company_that_cannot_come_or_while_a_core_is_idle(
+    abreast_max: int, alone: dict[str, int]
+) -> None:
+    planner = Planner(abreast_max=abreast_max)
     planner.handle(READ, m.ModelsConfigured(0.0, (a_spec(pinned=True, **alone),)))
     planner.handle(m.ModelLoaded(0.0, "minilm"))
     for first in (0, 10):

@@ -66,7 +66,8 @@ def reason_of(error: BaseException) -> str:
 def keep_freed_memory() -> None:
     """Have freed blocks stay with the process for the next batch; `give_back_memory` hands them back.
 
-    By default large blocks go back to the system at once, and every batch pays for their pages anew: 7 % of its time.
+    By default large blocks go back to the system at once, and a batch that computes in the heap, as torch's do, pays
+    for their pages anew each time.
     """
     libc = _libc()
     if libc is not None:
