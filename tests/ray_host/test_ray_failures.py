@@ -20,7 +20,7 @@ from ray_host.ray_stage import RayCluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray")]
 
-PATIENCE_S = 120
+PATIENCE_S = 240
 _MARK = 'echo "$MANYHANDS_TASK $MANYHANDS_ATTEMPT_NUMBER $$" >> "$0"'
 SHORT = f"for i in 0 1 2 3 4; do {_MARK}; sleep 0.02; done"
 #: Its first attempt goes on until there is a file `go`.

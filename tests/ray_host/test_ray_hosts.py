@@ -18,7 +18,7 @@ from manyhands.runtime.hosts import open_session
 from manyhands.runtime.ray import check_ray
 from ray_host.ray_stage import RayCluster
 
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 HOST = """
 [hosts.{kind}]
 type = "ray"

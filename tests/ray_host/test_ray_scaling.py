@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -14,11 +14,11 @@ from manyhands.core.events import RunOpened, TasksSubmitted, WorkersMoved
 from manyhands.core.model import Task, TaskState
 from manyhands.executors import process_table
 from manyhands.runtime.hosts import open_session
-from ray_host.ray_stage import RayCluster
+from ray_host.ray_stage import RayCluster, ray_cluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray")]
 
-PATIENCE_S = 90.0
+PATIENCE_S = 240.0
 #: Always the same few words: of one drawn at random the tiny model may make nothing.
 BRIEF = {"max_tokens": 4, "temperature": 0}
 SCALED = """
@@ -36,6 +36,14 @@ drain = "1s"
 idle = "1s"
 settle = "1s"
 """
+
+
+@pytest.fixture
+def cluster() -> Iterator[RayCluster]:
+    """Of its own: it needs both GPUs, and hands of earlier tests may be slow to let go of one."""
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'manyhands[ray]'")
+    with ray_cluster() as running:
+        yield running
 
 
 async def test_workers_come_with_the_work_and_go_without_it_but_never_under_an_attempt(
