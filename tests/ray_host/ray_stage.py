@@ -126,6 +126,6 @@ def desk_on(
     journal = journal or f"test{secrets.token_hex(8)}"
     link = Link(DriverSettings(cluster if isinstance(cluster, str) else cluster.address, journal, lease_s))
     workspace = tmp_path / "workspace"
-    workspace.mkdir(exist_ok=True)
+    workspace.mkdir(parents=True, exist_ok=True)
     there = RaySettings(journal=journal, workspace=str(workspace), grace_s=0.5, **settings)
     return RayDesk(lambda s, e: RayExecutor(there, link, s, e), tmp_path / "attempts", journal)

@@ -127,6 +127,16 @@ async def test_attempts_outlive_the_driver_and_are_found_again(cluster: RayClust
     await desk.until(lambda: not _processes_of(desk.journal))
 
 
+async def test_who_leaves_takes_the_carriers_along(cluster: RayCluster, tmp_path: Path) -> None:
+    """Several at once, as on a busy machine: what a process wishes of Ray just before it ends may never be sent."""
+    desks = [desk_on(cluster, tmp_path / str(n)) for n in range(6)]
+    for ending in await asyncio.gather(*(desk.run(Task("quick", run=("true",))) for desk in desks)):
+        assert ending.kind is EndingKind.DONE
+    assert all(_processes_of(desk.journal) for desk in desks)
+    await asyncio.gather(*(desk.executor.close() for desk in desks))
+    await desks[0].until(lambda: not [process for desk in desks for process in _processes_of(desk.journal)])
+
+
 async def test_attempts_of_a_carrier_that_is_killed_die_with_it_and_end_lost(
     cluster: RayCluster, tmp_path: Path
 ) -> None:

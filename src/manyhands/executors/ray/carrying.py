@@ -10,6 +10,9 @@ from manyhands.executors.output import one_line
 from manyhands.executors.ray.carrier import Superseded, Welcome
 
 _LOOK_AGAIN_S = 0.2
+_LEFT_WITHIN_S = 5.0
+_LOOK_FOR_DEATH_S = 0.02
+_LOOKS_FOR_DEATH = 250
 
 
 class Gone(Exception):
@@ -54,11 +57,27 @@ class Carrying:
                 raise
 
     async def take_away(self) -> None:
-        import ray
-
         with contextlib.suppress(Exception):  # dead or unreachable: then there is nothing to take away
-            await asyncio.wait_for(self._actor.leave.remote(), 5)
-        ray.kill(self._actor)
+            await asyncio.wait_for(self._actor.leave.remote(), _LEFT_WITHIN_S)
+        await kill(self._actor)
+
+
+async def kill(actor: Any) -> None:
+    """Returns when Ray calls it dead: `ray.kill` only sends a wish, which is lost if this process ends soon after."""
+    import ray
+
+    ray.kill(actor)
+    for _ in range(_LOOKS_FOR_DEATH):
+        if state_of(actor) in ("DEAD", ""):
+            break
+        await asyncio.sleep(_LOOK_FOR_DEATH_S)
+
+
+def state_of(actor: Any) -> str:
+    """In Ray's words; empty if it knows of none."""
+    from ray._private.state import actors
+
+    return str(actors(actor._actor_id.hex()).get("State", ""))
 
 
 def short(error: Exception) -> str:

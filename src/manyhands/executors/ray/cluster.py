@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from manyhands.executors.ray.carrier import Carrier
-from manyhands.executors.ray.carrying import Carrying, Gone, short
+from manyhands.executors.ray.carrying import Carrying, Gone, kill, short, state_of
 from manyhands.executors.ray.demand import Demand
 from manyhands.executors.ray.fleet import Fleet
 from manyhands.executors.ray.joining import NAMESPACE
@@ -28,6 +28,8 @@ _LOOK_AGAIN_S = 0.2
 _WORTH_A_WORD_S = 10.0
 _NODES_KNOWN_S = 0.5
 _HELD_CALLS_MAX = 10_000
+#: Carriers that nobody needs any more by the time they are up.
+_WELCOMED_WITHIN_S = 5.0
 #: In the name of a carrier that an attempt has for itself.
 _OWN = "attempt-"
 #: In that of a model worker of a host that has a say in how many: `fleet-NUMBER-HOST`.
@@ -87,9 +89,9 @@ class Cluster:
                 tag, _, node = name.removeprefix(ours).rpartition(":")
                 with contextlib.suppress(ValueError):  # it died meanwhile
                     actor = ray.get_actor(name, NAMESPACE)
-                    if not _has_started(actor):
+                    if state_of(actor) != "ALIVE":
                         # On its way for a driver that is gone: it has no attempt, and may wait for a node for ever.
-                        ray.kill(actor)
+                        await kill(actor)
                         continue
                     asked[tag] = asyncio.ensure_future(self._welcomed(actor, node, is_own=tag.startswith(_OWN)))
                     if not tag.startswith((_OWN, _FLEET)):
@@ -173,6 +175,8 @@ class Cluster:
         await asyncio.gather(*(fleet.leave() for fleet in self._fleets.values()))
         for listening in self._listening:
             listening.cancel()
+        if on_their_way := [made for made in self._shared.values() if not made.done()]:
+            await asyncio.wait(on_their_way, timeout=_WELCOMED_WITHIN_S)  # for attempts that were stopped meanwhile
         await asyncio.gather(*(carrying.take_away() for carrying in self._all))
         for attempt in list(self._groups):
             self.give_back(attempt)
@@ -269,8 +273,6 @@ class Cluster:
 
     async def _hired(self, number: int, wish: KeepWorkers) -> Carrying:
         """Wherever Ray finds room for a model worker; until it has, that is demand which its autoscaler sees."""
-        import ray
-
         asked = dict(wish.resources)
         tag = f"{_FLEET}{number}-{wish.host}"
         actor = self._actor(
@@ -285,7 +287,7 @@ class Cluster:
         try:
             return await self._welcomed(actor, "")
         except asyncio.CancelledError:
-            ray.kill(actor)
+            await kill(actor)
             raise
 
     async def _prepared(self, carrying: Carrying, wish: KeepWorkers) -> str:
@@ -347,12 +349,6 @@ class Cluster:
             for fleet in self._fleets.values():
                 fleet.note_gone(carrying)
             self._died(carrying, str(why))
-
-
-def _has_started(actor: Any) -> bool:
-    from ray._private.state import actors
-
-    return bool(actors(actor._actor_id.hex()).get("State") == "ALIVE")
 
 
 def _asked(resources: dict[str, float], labels: dict[str, str]) -> str:

@@ -202,12 +202,13 @@ class Link:
 async def _end(process: asyncio.subprocess.Process) -> None:
     """It ends by itself when its pipe closes; one with a cluster of its own takes a while to take that along."""
     try:
-        async with asyncio.timeout(_ENDED_WITHIN_S):
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), _ENDED_WITHIN_S)
+    finally:  # whoever waits for the link to be left may have lost patience first
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
             await process.wait()
-    except TimeoutError:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
 
 
 def _last_words(log: IO[bytes]) -> str:
