@@ -164,7 +164,7 @@ async def test_tasks_are_filtered_paged_and_always_counted_whole(live: Dispatche
 async def test_output_comes_piece_by_piece_in_whole_lines(live: Dispatcher, api: httpx.AsyncClient) -> None:
     await open_run(live, [shell("talks", "echo one; echo two; printf unfinished; sleep 600")])
     text, after = "", 0
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(90):
         while text != "one\ntwo\n":
             answer = (await api.get("/tasks/r/talks/output", params={"after": str(after)})).json()
             text, after = text + answer["text"], answer["next"]

@@ -80,7 +80,7 @@ async def until_recorded(dispatcher: Dispatcher, condition: Callable[[], bool]) 
         recorded.set()
 
     dispatcher.recorded.append(told)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         while not condition():
             recorded.clear()
             await recorded.wait()

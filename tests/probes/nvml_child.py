@@ -55,7 +55,7 @@ class NvmlChild:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(question).encode() + b"\n")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(90):
             return json.loads(await self._process.stdout.readline())
 
     async def read(self, at: float) -> Reading | None:
@@ -76,7 +76,7 @@ class NvmlChild:
         assert process.stdin is not None
         process.stdin.close()
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(90):
                 assert await process.wait() == 0
         finally:
             with contextlib.suppress(ProcessLookupError):

@@ -22,7 +22,7 @@ from probes.pages import llamacpp_page, slots_page
 async def read_until(probe: LlamacppProbe, running: int, waiting: int) -> None:
     seen: Reading | None = None
     try:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(90):
             while seen is None or (seen.running, seen.waiting) != (running, waiting):
                 seen = await probe.read(1.0)
     except TimeoutError:

@@ -40,7 +40,7 @@ class Post:
         self.delivering.recorded(self.player.journal[before:])
 
     async def until(self, condition: Callable[[], object]) -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             while not condition():  # noqa: ASYNC110  # any condition of the book's
                 await asyncio.sleep(0.01)
 

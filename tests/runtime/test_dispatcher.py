@@ -83,7 +83,7 @@ def reopened(directory: Path) -> bytes:
 
 
 async def state_of(dispatcher: Dispatcher, run: str, task: str, state: TaskState) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         while dispatcher.book.runs[run].records[task].state is not state:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 

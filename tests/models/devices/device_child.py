@@ -45,7 +45,7 @@ class DeviceChild:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"what": what, **more}).encode() + b"\n")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             return json.loads(await self._process.stdout.readline())
 
     async def read(self) -> dict[str, DeviceMemory]:
@@ -69,7 +69,7 @@ class DeviceChild:
         assert process.stdin is not None
         process.stdin.close()
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(90):
                 assert await process.wait() == 0
         finally:
             with contextlib.suppress(ProcessLookupError):

@@ -17,7 +17,7 @@ def told(answers: list[Answer | Trouble]) -> list[float | str]:
 
 
 async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(90):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
@@ -125,7 +125,7 @@ async def test_a_model_makes_room_for_another_and_comes_back() -> None:
     other = MadeUp("other", weights_bytes=900 * MB, device=device)
     async with engine_of(one, other, devices=SimulatedDevices({"cpu": device})) as engine:
         assert told(await engine.run("one", rows_of(1))) == [1]
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(90):
             assert told(await engine.run("other", rows_of(2))) == [2]
             assert (one.closes, other.loads) == (1, 1)
             assert told(await engine.run("one", rows_of(3))) == [3]

@@ -26,7 +26,7 @@ async def test_health_is_503_with_the_reason_while_a_batch_is_stuck_and_200_agai
             assert (unwell.status_code, unwell.json()["status"]) == (503, "unwell")
             assert "1 batches are stuck: one of `sums`" in unwell.json()["detail"]
             model.released.set()
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(90):
                 while (await http.get("/health")).status_code != 200:
                     pass
             await engine.drain(60)
