@@ -56,17 +56,18 @@ async def test_events_and_commits_are_counted_as_they_reach_the_disk(live: Dispa
     assert value(found, "process_resident_memory_bytes") > 1e6
 
 
-async def test_tokens_are_counted_by_host_and_direction_and_an_ending_told_twice_once(live: Dispatcher) -> None:
+async def test_tokens_and_costs_are_counted_by_host_and_an_ending_told_twice_once(live: Dispatcher) -> None:
     metrics = Metrics(live)
     await open_run(live, [nap("a", 600)])
     (attempt,) = live.book.running
     for _ in range(2):
-        live.ended(attempt, Ending(EndingKind.DONE, tokens_in=7, tokens_out=11))
+        live.ended(attempt, Ending(EndingKind.DONE, tokens_in=7, tokens_out=11, cost=0.25))
     await live.wait_settled("r")
     await live.submit()
     found = samples(metrics.page())
     assert value(found, "manyhands_tokens_total", host="functions", direction="in") == 7
     assert value(found, "manyhands_tokens_total", host="functions", direction="out") == 11
+    assert value(found, "manyhands_cost_total", host="functions") == 0.25
     assert value(found, "manyhands_attempts_total", ending="done", kind="quick", host="functions") == 1
 
 

@@ -156,6 +156,20 @@ def test_a_bar_keeps_the_smallest_slot_that_was_free() -> None:
     assert dict(zip(bars["task"], bars["queued_at"], strict=True)) == dict.fromkeys(("t0", "t1", "t2", "t3"), 0.0)
 
 
+def test_what_was_spent_is_told_with_each_ending_and_in_all() -> None:
+    story = Story()
+    story.play(ev.RunOpened(0.0, "r"), ev.TasksSubmitted(0.0, "r", tuple(a_task(f"t{n}") for n in range(2))))
+    assert story.picture.snapshot()["cost"] is None
+    changes = story.play(ev.AttemptEnded(1.0, 1, Ending(EndingKind.DONE, tokens_in=5, cost=0.25)))
+    changes += story.play(ev.AttemptEnded(2.0, 2, Ending(EndingKind.DONE, tokens_out=6, cost=0.5)))
+    assert [change["cost"] for change in changes if change["t"] == "end"] == [0.25, 0.5]
+    totals = [(change["tokens"], change["cost"]) for change in changes if change["t"] == "cost"]
+    assert totals == [({"in": 5, "out": 0}, 0.25), ({"in": 5, "out": 6}, 0.75)]
+    snapshot = story.picture.snapshot()
+    assert (snapshot["tokens"], snapshot["cost"]) == ({"in": 5, "out": 6}, 0.75)
+    assert [past["cost"] for past in snapshot["waiting_past"]][-2:] == [0.25, 0.75]
+
+
 def test_the_ceiling_is_what_needs_and_claims_of_what_is_left_allow() -> None:
     player = Player(a_host("local", 8))
     picture = Picture(player.book)

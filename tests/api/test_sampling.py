@@ -8,7 +8,7 @@ from pathlib import Path
 from api.live import nap, open_run, shell
 from manyhands.api.sampling import Sampler, sampling
 from manyhands.core.events import AnyEvent
-from manyhands.core.model import TaskState
+from manyhands.core.model import Ending, EndingKind, TaskState
 from manyhands.runtime.dispatcher import Dispatcher
 from manyhands.store.series import HostSample, RunSample, Sample
 from manyhands.store.sqlite import SAMPLES_KEPT_S, open_journal, open_series
@@ -30,6 +30,18 @@ async def test_a_sample_says_what_is_now_and_what_ended_since_the_one_before(liv
     second = sampler.sample(time.time())
     assert second is not None
     assert (second.hosts["commands"], second.commits) == (HostSample(3, 0), 0), "said once"
+
+
+async def test_a_sample_has_the_tokens_and_the_cost_of_what_ended(live: Dispatcher) -> None:
+    sampler = Sampler(live)
+    await open_run(live, [nap("a", 600), nap("b", 600)])
+    for attempt in list(live.book.running):
+        live.ended(attempt, Ending(EndingKind.DONE, tokens_in=7, tokens_out=11, cost=0.25))
+    await live.wait_settled("r")
+    first = sampler.sample(time.time())
+    assert first is not None
+    assert first.hosts["functions"] == HostSample(2, 0, {"done": 2}, 14, 22, 0.5)
+    assert first.hosts["commands"].cost is None
 
 
 async def test_of_idle_time_only_the_beginning_is_kept(live: Dispatcher) -> None:

@@ -33,7 +33,7 @@ async def test_every_metric_is_listed_with_its_type_and_labels(live: Dispatcher)
     metrics = Metrics(live)
     await open_run(live, [nap("a", 600), shell("b", "exit 0")])
     attempt = next(number for number, one in live.book.running.items() if one.record.task.id == "a")
-    live.ended(attempt, Ending(EndingKind.DONE, tokens_in=1))  # as a model would
+    live.ended(attempt, Ending(EndingKind.DONE, tokens_in=1, cost=0.5))  # as a model would
     await live.wait_settled("r")
     await live.submit(WorkersMoved(live.clock.now(), next(iter(live.book.hosts)), 1, 0, "as of a ray host"))
     there = {}

@@ -72,6 +72,8 @@ TEXTS = [
     (SHELL + "width = { mx = 2 }\n", 3, "hosts.h.width.mx", "unknown field", "did you mean `max`?"),
     (SHELL + "lanes = { code = 0 }\n", 3, "hosts.h.lanes.code", "must be at least 1, got 0", "`kinds`"),
     (SHELL + "rate = { requests_per_minute = 0 }\n", 3, "hosts.h.rate.requests_per_minute", "above 0, got 0", "leave"),
+    (SHELL + "prices = { tokens_in = -3 }\n", 3, "hosts.h.prices.tokens_in", "0 or more, got -3", ""),
+    (SHELL + "prices = { input = 3 }\n", 3, "hosts.h.prices.input", "unknown field", "tokens_in"),
     (SHELL + "rate = { rpm = 5 }\n", 3, "hosts.h.rate.rpm", "unknown field", "requests_per_minute"),
     (SHELL + "resources = { gpu = inf }\n", 3, "hosts.h.resources.gpu", "must be a finite number", ""),
     (SHELL + 'env = { "A=B" = "x" }\n', 3, "hosts.h.env.A=B", "is no name of an environment variable", "`=`"),

@@ -54,6 +54,14 @@ def test_a_failure_of_the_arm_is_scored_and_the_later_session_is_skipped() -> No
     assert [session.ending for session in failed.sessions] == ["failed", "skipped"]
 
 
+def test_an_arm_without_prices_costs_what_its_host_or_its_command_told() -> None:
+    player = played(Ending(EndingKind.DONE, tokens_in=10, cost=0.25), Ending(EndingKind.DONE, cost=0.5))
+    told = outcome_of(Trial("b", "c", 1), player.book.runs["r"], "r", SPEC, None, position=1)
+    assert told.cost == 0.75
+    assert outcome(player).cost == pytest.approx(10 * 2.0 / 1e6), "the arm's own prices go first"
+    assert outcome_of(Trial("b", "c", 1), played(DONE).book.runs["r"], "r", SPEC, None, position=1).cost is None
+
+
 def test_a_trial_that_never_got_room_is_neither_pass_nor_fail() -> None:
     """The host takes other tasks all the while; one that takes nothing at all is waited for."""
     player = Player(a_host(width=4))

@@ -4,11 +4,12 @@ import re
 import time
 
 import msgspec
+import pytest
 
 from cli.console import Console, sh, shell_host
 from helpers import Player, a_host, a_task
 from manyhands.core import events as ev
-from manyhands.core.model import Ending, EndingKind, Route, Width
+from manyhands.core.model import Ending, EndingKind, Prices, Route, Width
 from manyhands.review.markdown import as_markdown
 from manyhands.review.page import as_page
 from manyhands.review.telling import DECISIONS_MAX, review_of
@@ -112,13 +113,30 @@ def test_epics_as_deep_as_a_chain_are_told_flat_and_circles_have_no_top() -> Non
         a_task("y", parent="x"),
         a_task("z", parent="y"),
     )
-    player.end("t0", ending=Ending(EndingKind.DONE, tokens_in=5))
+    player.end("t0", ending=Ending(EndingKind.DONE, tokens_in=5, cost=0.5))
     review = review_of(player.journal, "r", player.at)
     assert review is not None
     assert [(root.id, root.total) for root in review.tree] == [("t0", 1500), ("x", 1), ("y", 2)]
-    assert (review.tree[0].tokens, review.tree[0].spent_s) == (5, 1.0)
+    assert (review.tree[0].tokens, review.tree[0].spent_s, review.tree[0].cost) == (5, 1.0, 0.5)
     assert msgspec.json.encode(review).count(b'"id":') == 1503
     assert "t1499" in as_page(review)
+
+
+def test_what_it_cost_is_told_in_all_where_it_was_spent_and_of_what_is_left_to_look_at() -> None:
+    player = Player(a_host("model", 2, prices=Prices(tokens_out=1.0)), a_host("local", 1, kinds=("plain",)))
+    player.open(a_task("good"), a_task("bad", attempts=1), a_task("plain", kind="plain"))
+    player.end("good", ending=Ending(EndingKind.DONE, tokens_out=2_000_000))
+    player.end("bad", ending=Ending(EndingKind.FAILED, "exit 1", tokens_out=40_000))
+    player.end("plain")
+    review = review_of(player.journal, "r", player.at)
+    assert review is not None
+    assert review.outcome.cost == pytest.approx(2.04)
+    assert {share.host: share.cost for share in review.outcome.hosts} == {"model": pytest.approx(2.04), "local": None}
+    assert review.questions[0].cost.endswith("40,000 tokens, cost 0.0400")
+    text = as_markdown(review)
+    assert "- cost: 2.04\n" in text
+    assert text.count("cost 2.04") == 1, "of the one host that has prices"
+    assert "<dt>cost</dt><dd>2.04</dd>" in as_page(review)
 
 
 def test_results_that_no_sink_would_have_are_open_questions() -> None:

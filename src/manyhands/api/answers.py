@@ -62,6 +62,7 @@ class Attempt(Struct):
     exit_code: int | None
     tokens_in: int
     tokens_out: int
+    cost: float | None  # None: unknown
 
 
 class TaskDetail(Struct):
@@ -152,6 +153,7 @@ class HostPoint(Struct):
     ended: dict[str, int]
     tokens_in: int
     tokens_out: int
+    cost: float | None
 
 
 class RunPoint(Struct):

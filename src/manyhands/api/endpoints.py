@@ -135,7 +135,13 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         asking.WidthsQuery,
     ),
     Endpoint(
-        "GET", "/series", "Throughput and tokens over time", series, answers.Series, asking.SeriesQuery, refusals=(503,)
+        "GET",
+        "/series",
+        "Throughput, tokens and cost over time",
+        series,
+        answers.Series,
+        asking.SeriesQuery,
+        refusals=(503,),
     ),
     Endpoint(
         "POST",

@@ -81,6 +81,9 @@ class Metrics:
         self._tokens = Counter(
             "manyhands_tokens", "Tokens that models read and wrote.", ("host", "direction"), registry=registry
         )
+        self._cost = Counter(
+            "manyhands_cost", "What attempts cost, in the currency of the prices.", ("host",), registry=registry
+        )
         self._delivered = Counter("manyhands_letters_delivered", "Results that a sink has taken.", registry=registry)
         self._events = Counter("manyhands_journal_events", "Events written to the journal.", registry=registry)
         self._commits = Histogram(
@@ -110,6 +113,8 @@ class Metrics:
         if ending.tokens_in or ending.tokens_out:
             self._tokens.labels(tried.host, "in").inc(ending.tokens_in)
             self._tokens.labels(tried.host, "out").inc(ending.tokens_out)
+        if ending.cost is not None:
+            self._cost.labels(tried.host).inc(ending.cost)
 
 
 class BookCollector(Collector):

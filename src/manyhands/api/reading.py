@@ -129,6 +129,7 @@ def _attempt(office: Office, record: Record, number: int) -> answers.Attempt:
         exit_code=ending.exit_code if ending else None,
         tokens_in=ending.tokens_in if ending else 0,
         tokens_out=ending.tokens_out if ending else 0,
+        cost=ending.cost if ending else None,
     )
 
 

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from manyhands.api.in_flight import InFlight
 from manyhands.api.queue_age import QueueAge
 from manyhands.core.events import AnyEvent
+from manyhands.core.model import total_cost
 from manyhands.core.state import Running
 from manyhands.errors import Unavailable
 from manyhands.runtime.dispatcher import Dispatcher
@@ -63,6 +64,7 @@ class Sampler:
     def _forget(self) -> None:
         self._ended: dict[str, Counter[str]] = {}  # host → ending → how many
         self._tokens: Counter[tuple[str, str]] = Counter()  # (host, in or out)
+        self._cost: dict[str, float | None] = {}  # by host
         self._commits = 0
         self._commit_sum_s = self._commit_max_s = 0.0
 
@@ -86,6 +88,7 @@ class Sampler:
                 dict(self._ended.get(host.name, {})),
                 self._tokens[host.name, "in"],
                 self._tokens[host.name, "out"],
+                self._cost.get(host.name),
             )
             for host in self._dispatcher.book.hosts.values()
         }
@@ -116,3 +119,4 @@ class Sampler:
         self._ended.setdefault(tried.host, Counter())[str(tried.ending.kind)] += 1
         self._tokens[tried.host, "in"] += tried.ending.tokens_in
         self._tokens[tried.host, "out"] += tried.ending.tokens_out
+        self._cost[tried.host] = total_cost((self._cost.get(tried.host), tried.ending.cost))

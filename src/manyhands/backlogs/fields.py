@@ -9,7 +9,7 @@ from manyhands.core.model import WORKTREE
 from manyhands.inputs.durations import DURATION_HINT, parse_duration
 from manyhands.inputs.paths import BadPath, plain_claim, plain_directory
 from manyhands.inputs.problems import FieldPath, Sheet
-from manyhands.inputs.rules import check_env, check_name, check_resources, is_good_name
+from manyhands.inputs.rules import check_amounts, check_env, check_name, is_good_name
 
 TITLE_MAX = 10_000
 PRIORITY_HINT = "priorities go from 0 (critical) to 4 (backlog); leave it out for 2"
@@ -109,7 +109,7 @@ RULES: dict[str, Callable[[Any, FieldPath, Sheet], bool]] = {
     "check": _check_command,
     "call": _check_call,
     "env": check_env,
-    "resources": check_resources,
+    "resources": check_amounts,
     "workspace": _check_workspace,
 }
 

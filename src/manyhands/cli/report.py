@@ -3,8 +3,9 @@
 from collections import Counter
 
 from manyhands.cli.output import Output, counted, duration, print_json, print_table, put, put_lines, say
-from manyhands.core.model import TERMINAL, TaskState, is_step
+from manyhands.core.model import TERMINAL, TaskState, is_step, total_cost
 from manyhands.core.state import Record, Run
+from manyhands.review.spending import money
 from manyhands.runtime.peaks import peaks
 
 #: More than this nobody reads on a screen; the counts are complete all the same.
@@ -19,12 +20,14 @@ def exit_code(run: Run) -> int:
 
 
 def report(run: Run, now: float, output: Output) -> None:
-    """The time and the peaks are those since the run was opened or last taken up again."""
+    """The time, the peaks and the cost are those since the run was opened or last taken up again."""
     took_s = (run.ended_at or now) - run.bounded_at
     counts = _counts(run)
     total, left = sum(counts.values()), sum(n for state, n in counts.items() if TaskState(state) not in TERMINAL)
     left = left or run.unfinished  # or only what puts a family back
-    summary = f"run {run.name}: {total} tasks · {counted(counts)} · {duration(took_s)} · peak {run.peak}"
+    cost = _cost(run)
+    paid = f" · cost {money(cost)}" if cost is not None else ""
+    summary = f"run {run.name}: {total} tasks · {counted(counts)} · {duration(took_s)} · peak {run.peak}{paid}"
     if output is Output.JSON:
         print_json(
             {
@@ -34,6 +37,7 @@ def report(run: Run, now: float, output: Output) -> None:
                 "makespan_s": round(took_s, 6),
                 "peak": run.peak,
                 "peaks": peaks(run.records.values(), run.bounded_at),
+                "cost": cost,
             }
         )
         say(summary)
@@ -55,6 +59,11 @@ def _counts(run: Run) -> dict[str, int]:
         return {str(state): n for state, n in run.counts.items()}
     states = Counter(record.state for record in run.records.values() if not is_step(record.task))
     return {str(state): states[state] for state in TaskState}
+
+
+def _cost(run: Run) -> float | None:
+    tried = [one for record in run.records.values() for one in record.history or () if one.started_at >= run.bounded_at]
+    return total_cost(one.ending.cost for one in tried if one.ending is not None)
 
 
 def _done_in_order(run: Run) -> list[Record]:

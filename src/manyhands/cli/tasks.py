@@ -14,6 +14,7 @@ from manyhands.cli.settings import load
 from manyhands.core.book import Book
 from manyhands.core.model import TaskState
 from manyhands.core.state import Record
+from manyhands.review.spending import used
 from manyhands.review.tree import tree_lines, tree_of
 from manyhands.verbs.tasks import idle_note, left_by, matching, reasons_for, task_row, task_whole
 from manyhands.verbs.views import View, find_run, find_task
@@ -96,6 +97,7 @@ def _attempt_lines(record: Record) -> Iterable[str]:
             continue
         detail = f": {ending.detail}" if ending.detail else ""
         took = duration(tried.ended_at - tried.started_at)
+        took = ", ".join([took, *used(ending.tokens_in + ending.tokens_out, ending.cost)])
         yield f"attempt {number} on {tried.host}: {ending.kind} after {took}{detail}"
         for text in (ending.result, ending.tail):
             yield from (f"    {line}" for line in text.splitlines()[-10:])

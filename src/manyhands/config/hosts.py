@@ -13,7 +13,7 @@ from manyhands.config.scaling import scaling_from
 from manyhands.inputs.durations import DURATION_HINT, parse_duration
 from manyhands.inputs.paths import BadPath, plain_directory
 from manyhands.inputs.problems import FieldPath, Sheet, did_you_mean
-from manyhands.inputs.rules import check_env, check_name, check_resources
+from manyhands.inputs.rules import check_amounts, check_env, check_name
 from manyhands.inputs.shape import fits, known
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -213,7 +213,8 @@ _RULES: dict[str, Callable[[Any, FieldPath, Sheet], bool]] = {
     "width": _check_width,
     "lanes": _check_lanes,
     "rate": _check_rate,
-    "resources": check_resources,
+    "resources": check_amounts,
+    "prices": check_amounts,
     "env": check_env,
     "cwd": _check_cwd,
     "grace": _check_grace,

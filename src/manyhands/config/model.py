@@ -10,7 +10,7 @@ from manyhands.config.families import FamilyConfig
 from manyhands.config.models import ModelConfig
 from manyhands.config.routes import RouteConfig
 from manyhands.config.scaling import ScalingConfig
-from manyhands.core.model import Claims, Family, Host, Rate, Route, Rule, Width
+from manyhands.core.model import Claims, Family, Host, Prices, Rate, Route, Rule, Width
 
 
 class _HostFields(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="type"):
@@ -23,6 +23,7 @@ class _HostFields(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
     rate: Rate | None = None
     fallback: bool = False
     resources: dict[str, float] = {}  # what it has of what tasks ask for
+    prices: Prices | None = None  # for a million tokens; left out: what attempts tell themselves
 
     def core_host(self) -> Host:
         return Host(
@@ -34,6 +35,7 @@ class _HostFields(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
             rate=self.rate,
             fallback=self.fallback,
             resources=self.resources,
+            prices=self.prices,
         )
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from manyhands.inputs.durations import DURATION_HINT, parse_duration
 from manyhands.inputs.problems import FieldPath, Sheet
-from manyhands.inputs.rules import check_resources
+from manyhands.inputs.rules import check_amounts
 from manyhands.inputs.shape import fits
 
 DURATIONS = ("drain", "idle", "settle")
@@ -88,4 +88,4 @@ def _check_worker(scaling: ScalingConfig, path: FieldPath, sheet: Sheet) -> bool
         hint = "for example `worker = { gpus = 1 }`, or `{ cpus = 4 }` where there are none"
         sheet.wrong(here, scaling.worker, "must say what a worker reserves on its node", hint)
         return False
-    return check_resources(scaling.worker, here, sheet)
+    return check_amounts(scaling.worker, here, sheet)

@@ -63,6 +63,8 @@ def config_schema() -> dict[str, Any]:
         definitions["Width"]["properties"][bound] = _COUNT
     for budget in definitions["Rate"]["properties"]:
         definitions["Rate"]["properties"][budget] = _AMOUNT
+    for price in definitions["Prices"]["properties"].values():
+        price |= {"minimum": 0}
     definitions["Rule"]["properties"]["left"]["minimum"] = 0
     backlog = definitions["BacklogConfig"]["properties"]
     backlog["weight"] |= {"exclusiveMinimum": 0}

@@ -2,10 +2,12 @@
 
 import math
 
+from msgspec.structs import replace
+
 from manyhands.core import health, intake, learning, retry
 from manyhands.core.book import Book
 from manyhands.core.events import AttemptEnded, AttemptStarted
-from manyhands.core.model import Ending, EndingKind, TaskState, claims_of, is_step
+from manyhands.core.model import Ending, EndingKind, Prices, TaskState, claims_of, is_step
 from manyhands.core.state import AttemptRecord, HostState, Record, Running
 from manyhands.core.widths import Sample
 
@@ -60,7 +62,7 @@ def end(book: Book, event: AttemptEnded) -> None:
     running = book.running.pop(event.attempt, None)
     if running is None:
         return  # told twice: recorded once
-    ending = _as_decided(event.ending, running)
+    ending = _priced(_as_decided(event.ending, running), running.host.host.prices)
     _let_go(book, running)
     running.tried.ended_at = book.at
     running.tried.ending = ending
@@ -89,9 +91,17 @@ def _as_decided(ending: Ending, running: Running) -> Ending:
         exit_code=ending.exit_code,
         tokens_in=ending.tokens_in,
         tokens_out=ending.tokens_out,
+        cost=ending.cost,
         memory_bytes=ending.memory_bytes,
         tail=ending.tail,
     )
+
+
+def _priced(ending: Ending, prices: Prices | None) -> Ending:
+    """At the prices of this moment: what it has cost does not change with them."""
+    if prices is None or ending.cost is not None or not (ending.tokens_in or ending.tokens_out):
+        return ending
+    return replace(ending, cost=prices.cost(ending.tokens_in, ending.tokens_out))
 
 
 def _let_go(book: Book, running: Running) -> None:

@@ -5,6 +5,8 @@ lives in `state.py` and is changed by the scheduler alone.
 """
 
 import enum
+import math
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -56,6 +58,7 @@ class Ending(Struct, frozen=True, omit_defaults=True, gc=False):
     quota: bool = False  # with overloaded: a budget is used up until retry_after_s; not a sign of load
     tokens_in: int = 0
     tokens_out: int = 0
+    cost: float | None = None  # in whatever money: as it was told, or by the prices of the host
     ttft_s: float | None = None  # time to the first token, where known
     budget: Budget | None = None  # rate limits the server stated
     memory_bytes: int = 0  # peak of the attempt's processes, where known
@@ -64,6 +67,12 @@ class Ending(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 DONE = Ending(EndingKind.DONE)
+
+
+def total_cost(costs: Iterable[float | None]) -> float | None:
+    """None if none of them is known."""
+    known = [cost for cost in costs if cost is not None]
+    return math.fsum(known) if known else None
 
 
 class Claims(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
@@ -146,6 +155,16 @@ class Rate(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     tokens_per_minute: float | None = None
 
 
+class Prices(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """In any one currency, for a million tokens."""
+
+    tokens_in: float = 0.0
+    tokens_out: float = 0.0
+
+    def cost(self, tokens_in: int, tokens_out: int) -> float:
+        return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1e6
+
+
 class Host(Struct, frozen=True, omit_defaults=True):
     """What the core knows of a place attempts run; how to reach it is the executor's business."""
 
@@ -157,6 +176,7 @@ class Host(Struct, frozen=True, omit_defaults=True):
     rate: Rate | None = None
     fallback: bool = False  # takes a task only when no other host that takes its kind has room
     resources: dict[str, float] = {}  # what it has of what tasks ask for
+    prices: Prices | None = None
 
 
 class Rule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

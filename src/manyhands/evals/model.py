@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from manyhands.core.model import Prices
+
 ScorerType = Literal["done", "file", "contains", "regex", "command", "json", "tests", "python", "pairwise"]
 #: How the first arm of each (case, replication) is found: drawn from the seed and balanced, or strictly in turn.
 Order = Literal["drawn", "swap"]
@@ -20,13 +22,6 @@ EvalState = Literal["finished", "decided", "failed_fast", "aborted", "stopped"]
 
 #: A pattern with a group of this name scores the number it finds.
 SCORE_GROUP = "score"
-
-
-class Prices(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """In any one currency, for a million tokens."""
-
-    tokens_in: float = 0.0
-    tokens_out: float = 0.0
 
 
 class Arm(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -110,6 +105,7 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     attempts: int = 0  # more than 1 only for reasons of infrastructure
     tokens_in: int = 0  # of all attempts: all of them were paid for
     tokens_out: int = 0
+    cost: float | None = None
 
 
 class Troubles(Struct, frozen=True, omit_defaults=True):
@@ -146,7 +142,7 @@ class Outcome(Struct, frozen=True, omit_defaults=True):
     duration_s: float = 0.0  # of its sessions, without the waits between them
     tokens_in: int = 0
     tokens_out: int = 0
-    cost: float | None = None  # None: the arm has no prices
+    cost: float | None = None  # None: there are no prices, and nobody told
     tainted: bool = False
     why_tainted: str = ""
 

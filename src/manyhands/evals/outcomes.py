@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from manyhands.core.book import Book
-from manyhands.core.model import TERMINAL, Ending, EndingKind, TaskState
+from manyhands.core.model import TERMINAL, Ending, EndingKind, TaskState, total_cost
 from manyhands.core.state import AttemptRecord, Record, Run
 from manyhands.evals.manifest import Manifest, Scores
 from manyhands.evals.model import (
@@ -89,7 +89,7 @@ def outcome_of(trial: Trial, run: Run | None, name: str, spec: Spec, scores: Sco
         duration_s=sum((s.ended_at or 0.0) - s.started_at for s in sessions if s.started_at and s.ended_at),
         tokens_in=tokens_in,
         tokens_out=tokens_out,
-        cost=_cost(spec.arm(trial.arm), tokens_in, tokens_out),
+        cost=_cost(spec.arm(trial.arm), sessions),
         tainted=tainted,
         why_tainted="a person put context into it" if tainted else "",
     )
@@ -111,6 +111,7 @@ def _session(number: int, record: Record) -> SessionRecord:
         attempts=len(history),
         tokens_in=sum(each.tokens_in for each in endings),
         tokens_out=sum(each.tokens_out for each in endings),
+        cost=total_cost(each.cost for each in endings),
     )
 
 
@@ -132,10 +133,11 @@ def _trouble(ending: Ending) -> str:
     return "out_of_memory" if killed else "overloaded"
 
 
-def _cost(arm: Arm, tokens_in: int, tokens_out: int) -> float | None:
+def _cost(arm: Arm, sessions: Sequence[SessionRecord]) -> float | None:
+    """By the prices of the arm; without them as its hosts or commands have told."""
     if arm.prices is None:
-        return None
-    return (tokens_in * arm.prices.tokens_in + tokens_out * arm.prices.tokens_out) / 1e6
+        return total_cost(session.cost for session in sessions)
+    return sum(arm.prices.cost(session.tokens_in, session.tokens_out) for session in sessions)
 
 
 def order_of(book: Book, eval_id: str, spec: Spec) -> tuple[Start, ...]:

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import asdict
+
 from manyhands.backlogs.fields import is_function
 from manyhands.evals.json_path import BadJsonPath, parse_json_path
 from manyhands.evals.model import Arm, Case, Scorer, Spec
 from manyhands.inputs.paths import BadPath, plain_directory
 from manyhands.inputs.problems import FieldPath, Sheet, did_you_mean
-from manyhands.inputs.rules import check_env, check_name
+from manyhands.inputs.rules import check_amounts, check_env, check_name
 
 #: Scorer type → the fields it must have, and those it may have beside `name` and `type`.
 FIELDS_OF: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -85,6 +87,8 @@ def _check_arm(arm: Arm, path: FieldPath, spec: Spec, sheet: Sheet) -> None:
     if arm.call and not is_function(arm.call):
         sheet.wrong((*path, "call"), arm.call, "must name a function", 'write it like "package.module:function"')
     check_env(arm.env, (*path, "env"), sheet)
+    if arm.prices is not None:
+        check_amounts(asdict(arm.prices), (*path, "prices"), sheet)
     _check_program(arm.run, (*path, "run"), sheet)
     if not arm.run and not arm.call:
         for case in spec.cases:

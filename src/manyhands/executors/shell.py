@@ -6,7 +6,8 @@ from manyhands.core.commands import StartAttempt
 from manyhands.core.model import Ending, EndingKind
 from manyhands.executors.in_flight import InFlight
 from manyhands.executors.interface import Ended, Spawned
-from manyhands.executors.steps import ProcessSettings, Steps
+from manyhands.executors.steps import LOG_FILE, ProcessSettings, Steps
+from manyhands.executors.usage import with_usage
 
 
 class ShellSettings(ProcessSettings, frozen=True, kw_only=True):
@@ -38,4 +39,5 @@ class ShellExecutor:
                 permanent=True,
             )
         ending = await self._steps.run(order, directory, order.task.run)
+        ending = with_usage(ending, directory, directory / LOG_FILE)
         return await self._steps.checked(ending, order, directory)

@@ -20,6 +20,7 @@ from manyhands.executors.output import last_line, tail_of
 from manyhands.executors.process import Exit, ProcessGroup, keep_exit_statuses, marker_of, spawn_gated
 from manyhands.executors.process_table import Census
 from manyhands.executors.template import environment, filled
+from manyhands.executors.usage import USAGE_FILE
 
 LOG_FILE = "output.log"
 # No more processes, descriptors or memory just now: the host's state, not the task's fault.
@@ -113,6 +114,8 @@ class Steps:
         log = directory / LOG_FILE
         cwd = working_directory(settings, order.task)
         env = environment(order, directory, result_file, settings.env)
+        if not is_check:
+            env["MANYHANDS_USAGE_FILE"] = str(directory / USAGE_FILE)
         command = filled(argv, order, directory)
         self._commands.find(command[0], "check" if is_check else "run", cwd, env)
         try:

@@ -23,6 +23,7 @@ _OURS = {
     "MANYHANDS_LAST_DETAIL",
     "MANYHANDS_LAST_OUTPUT",
     "MANYHANDS_RESULT_FILE",
+    "MANYHANDS_USAGE_FILE",
 }
 #: `git rev-parse --local-env-vars`
 _OF_A_REPOSITORY = {

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Mapping
 
 from manyhands.inputs.problems import FieldPath, Sheet
 
@@ -40,8 +41,9 @@ def check_env(env: dict[str, str] | None, path: FieldPath, sheet: Sheet) -> bool
     return not bad
 
 
-def check_resources(resources: dict[str, float] | None, path: FieldPath, sheet: Sheet) -> bool:
-    bad = {name: amount for name, amount in (resources or {}).items() if not 0 <= amount < math.inf}
+def check_amounts(amounts: Mapping[str, float] | None, path: FieldPath, sheet: Sheet) -> bool:
+    """Resources, or prices."""
+    bad = {name: amount for name, amount in (amounts or {}).items() if not 0 <= amount < math.inf}
     for name, amount in bad.items():
         sheet.wrong((*path, name), amount, "must be a finite number, 0 or more")
     return not bad

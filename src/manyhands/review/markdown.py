@@ -4,6 +4,7 @@ import re
 import time
 
 from manyhands.review.model import Moment, Outcome, Question, Review
+from manyhands.review.spending import money
 from manyhands.review.tree import tree_lines
 
 _TREE_LINES_MAX = 200
@@ -56,11 +57,13 @@ def outcome_lines(outcome: Outcome) -> list[str]:
     ]
     if outcome.tokens_in or outcome.tokens_out:
         lines.append(f"- tokens: {outcome.tokens_in:,} in, {outcome.tokens_out:,} out")
+    if outcome.cost is not None:
+        lines.append(f"- cost: {money(outcome.cost)}")
     for host in outcome.hosts:
         width = f", width {host.width} at the end" if host.width is not None else ""
-        lines.append(
-            f"- {host.host}: {host.done:,} of {host.attempts:,} attempts done, at most {host.peak} at once{width}"
-        )
+        cost = f", cost {money(host.cost)}" if host.cost is not None else ""
+        done = f"{host.done:,} of {host.attempts:,} attempts done"
+        lines.append(f"- {host.host}: {done}, at most {host.peak} at once{width}{cost}")
     return lines
 
 

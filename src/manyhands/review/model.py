@@ -20,6 +20,7 @@ class HostShare(Struct, frozen=True):
     peak: int
     busy_s: float  # attempts' time there, summed
     width: int | None  # where it stood at the end
+    cost: float | None  # None: unknown
 
 
 class Outcome(Struct, frozen=True):
@@ -33,6 +34,7 @@ class Outcome(Struct, frozen=True):
     one_at_a_time_s: float  # all attempts one after another
     tokens_in: int
     tokens_out: int
+    cost: float | None
     hosts: list[HostShare]
 
 
@@ -72,6 +74,7 @@ class Node(Struct):
     children: list["Node"]
     spent_s: float = 0.0  # by attempts of it and of what hangs below it
     tokens: int = 0
+    cost: float | None = None
 
 
 class Review(Struct, frozen=True):

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from manyhands.review.markdown import duration, when
 from manyhands.review.model import Moment, Node, Outcome, Question, Review
-from manyhands.review.telling import cost_of
+from manyhands.review.spending import money, spending
 from manyhands.review.tree import walk
 
 _TREE_NODES_MAX = 2000
@@ -78,6 +78,8 @@ def _outcome(outcome: Outcome) -> str:
     }
     if outcome.tokens_in or outcome.tokens_out:
         figures["tokens"] = f"{outcome.tokens_in:,} in · {outcome.tokens_out:,} out"
+    if outcome.cost is not None:
+        figures["cost"] = money(outcome.cost)
     boxes = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items())
     counts = " · ".join(f"{n:,} {state}" for state, n in outcome.counts.items())
     rows = [
@@ -154,7 +156,7 @@ def _label(node: Node) -> str:
     needs = f" <span class=quiet>needs {escape(', '.join(node.needs))}</span>" if node.needs else ""
     progress = f" <span class=quiet>{node.done:,}/{node.total:,}</span>" if node.children else ""
     state = f"<b class=state data-state={node.state}>{node.state}</b>"
-    cost = f" <span class=quiet>{cost_of(node.spent_s, node.tokens)}</span>" if node.spent_s else ""
+    cost = f" <span class=quiet>{spending(node.spent_s, node.tokens, node.cost)}</span>" if node.spent_s else ""
     return f"{state} {escape(node.id)} {escape(node.title)}{progress}{cost}{needs}"
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable
 
 from manyhands.core.book import Book
 from manyhands.core.events import AnyEvent
-from manyhands.core.model import TERMINAL, EndingKind, TaskState, is_step
+from manyhands.core.model import TERMINAL, EndingKind, TaskState, is_step, total_cost
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import AttemptRecord, Record, Run
 from manyhands.review.model import Goal, HostShare, Moment, Outcome, Question, Review
 from manyhands.review.moments import Moments, told_once
+from manyhands.review.spending import spending
 from manyhands.review.tree import tree_of
 from manyhands.runtime.peaks import peaks
 
@@ -97,6 +98,7 @@ def _outcome(book: Book, run: Run, now: float) -> Outcome:
         busy_s,
         sum(ending.tokens_in for ending in endings),
         sum(ending.tokens_out for ending in endings),
+        total_cost(ending.cost for ending in endings),
         _shares(book, run, now),
     )
 
@@ -132,6 +134,7 @@ def _shares(book: Book, run: Run, now: float) -> list[HostShare]:
             peak_of[host],
             sum((one.ended_at or now) - one.started_at for one in tried),
             book.hosts[host].width if host in book.hosts else None,
+            total_cost(one.ending.cost for one in tried if one.ending is not None),
         )
         for host, tried in sorted(shares.items())
     ]
@@ -171,13 +174,11 @@ def _question(run: Run, record: Record, what: str, why: str) -> Question:
     ending = record.last_ending
     tail = "\n".join((ending.tail or ending.result).splitlines()[-_TAIL_LINES:]) if ending is not None else ""
     spent_s = sum(tried.ended_at - tried.started_at for tried in history if tried.ended_at is not None)
-    tokens = sum(tried.ending.tokens_in + tried.ending.tokens_out for tried in history if tried.ending is not None)
+    endings = [tried.ending for tried in history if tried.ending is not None]
+    tokens = sum(ending.tokens_in + ending.tokens_out for ending in endings)
+    spent = spending(spent_s, tokens, total_cost(ending.cost for ending in endings)) if history else ""
     log = f"manyhands task log {shlex.quote(record.task.id)} --run {shlex.quote(run.name)}" if history else ""
-    return Question(what, record.task.id, why, len(history), tail, log, cost_of(spent_s, tokens) if history else "")
-
-
-def cost_of(spent_s: float, tokens: int) -> str:
-    return f"{spent_s:.1f} s" + (f", {tokens:,} tokens" if tokens else "")
+    return Question(what, record.task.id, why, len(history), tail, log, spent)
 
 
 def _next_steps(book: Book, run: Run, questions: list[Question]) -> list[str]:

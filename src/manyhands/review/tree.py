@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from manyhands.core.model import TaskState
+from manyhands.core.model import TaskState, total_cost
 from manyhands.core.state import Record
 from manyhands.review.model import Node
 
@@ -57,7 +57,8 @@ def _node(record: Record) -> Node:
     tried = [one for one in record.history or () if one.ended_at is not None]
     spent_s = sum(one.ended_at - one.started_at for one in tried if one.ended_at is not None)
     tokens = sum(one.ending.tokens_in + one.ending.tokens_out for one in tried if one.ending is not None)
-    return Node(task.id, task.title, str(record.state), task.needs, int(is_done), 1, [], spent_s, tokens)
+    cost = total_cost(one.ending.cost for one in tried if one.ending is not None)
+    return Node(task.id, task.title, str(record.state), task.needs, int(is_done), 1, [], spent_s, tokens, cost)
 
 
 def _in_circles(records: Mapping[str, Record]) -> set[str]:
@@ -85,6 +86,7 @@ def _count(root: Node) -> None:
         node.total += sum(child.total for child in node.children)
         node.spent_s += sum(child.spent_s for child in node.children)
         node.tokens += sum(child.tokens for child in node.children)
+        node.cost = total_cost((node.cost, *(child.cost for child in node.children)))
         if not node.state:
             states = {child.state for child in node.children}
             node.state = next((state for state in _WORST_FIRST if state in states), "")

@@ -98,6 +98,7 @@ class EventLines:
             "exit_code": ending.exit_code,
             "tokens_in": ending.tokens_in or None,
             "tokens_out": ending.tokens_out or None,
+            "cost": ending.cost,
             "detail": ending.detail or None,
         }
 

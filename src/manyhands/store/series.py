@@ -14,6 +14,7 @@ class HostSample(Struct, frozen=True, array_like=True):
     ended: dict[str, int] = {}  # ending → attempts that ended so since the sample before
     tokens_in: int = 0  # of those
     tokens_out: int = 0
+    cost: float | None = None  # where known
 
 
 class RunSample(Struct, frozen=True, array_like=True):

@@ -45,7 +45,7 @@ test("a lane's own slots are the first that are free", () => {
 
 test("a page that opens late has the causes, the ceiling and the age of the queue from before", () => {
   const span = (from, to, cause, free) => ({ host: "a", from, to, cause, free, detail: cause });
-  const past = (at, oldest_s, ceiling) => ({ at, oldest_s, ready: 1, ceiling, tokens: at });
+  const past = (at, oldest_s, ceiling) => ({ at, oldest_s, ready: 1, ceiling, tokens: at, cost: at > 110 ? 0.5 : null });
   const model = fromSnapshot(nothing({
     at: 130, runs: [{ run: "r", opened_at: 95 }], hosts: [{ ...host("a", 3), ceiling: 8 }], idle: [{ host: "a", free: 1, cause: "rate", detail: "" }],
     idle_past: [span(100, 110, "claims", 2), span(110, null, "rate", 1)], waiting_past: [past(100, 4, 6), past(120, 2, 5)],
@@ -57,6 +57,16 @@ test("a page that opens late has the causes, the ceiling and the age of the queu
   assert.deepEqual([105, 125].map((t) => model.series.ceiling.valueAt(t)), [6, 5]);
   assert.deepEqual([105, 125].map((t) => t - model.series.since.valueAt(t)), [9, 7]);
   assert.equal(model.series.tokens.valueAt(110), 100);
+  assert.deepEqual([110, 125].map((t) => model.series.cost.valueAt(t)), [0, 0.5]);
+});
+
+test("costs are known once any attempt told its own, and follow every ending", () => {
+  const cost = (cost) => ({ t: "cost", tokens: { in: 5, out: 6 }, cost });
+  const begun = [[100, host("a", 3)], [101, start(1, 101), start(2, 101, { slot: 1 }), start(3, 101, { slot: 2 })], [105, end(1, 105)]];
+  assert.ok(!seen(...begun).cost);
+  const model = seen(...begun, [106, { ...end(2, 106), cost: 0.25 }], [107, { ...end(3, 107), cost: 0.5 }], [108, cost(0.75)]);
+  assert.deepEqual([105.5, 106, 107, 108].map((t) => model.series.cost.valueAt(t)), [0, 0.25, 0.75, 0.75]);
+  assert.deepEqual(model.tokens, { in: 5, out: 6 });
 });
 
 test("spans of idleness close when the cause changes, and say what they were", () => {

@@ -30,7 +30,7 @@ from manyhands.api.picture.work_ceiling import WorkCeiling
 from manyhands.api.queue_age import QueueAge
 from manyhands.core import events as ev
 from manyhands.core.book import Book
-from manyhands.core.model import EndingKind, TaskState, claims_of
+from manyhands.core.model import EndingKind, TaskState, claims_of, total_cost
 from manyhands.core.state import Record
 
 WIDTHS_MAX = 5_000
@@ -55,6 +55,7 @@ class Picture:
         self._widths_total = 0
         self._durations: dict[tuple[str, str], deque[float]] = {}
         self._tokens = {"in": 0, "out": 0}
+        self._cost: float | None = None
         for bar in self.bars.ended:
             self._learn(bar)
         self._changed: dict[int, Record] = {}
@@ -69,7 +70,12 @@ class Picture:
         self._idle = IdleSpans()
         self._ceiling = WorkCeiling()
         waiting = {"oldest_s": 0.0, "ready": 0, "ceiling": None}
-        self._told: dict[str, Any] = {"claims": [], "waiting": waiting, "tokens": dict(self._tokens)}
+        self._told: dict[str, Any] = {
+            "claims": [],
+            "waiting": waiting,
+            "tokens": dict(self._tokens),
+            "cost": self._cost,
+        }
         self._told_since: float | None = None
         self._stood: list[Row] = []  # who waited and what it had cost, for a page that opens later
         self._on: dict[type[Any], Callable[[Any, list[Row]], None]] = {
@@ -142,7 +148,6 @@ class Picture:
             "idle_past": self._idle.spans(),
             "waiting_past": self._stood,
             **self._told,
-            "cost": None,
         }
 
     def widths(self, host: str | None, since: float) -> list[Row]:
@@ -195,6 +200,7 @@ class Picture:
                 "detail": short(ending.detail, self._redact),
                 "tokens_in": ending.tokens_in,
                 "tokens_out": ending.tokens_out,
+                "cost": ending.cost,
             }
         )
 
@@ -231,6 +237,7 @@ class Picture:
             return
         self._tokens["in"] += ending.tokens_in
         self._tokens["out"] += ending.tokens_out
+        self._cost = total_cost((self._cost, ending.cost))
         if ending.kind is EndingKind.DONE:
             lane = (tried.host, bar.record.task.kind)
             took = self._durations.get(lane)
@@ -285,11 +292,12 @@ class Picture:
         if waiting["ready"] != told["ready"] or waiting["ceiling"] != told["ceiling"] or moved:
             self._told["waiting"], self._told_since = waiting, since
             rows.append({"t": "waiting", **waiting})
-        if self._tokens != self._told["tokens"]:
-            self._told["tokens"] = dict(self._tokens)
-            rows.append({"t": "cost", "tokens": self._told["tokens"], "cost": None})
+        if self._tokens != self._told["tokens"] or self._cost != self._told["cost"]:
+            self._told["tokens"], self._told["cost"] = dict(self._tokens), self._cost
+            rows.append({"t": "cost", "tokens": self._told["tokens"], "cost": self._cost})
         if rows:
-            self._stood.append({"at": self.book.at, **waiting, "tokens": sum(self._tokens.values())})
+            tokens = sum(self._tokens.values())
+            self._stood.append({"at": self.book.at, **waiting, "tokens": tokens, "cost": self._cost})
             if len(self._stood) > STOOD_MAX:
                 del self._stood[::2]  # the further back, the coarser
         return rows

@@ -5,6 +5,7 @@ from math import fsum
 
 import msgspec
 
+from manyhands.core.model import total_cost
 from manyhands.evals.figures.estimate import mean_of, sd_of
 from manyhands.evals.figures.pairs import why_left_out
 from manyhands.evals.figures.values import ArmFigures, Scored, Spread
@@ -35,7 +36,6 @@ def arm_figures(arm: str, planned: int, outcomes: Sequence[Outcome], scorers: Se
     for outcome in outcomes:
         for name, count in msgspec.structs.asdict(outcome.troubles).items():
             trouble[name] = trouble.get(name, 0) + count
-    costs = [outcome.cost for outcome in outcomes if outcome.cost is not None]
     return ArmFigures(
         arm=arm,
         planned=planned,
@@ -53,7 +53,7 @@ def arm_figures(arm: str, planned: int, outcomes: Sequence[Outcome], scorers: Se
         seconds=spread_of([outcome.duration_s for outcome in clean]),
         tokens_in=sum(outcome.tokens_in for outcome in outcomes),
         tokens_out=sum(outcome.tokens_out for outcome in outcomes),
-        cost=fsum(costs) if costs else None,
+        cost=total_cost(outcome.cost for outcome in outcomes),
     )
 
 

@@ -41,10 +41,10 @@ export function showFigures(element, model, from, now) {
 	const oldest = model.waiting.ready ? age(now) : 0;
 	const figure = (value, label, picture) => h("div", { class: "figure" }, h("div", {}, h("b", {}, value), h("span", {}, label)), picture);
 	const tokens = model.tokens.in + model.tokens.out;
-	const spent = model.cost !== null ? series.cost : series.tokens;
+	const { cost } = model;
 	element.replaceChildren(
 		figure(`${rate(last)}/min`, `done · ${count(series.done.last)} so far`, line(perMinute, "var(--good)")),
 		figure(oldest ? duration(oldest) : "–", `oldest waits · ${count(model.waiting.ready)} ready`, line(sampled(from, now, age), "var(--warn)")),
-		figure(model.cost !== null ? model.cost.toFixed(2) : short(tokens), model.cost !== null ? `cost · ${short(tokens)} tokens` : "tokens in and out", line(sampled(from, now, (t) => spent.valueAt(t)), "var(--accent)")),
+		figure(cost ? cost.toFixed(cost < 1 ? 4 : 2) : short(tokens), cost ? `cost · ${short(tokens)} tokens` : "tokens in and out", line(sampled(from, now, (t) => (cost ? series.cost : series.tokens).valueAt(t)), "var(--accent)")),
 	);
 }

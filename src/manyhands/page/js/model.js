@@ -17,7 +17,7 @@ export function emptyModel() {
 		tasksTotal: 0,
 		bars: new Map(),
 		barsTotal: 0,
-		barsKnownFrom: -Infinity, // earlier attempts were left out of the snapshot
+		barsKnownFrom: -Infinity, // earlier attempts are not in the snapshot
 		rows: new Map(), // host → one array of bars per slot, each in order of start
 		laneRows: null, // host \n kind → the same, by lane; made when first asked for
 		inFlight: new Map(), // attempt → bar
@@ -31,7 +31,7 @@ export function emptyModel() {
 		cost: null,
 		kinds: [], // in the order they were first seen: a kind keeps its colour
 		series: newSeries(),
-		isFresh: true, // attempts came or went since someone last looked
+		isFresh: true, // attempts came or went since anyone looked
 	};
 }
 
@@ -67,9 +67,10 @@ export function fromSnapshot(snapshot) {
 	for (const past of snapshot.waiting_past ?? []) {
 		setWaiting(model, past, past.at);
 		model.series.tokens.push(past.at, past.tokens);
+		if (past.cost) model.series.cost.push(past.at, past.cost);
 	}
 	setWaiting(model, snapshot.waiting ?? { oldest_s: 0, ready: 0 });
-	setCost(model, snapshot.tokens ?? { in: 0, out: 0 }, snapshot.cost ?? null);
+	setCost(model, snapshot.tokens ?? model.tokens, snapshot.cost);
 	return model;
 }
 
@@ -99,7 +100,7 @@ const APPLY = {
 		if (bar) bar.line = change.line;
 	},
 	waiting: setWaiting,
-	cost: (model, change) => setCost(model, change.tokens ?? model.tokens, change.cost ?? null),
+	cost: (model, change) => setCost(model, change.tokens, change.cost),
 	gone: drop,
 };
 
@@ -244,8 +245,8 @@ function endBar(model, change) {
 	model.inFlight.delete(bar.attempt);
 	seriesOf(model.series.inFlight, bar.kind).add(change.at, -1);
 	if (change.ending === "done") model.series.done.add(change.at, 1);
-	const used = { in: model.tokens.in + (change.tokens_in ?? 0), out: model.tokens.out + (change.tokens_out ?? 0) };
-	setCost(model, used, model.cost, change.at);
+	const used = { in: model.tokens.in + change.tokens_in, out: model.tokens.out + change.tokens_out };
+	setCost(model, used, change.cost ? model.cost + change.cost : model.cost, change.at);
 	model.isFresh = true;
 }
 
@@ -302,7 +303,7 @@ function setCost(model, tokens, cost, at = model.at) {
 	model.tokens = tokens;
 	model.cost = cost;
 	model.series.tokens.push(at, tokens.in + tokens.out);
-	if (cost !== null) model.series.cost.push(at, cost);
+	if (cost) model.series.cost.push(at, cost);
 }
 
 /** The rows of a table told in columns; a column is a plain array, or values with an index for each row. */

@@ -1,0 +1,54 @@
+"""What agents say they cost, from their command to what a person reads."""
+
+import json
+import os
+import re
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from cli.console import Console, sh
+
+DOCS = Path(__file__).parents[2] / "docs" / "hosts.md"
+PRICED = '[hosts.local]\ntype = "shell"\nwidth = 2\nprices = { tokens_in = 3.0, tokens_out = 15.0 }\n'
+SAYS = 'printf %s "$1" > "$MANYHANDS_USAGE_FILE"'
+
+
+def test_a_run_says_what_it_cost_and_a_task_what_its_attempts_did(console: Console) -> None:
+    console.config(PRICED)
+    console.plan(
+        [
+            sh("by-price", SAYS, "sh", '{"tokens_in": 1000000, "tokens_out": 100000}'),
+            sh("as-told", SAYS, "sh", '{"tokens_in": 5, "cost": 0.25}'),
+            sh("unknown", "exit 0"),
+        ]
+    )
+    done = console.run("run", "plan.jsonl", "-o", "json")
+    assert done.code == 0, done.err
+    assert done.json["cost"] == pytest.approx(3.0 + 1.5 + 0.25)
+    assert " · cost 4.75\n" in done.err
+    assert "attempt 1 on local: done after " in (shown := console.run("task", "show", "by-price").out)
+    assert ", 1,100,000 tokens, cost 4.50\n" in shown
+    assert "cost" not in console.run("task", "show", "unknown").out
+    assert "- cost: 4.75\n" in console.run("review").out
+
+
+def test_a_run_of_which_no_cost_is_known_says_none(console: Console) -> None:
+    console.plan([sh("a", "exit 0")])
+    done = console.run("run", "plan.jsonl", "-o", "json")
+    assert (done.code, done.json["cost"]) == (0, None)
+    assert "cost" not in done.err
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed: the example in docs/hosts.md calls it")
+def test_the_example_of_an_agent_that_reports_its_bill(console: Console) -> None:
+    (example,) = re.findall(r"```toml\n(run = .*?)```", DOCS.read_text(), re.DOTALL)
+    report = {"result": "well", "usage": {"input_tokens": 900, "output_tokens": 80}, "total_cost_usd": 0.0123}
+    agent = console.write("agent", f"#!/bin/sh\ncat <<'E'\n{json.dumps(report)}\nE\n")
+    agent.chmod(0o755)
+    console.plan([{"id": "a", "prompt": "hello", **tomllib.loads(example)}])
+    done = console.run("run", "plan.jsonl", PATH=f"{console.directory}{os.pathsep}{os.environ['PATH']}")
+    assert done.code == 0, done.err
+    assert ", 980 tokens, cost 0.0123\n" in console.run("task", "show", "a").out
