@@ -27,7 +27,8 @@ def saved(browser: Any, tmp_path: Path) -> Iterator[Any]:
         row = {name: bars[name][n] for name in ("run", "task", "kind", "host", "slot", "queued_at", "number", "of")}
         start = {"t": "start", "attempt": attempt, "at": bars["started_at"][n], **row}
         moments.setdefault(start["at"], []).append(start)
-        end = {"t": "end", "attempt": attempt, "at": bars["ended_at"][n], "ending": bars["ending"][n]}
+        used = {"tokens_in": 2, "tokens_out": 1, "cost": 0.25}
+        end = {"t": "end", "attempt": attempt, "at": bars["ended_at"][n], "ending": bars["ending"][n], **used}
         moments.setdefault(end["at"], []).append(end)
     frames += [{"seq": n + 2, "at": when, "changes": moments[when]} for n, when in enumerate(sorted(moments))]
     told["frames"] = frames
@@ -43,6 +44,7 @@ def test_a_saved_run_opens_offline_at_its_end_and_asks_for_nothing(saved: Any) -
     saved.wait_for_timeout(300)
     assert saved.evaluate("manyhands.model.bars.size") == 300
     assert saved.inner_text("#status") == "saved run"
+    assert "75.00\ncost · 900 tokens" in saved.inner_text("#figures")
     assert asked == []
     assert saved.complaints == []
 
