@@ -2,6 +2,7 @@
 
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -120,3 +121,20 @@ def test_how_fast_a_worker_is_is_measured_while_it_has_work_and_its_models() -> 
     assert pace.observe(Work(900.0, up=2, items=0, done=41)) < (slower or 0)  # they had work and did nothing
     idle = pace.rate
     assert pace.observe(Work(2000.0, up=2, items=0, done=41)) == idle  # without work, that says nothing
+
+
+def test_what_is_done_before_anyone_has_seen_the_worker_says_that_its_models_are_there() -> None:
+    pace = Pace()
+    pace.observe(Work(0.0, up=0, items=10, done=0))
+    assert pace.observe(Work(1.0, up=1, items=9, done=1)) is None
+    assert pace.observe(Work(2.0, up=1, items=7, done=3)) == 2.0
+
+
+def test_a_worker_that_has_done_nothing_for_a_while_is_no_faster_than_that() -> None:
+    """Else ten that take an hour each would be left to one worker until two of them had ended."""
+    pace = Pace()
+    pace.observe(Work(0.0, up=1, items=10, done=0))
+    assert pace.observe(Work(1.0, up=1, items=9, done=1)) is None
+    assert pace.observe(Work(2.0, up=1, items=9, done=1)) == 1.0
+    assert pace.observe(Work(11.0, up=1, items=9, done=1)) == pytest.approx(0.1, rel=0.03)
+    assert pace.observe(Work(12.0, up=1, items=8, done=2)) == pytest.approx(1 / 11, rel=0.03)

@@ -29,17 +29,18 @@ class Pace:
 
     @property
     def rate(self) -> float | None:
-        """Items a second that one worker does; None: not known yet."""
-        return self._done / self._worker_s if self._done and self._worker_s else None
+        """Items a second that one worker does, or at most does; None: not known yet."""
+        # Before anything was done while it was measured, the next would have to be done right now.
+        return (self._done or 1.0) / self._worker_s if self._worker_s else None
 
     def observe(self, work: Work) -> float | None:
         last, self._last = self._last, work
         if last is None or work.at <= last.at:
             return self.rate
-        if not last.up:
-            self._warm = False
-            return self.rate
         done = work.done - last.done
+        if not last.up:
+            self._warm = done > 0
+            return self.rate
         if self._warm:
             faded = 0.5 ** ((work.at - last.at) / _HALF_LIFE_S)
             # A worker without work says nothing of how fast it is.
