@@ -35,6 +35,14 @@ def test_a_run_says_what_it_cost_and_a_task_what_its_attempts_did(console: Conso
     assert "- cost: 4.75\n" in console.run("review").out
 
 
+def test_who_gets_the_result_is_told_what_it_cost(console: Console) -> None:
+    console.config(PRICED + '[routes.shop]\n[[routes.shop.sinks]]\ntype = "file"\npath = "results.jsonl"\n')
+    console.plan([sh("a", SAYS, "sh", '{"tokens_in": 1000000}', app="shop"), sh("b", "exit 0", app="shop")])
+    assert console.run("run", "plan.jsonl").code == 0
+    letters = [json.loads(line) for line in (console.directory / "results.jsonl").read_text().splitlines()]
+    assert {letter["task"]: letter.get("cost") for letter in letters} == {"a": 3.0, "b": None}
+
+
 def test_a_run_of_which_no_cost_is_known_says_none(console: Console) -> None:
     console.plan([sh("a", "exit 0")])
     done = console.run("run", "plan.jsonl", "-o", "json")

@@ -27,6 +27,7 @@ class Letter(Struct, frozen=True, omit_defaults=True):
     detail: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
+    cost: float | None = None
 
     def encoded(self) -> bytes:
         return msgspec.json.encode(self)
@@ -57,6 +58,7 @@ def letter_of(delivery: Delivery, run: Run, journal: str) -> Letter:
         delivery.why or ending.detail,
         ending.tokens_in,
         ending.tokens_out,
+        ending.cost,
     )
 
 
