@@ -155,3 +155,18 @@ async def test_streams_end_when_the_server_does(live: Dispatcher) -> None:
             await follower.next()
         with pytest.raises((EOFError, httpx.HTTPError)):
             await follower.next()
+
+
+async def test_what_happened_just_before_the_server_went_is_told(live: Dispatcher) -> None:
+    """A run with a page ends with its last task: whoever watches it is not to be left with that one running."""
+    async with AsyncExitStack() as stack:
+        async with offered(live) as url:
+            follower = await stack.enter_async_context(following(url))
+            await follower.next()
+            await open_run(live, [nap(f"n{n}", 0.02) for n in range(20)])
+            await live.wait_settled("r")
+        with pytest.raises((EOFError, httpx.HTTPError)):
+            await follower.read_until(lambda one: False)
+    assert len(follower.of("end")) == 20
+    assert follower.has_ended("r")
+    assert follower.frames[-1]["seq"] == live.last

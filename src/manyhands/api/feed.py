@@ -105,9 +105,10 @@ class Feed:
         dispatcher.recorded.append(self._recorded)
 
     def close(self) -> None:
-        """Everyone who follows is let go."""
+        """Everyone who follows is let go, once they have the last of it."""
         if self.is_closed:
             return
+        self.catch_up()
         self.is_closed = True
         self._dispatcher.recorded.remove(self._recorded)
         self._heart.cancel()

@@ -36,12 +36,16 @@ class Stream:
             # A line at once: proxies and browsers wait for one before they say that it is open.
             hello = self._line(b"retry: 1000\n\n")
             await self._send(send, PACKED_HEADER + hello if self._is_packed else hello)
-            while not self._is_gone and not self._feed.is_closed:
+            while not self._is_gone and not (self._feed.is_closed and self._has_all):
                 await self._send_next(send)
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             self._feed.left()
             watching.cancel()
+
+    @property
+    def _has_all(self) -> bool:
+        return self._place is not None and self._feed.frames_from(self._place) == []
 
     async def _send_next(self, send: Send) -> None:
         frames = self._feed.frames_from(self._place) if self._place is not None else None

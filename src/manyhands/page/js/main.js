@@ -14,7 +14,7 @@ const embedded = document.getElementById("recording");
 const app = new App(send);
 globalThis.manyhands = app; // for the console and tests
 
-const STATUS = { live: "live", lost: "connection lost", replay: "replay", saved: "saved run" };
+const STATUS = { live: "live", lost: "not connected", replay: "replay", saved: "saved run" };
 const sink = {
 	model: (model) => app.takeModel(model),
 	changed: (model, frame) => app.changed(model, frame),
