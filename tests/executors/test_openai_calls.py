@@ -140,6 +140,14 @@ async def test_a_check_reads_the_answer(line: Line) -> None:
     assert (ending.result, ending.tokens_out) == ("print(1)", 11), "paid for, and the next attempt sees it"
 
 
+@pytest.mark.parametrize("odd", [-1, 2**80, True, "7", None])
+async def test_tokens_that_make_no_sense_are_unknown(line: Line, odd: object) -> None:
+    reply = says("well")
+    reply.body["usage"] = {"prompt_tokens": odd, "completion_tokens": 11}
+    ending = await line.answer(reply)
+    assert (ending.kind, ending.tokens_in, ending.tokens_out) == (EndingKind.DONE, 0, 11)
+
+
 async def test_a_streamed_answer_tells_the_time_to_its_first_token(line: Line) -> None:
     ending = await line.answer(streams("for", "ty", "-two", gap_s=0.1), stream=True)
     assert (ending.kind, ending.result) == (EndingKind.DONE, "forty-two")

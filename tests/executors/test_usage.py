@@ -32,7 +32,18 @@ async def test_a_check_says_nothing_of_what_was_used(shell: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["", "tokens: 5", "[]", '{"tokens_in": -1}', '{"cost": -0.1}', '{"cost": 1e999}', "\xff"]
+    "said",
+    [
+        f'{{"tokens_in": {2**80}}}',
+        '{"tokens_in": true}',
+        "",
+        "tokens: 5",
+        "[]",
+        '{"tokens_in": -1}',
+        '{"cost": -0.1}',
+        '{"cost": 1e999}',
+        "\xff",
+    ],
 )
 async def test_what_cannot_be_read_changes_nothing_and_is_said_in_the_output(shell: Stage, said: str) -> None:
     ending = await ending_of(shell, said, rest="echo well")

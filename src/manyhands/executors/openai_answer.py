@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from manyhands.core.model import Budget, Ending, EndingKind
 from manyhands.executors.output import one_line
+from manyhands.executors.usage import NUMBER_MAX
 
 _ERROR_CHARACTERS_MAX = 500
 _ERROR = re.compile(r"\W{0,3}(error|exception|internal server error)\b\W*[:\-–—]|\W{0,3}(ERROR|Traceback)\b", re.I)
@@ -54,9 +55,10 @@ def embeddings_answer(body: object) -> Answer:
 
 
 def tokens_of(usage: object) -> tuple[int, int]:
+    """0 where it says nothing that makes sense: some servers say -1 for what they do not know."""
     fields = usage if isinstance(usage, dict) else {}
     counts = (fields.get("prompt_tokens"), fields.get("completion_tokens"))
-    tokens_in, tokens_out = (count if isinstance(count, int) else 0 for count in counts)
+    tokens_in, tokens_out = (count if type(count) is int and 0 <= count <= NUMBER_MAX else 0 for count in counts)
     return tokens_in, tokens_out
 
 
