@@ -1,10 +1,11 @@
 """What an attempt costs is settled when it ends."""
 
+import msgspec
 import pytest
 
 from helpers import Player, a_host, a_task
 from manyhands.core import events as ev
-from manyhands.core.model import Ending, EndingKind, Prices, total_cost
+from manyhands.core.model import Ending, EndingKind, Host, Prices, total_cost
 
 DEAR = a_host("model", 2, prices=Prices(tokens_in=3.0, tokens_out=15.0))
 USED = Ending(EndingKind.DONE, tokens_in=1_000_000, tokens_out=200_000)
@@ -51,6 +52,22 @@ def test_a_stopped_attempt_was_paid_for_too() -> None:
     player.end("by-price", ending=stopped)
     player.end("as-told", ending=Ending(EndingKind.CANCELLED, "stopped", cost=0.5))
     assert (cost_of(player, "by-price"), cost_of(player, "as-told")) == (15.0, 0.5)
+
+
+def test_what_commands_say_of_their_tokens_teaches_no_clutch() -> None:
+    """One kind of command tells and another does not: the width would follow the mix of them."""
+
+    def learned(form: dict[str, object], ending: Ending) -> bytes:
+        player = Player(Host("h"))
+        player.open(*(a_task(f"t{n}", **form) for n in range(20)))
+        while player.running:
+            player.end(*player.running, ending=ending)
+        return msgspec.json.encode(player.book.hosts["h"].limit)
+
+    silent = Ending(EndingKind.DONE)
+    assert learned({}, USED) == learned({}, silent)
+    model = {"run": (), "prompt": "hello"}
+    assert learned(model, USED) != learned(model, silent), "what a server counts is its work"
 
 
 def test_costs_add_up_to_none_only_if_none_is_known() -> None:

@@ -54,9 +54,15 @@ def test_a_run_of_which_no_cost_is_known_says_none(console: Console) -> None:
 def test_the_example_of_an_agent_that_reports_its_bill(console: Console) -> None:
     (example,) = re.findall(r"```toml\n(run = .*?)```", DOCS.read_text(), re.DOTALL)
     report = {"result": "well", "usage": {"input_tokens": 900, "output_tokens": 80}, "total_cost_usd": 0.0123}
-    agent = console.write("agent", f"#!/bin/sh\ncat <<'E'\n{json.dumps(report)}\nE\n")
+    script = f"#!/bin/sh\ncat <<'E'\n{json.dumps(report)}\nE\n"
+    agent = console.write("agent", script + '[ "$4" = well ] || exit 7\n')
     agent.chmod(0o755)
-    console.plan([{"id": "a", "prompt": "hello", **tomllib.loads(example)}])
+    task = {"attempts": 1, **tomllib.loads(example)}
+    console.plan([{"id": "good", "prompt": "well", **task}, {"id": "bad", "prompt": "ill", **task}])
     done = console.run("run", "plan.jsonl", PATH=f"{console.directory}{os.pathsep}{os.environ['PATH']}")
-    assert done.code == 0, done.err
-    assert ", 980 tokens, cost 0.0123\n" in console.run("task", "show", "a").out
+    assert "done 1 · failed 1" in done.out
+    assert done.out.endswith(" · cost 0.0246\n"), "the one that failed was paid for too"
+    assert ", 980 tokens, cost 0.0123\n    well\n" in console.run("task", "show", "good").out
+    assert "failed after" in (shown := console.run("task", "show", "bad").out)
+    assert "exit 7" in shown
+    assert {path.name for path in console.directory.iterdir()} == {"agent", "plan.jsonl", ".manyhands"}

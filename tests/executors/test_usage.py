@@ -1,5 +1,8 @@
 """What a command says that it used is in its ending."""
 
+import sys
+
+import msgspec
 import pytest
 
 from executors.stages import Stage
@@ -19,6 +22,11 @@ async def test_tokens_and_cost_are_taken_and_other_fields_passed_over(shell: Sta
     assert (await shell.desk.run(Task("t", run=("true",)))).cost is None
 
 
+async def test_what_is_null_is_unknown_and_the_rest_counts(shell: Stage) -> None:
+    ending = await ending_of(shell, '{"tokens_in": null, "tokens_out": 7, "cost": 0.5}')
+    assert (ending.tokens_in, ending.tokens_out, ending.cost) == (0, 7, 0.5)
+
+
 async def test_a_failure_was_paid_for_too(shell: Stage) -> None:
     failed = await ending_of(shell, '{"tokens_out": 5}', rest="exit 3")
     assert (failed.kind, failed.tokens_out, failed.cost) == (EndingKind.FAILED, 5, None)
@@ -31,12 +39,24 @@ async def test_a_check_says_nothing_of_what_was_used(shell: Stage) -> None:
     assert (await ending_of(shell, "{}", check=check)).kind is EndingKind.DONE
 
 
+async def test_a_report_with_the_whole_answer_in_it_is_taken_up_to_a_megabyte(shell: Stage) -> None:
+    script = (
+        "import os, sys; open(os.environ['MANYHANDS_USAGE_FILE'], 'w').write(' ' * int(sys.argv[1]) + '{\"cost\": 1}')"
+    )
+    task = Task("t", run=(sys.executable, "-c", script, "1000000"))
+    assert (await shell.desk.run(task)).cost == 1.0
+    assert (await shell.desk.run(msgspec.structs.replace(task, run=(*task.run[:-1], "2000000")))).cost is None
+    assert "more than 1,048,576 bytes" in (shell.desk.directory(2) / "output.log").read_text()
+
+
 @pytest.mark.parametrize(
     "said",
     [
         f'{{"tokens_in": {2**80}}}',
         '{"tokens_in": true}',
         "",
+        "[" * 100_000,
+        '{"answer": "' + "x" * 110_000 + '", "cost": "much"}',
         "tokens: 5",
         "[]",
         '{"tokens_in": -1}',

@@ -97,7 +97,7 @@ def test_whatever_it_sees_it_stays_within_its_bounds_and_does_not_flap(
     for passed_s, items, rate, width in looks:
         at += passed_s
         busy_at = at if items else busy_at or at
-        desired = scaler.observe(Seen(at, workers, items, passed_s, items, rate, 30.0, width))
+        desired = scaler.observe(Seen(at, workers, items, passed_s, items, rate, 30.0, in_flight_max=width))
         assert max(least, min(1, items)) <= desired.workers <= most
         assert desired.why
         if desired.workers > workers:
@@ -138,3 +138,15 @@ def test_a_worker_that_has_done_nothing_for_a_while_is_no_faster_than_that() -> 
     assert pace.observe(Work(2.0, up=1, items=9, done=1)) == 1.0
     assert pace.observe(Work(11.0, up=1, items=9, done=1)) == pytest.approx(0.1, rel=0.03)
     assert pace.observe(Work(12.0, up=1, items=8, done=2)) == pytest.approx(1 / 11, rel=0.03)
+
+
+def test_what_is_only_known_to_be_no_faster_brings_workers_and_takes_none() -> None:
+    scaler = Scaler(Scaling(max=10, drain_s=3600, settle_s=120))
+    for at in range(0, 1200, 60):
+        seen = Seen(float(at), 8, 9, float(at), 10, 0.5, 60.0, rate_is_bound=True)
+        assert scaler.observe(seen).workers == 8
+    slow = scaler.observe(Seen(1200.0, 8, 90, 1200.0, 100, 0.001, 60.0, rate_is_bound=True))
+    assert slow == Desired(10, "at most 10; 90 items, 2.4e+03 s left, a worker does at most 0.001 a second")
+    few = [scaler.observe(Seen(at, 10, 3, 0.0, 100, 0.5, 60.0, rate_is_bound=True)) for at in (1300.0, 1450.0)]
+    assert few[-1].workers == 3, "more than there are items have nothing to do"
+    assert scaler.observe(Seen(4000.0, 10, 0, 0.0, 100, 0.001, 60.0, rate_is_bound=True)).workers == 0

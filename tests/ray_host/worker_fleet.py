@@ -42,7 +42,8 @@ def simulate(arrivals: Sequence[int], wants: Callable[[Seen], Desired]) -> Outco
             items, done, workers = len(waiting), len(waits), up + len(starting)
             rate = pace.observe(Work(float(at), up, items, done))
             start_s = START_S if starts else START_GUESS_S
-            wanted = wants(Seen(float(at), workers, items, oldest_s, done + items, rate, start_s)).workers
+            seen = Seen(float(at), workers, items, oldest_s, done + items, rate, start_s, pace.is_bound)
+            wanted = wants(seen).workers
             while up + len(starting) < wanted:
                 starting.append(at + START_S)
                 starts += 1

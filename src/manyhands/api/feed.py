@@ -108,14 +108,16 @@ class Feed:
         """Everyone who follows is let go, once they have the last of it."""
         if self.is_closed:
             return
-        self.catch_up()
-        self.is_closed = True
-        self._dispatcher.recorded.remove(self._recorded)
-        self._heart.cancel()
-        if self._timer is not None:
-            self._timer.cancel()
-        self.picture.close()
-        self.wake()
+        try:
+            self.catch_up()
+        finally:
+            self.is_closed = True
+            self._dispatcher.recorded.remove(self._recorded)
+            self._heart.cancel()
+            if self._timer is not None:
+                self._timer.cancel()
+            self.picture.close()
+            self.wake()
 
     def wake(self) -> None:
         self._news.set()

@@ -125,7 +125,10 @@ def _let_go(book: Book, running: Running) -> None:
 
 
 def _learn(running: Running, ending: Ending, at: float) -> None:
-    host, kind = running.host, running.record.task.kind
+    host, task = running.host, running.record.task
+    kind = task.kind
+    # What commands say of themselves measures no host: some kinds do and others do not, and seconds are no tokens.
+    tokens_in, tokens_out = (0, 0) if task.run else (ending.tokens_in, ending.tokens_out)
     took_s = at - running.started_at
     if ending.kind is EndingKind.DONE:
         lane = host.lane(kind)
@@ -145,8 +148,8 @@ def _learn(running: Running, ending: Ending, at: float) -> None:
             ending.rate_limited,
             ending.quota,
             ending.retry_after_s,
-            ending.tokens_in,
-            ending.tokens_out,
+            tokens_in,
+            tokens_out,
             ending.ttft_s,
             ending.memory_bytes,
         ),

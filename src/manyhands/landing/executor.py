@@ -7,7 +7,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from manyhands.core.commands import StartAttempt
-from manyhands.core.model import WORKTREE, Ending, EndingKind, Task
+from manyhands.core.model import DONE, WORKTREE, Ending, EndingKind, Task
 from manyhands.errors import ManyhandsError, UsageError
 from manyhands.executors.in_flight import InFlight
 from manyhands.executors.interface import Ended, Executor
@@ -68,8 +68,7 @@ class WorktreeExecutor:
         try:
             return await self._attempt(order, directory)
         except ManyhandsError as error:
-            detail = f"{error.message}; {error.hint}" if error.hint else error.message
-            return Ending(EndingKind.FAILED, detail, permanent=isinstance(error, UsageError))
+            return _failed_by(error)
 
     async def _attempt(self, order: StartAttempt, directory: str) -> Ending:
         ground = self._ground
@@ -88,7 +87,10 @@ class WorktreeExecutor:
             ending = await self._step(inside, directory)
             if ending.kind is not EndingKind.DONE:
                 return ending
-            return await touchdown.land(ending, partial(self._check, inside, directory))
+            try:
+                return await touchdown.land(ending, partial(self._check, inside, directory))
+            except ManyhandsError as error:
+                return _failed_by(error, ending)
         finally:
             ground.queue.leave(order.attempt)
             await ground.to_the_end(partial(ground.remove, worktree, touchdown.keeps_branch))
@@ -126,3 +128,9 @@ def _landed_before(repository: Repository, order: StartAttempt, directory: str) 
             detail = f"landed as {landed[:10]} on {repository.target} by attempt {number}, whose ending was lost"
             return Ending(EndingKind.DONE, detail)
     return None
+
+
+def _failed_by(error: ManyhandsError, ending: Ending = DONE) -> Ending:
+    """What it used until then was paid for."""
+    detail = f"{error.message}; {error.hint}" if error.hint else error.message
+    return replace(ending, kind=EndingKind.FAILED, detail=detail, permanent=isinstance(error, UsageError))

@@ -113,7 +113,8 @@ class _Scaled:
         rate = self._pace.observe(Work(now, there.up, items, self._done))
         start_s = START_GUESS_S if there.took_s is None else there.took_s
         oldest_s = 0.0 if since is None else max(0.0, now - since)
-        seen = Seen(now, self._wanted, items, oldest_s, self._done + items, rate, start_s, host.width)
+        is_bound = self._pace.is_bound
+        seen = Seen(now, self._wanted, items, oldest_s, self._done + items, rate, start_s, is_bound, host.width)
         desired = self._scaler.observe(seen)
         if desired.workers != self._wanted or there.trouble != self._trouble:
             why = f"{desired.why}; {there.trouble}" if there.trouble else desired.why

@@ -11,8 +11,8 @@ from manyhands.executors.ray.carrier import Superseded, Welcome
 
 _LOOK_AGAIN_S = 0.2
 _LEFT_WITHIN_S = 5.0
+_DEAD_WITHIN_S = 5.0
 _LOOK_FOR_DEATH_S = 0.02
-_LOOKS_FOR_DEATH = 250
 
 
 class Gone(Exception):
@@ -65,19 +65,19 @@ class Carrying:
 async def kill(actor: Any) -> None:
     """Returns when Ray calls it dead: `ray.kill` only sends a wish, which is lost if this process ends soon after."""
     import ray
+    from ray.exceptions import ActorUnavailableError, RayActorError
 
-    ray.kill(actor)
-    for _ in range(_LOOKS_FOR_DEATH):
-        if state_of(actor) in ("DEAD", ""):
-            break
-        await asyncio.sleep(_LOOK_FOR_DEATH_S)
-
-
-def state_of(actor: Any) -> str:
-    """In Ray's words; empty if it knows of none."""
-    from ray._private.state import actors
-
-    return str(actors(actor._actor_id.hex()).get("State", ""))
+    with contextlib.suppress(Exception):  # the cluster cannot be reached
+        ray.kill(actor)
+        async with asyncio.timeout(_DEAD_WITHIN_S):
+            while True:
+                try:
+                    await actor.__ray_ready__.remote()
+                except ActorUnavailableError:
+                    pass
+                except RayActorError:
+                    return
+                await asyncio.sleep(_LOOK_FOR_DEATH_S)
 
 
 def short(error: Exception) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from manyhands.executors.ray.carrier import Carrier
-from manyhands.executors.ray.carrying import Carrying, Gone, kill, short, state_of
+from manyhands.executors.ray.carrying import Carrying, Gone, kill, short
 from manyhands.executors.ray.demand import Demand
 from manyhands.executors.ray.fleet import Fleet
 from manyhands.executors.ray.joining import NAMESPACE
@@ -28,8 +28,6 @@ _LOOK_AGAIN_S = 0.2
 _WORTH_A_WORD_S = 10.0
 _NODES_KNOWN_S = 0.5
 _HELD_CALLS_MAX = 10_000
-#: Carriers that nobody needs any more by the time they are up.
-_WELCOMED_WITHIN_S = 5.0
 #: In the name of a carrier that an attempt has for itself.
 _OWN = "attempt-"
 #: In that of a model worker of a host that has a say in how many: `fleet-NUMBER-HOST`.
@@ -60,6 +58,7 @@ class Cluster:
         self._left: dict[str, dict[int, Carrying]] = {}  # host → workers of its fleet that were there before us
         self._listening: set[asyncio.Task[None]] = set()
         self._leaving: set[asyncio.Task[None]] = set()
+        self._is_leaving = False
         self._all: set[Carrying] = set()
         self._nodes: tuple[float, list[Node]] = (float("-inf"), [])
         self._placing: set[int] = set()
@@ -89,7 +88,7 @@ class Cluster:
                 tag, _, node = name.removeprefix(ours).rpartition(":")
                 with contextlib.suppress(ValueError):  # it died meanwhile
                     actor = ray.get_actor(name, NAMESPACE)
-                    if state_of(actor) != "ALIVE":
+                    if not _has_started(actor):
                         # On its way for a driver that is gone: it has no attempt, and may wait for a node for ever.
                         await kill(actor)
                         continue
@@ -175,8 +174,11 @@ class Cluster:
         await asyncio.gather(*(fleet.leave() for fleet in self._fleets.values()))
         for listening in self._listening:
             listening.cancel()
-        if on_their_way := [made for made in self._shared.values() if not made.done()]:
-            await asyncio.wait(on_their_way, timeout=_WELCOMED_WITHIN_S)  # for attempts that were stopped meanwhile
+        self._is_leaving = True
+        on_their_way = [made for made in self._shared.values() if not made.done()]  # for attempts that were stopped
+        for made in on_their_way:
+            made.cancel()
+        await asyncio.gather(*on_their_way, return_exceptions=True)
         await asyncio.gather(*(carrying.take_away() for carrying in self._all))
         for attempt in list(self._groups):
             self.give_back(attempt)
@@ -303,7 +305,12 @@ class Cluster:
 
     async def _made(self, node: str, tag: str, strategy: Any, gpus: float, is_own: bool = False) -> Carrying:
         actor = self._actor(node, tag, num_cpus=0, num_gpus=gpus, scheduling_strategy=strategy)
-        return await self._welcomed(actor, node, is_own)
+        try:
+            return await self._welcomed(actor, node, is_own)
+        except asyncio.CancelledError:
+            if self._is_leaving:  # else it may be one that was there before, with attempts
+                await kill(actor)
+            raise
 
     def _actor(self, node: str, tag: str, **asked: Any) -> Any:
         journal = self._settings.journal
@@ -349,6 +356,12 @@ class Cluster:
             for fleet in self._fleets.values():
                 fleet.note_gone(carrying)
             self._died(carrying, str(why))
+
+
+def _has_started(actor: Any) -> bool:
+    from ray._private.state import actors
+
+    return bool(actors(actor._actor_id.hex()).get("State") == "ALIVE")
 
 
 def _asked(resources: dict[str, float], labels: dict[str, str]) -> str:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from manyhands.core.commands import StartAttempt
 from manyhands.core.model import Ending, EndingKind, Task, form_of
@@ -179,5 +180,7 @@ def _with_files(ending: Ending, directory: Path, files: dict[str, bytes]) -> End
             directory.mkdir(parents=True, exist_ok=True)
             directory.joinpath(Path(name).name).write_bytes(content)
     except OSError as error:
-        return Ending(EndingKind.FAILED, f"what the attempt left behind cannot be written: {error}", tail=ending.tail)
+        return replace(
+            ending, kind=EndingKind.FAILED, detail=f"what the attempt left behind cannot be written: {error}"
+        )
     return ending

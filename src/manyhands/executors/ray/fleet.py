@@ -81,7 +81,9 @@ class Fleet:
                 self._last_number += 1
                 self._bringing[self._last_number] = asyncio.ensure_future(self._bring(self._last_number))
         for number in sorted(self._bringing, reverse=True)[: max(0, -missing)]:
-            self._bringing.pop(number).cancel()
+            unwanted = self._bringing.pop(number)
+            unwanted.cancel()
+            self._keep(unwanted)
             missing += 1
         staying = sorted(self._staying(), key=lambda number: (len(self._up.at[number].attempts), -number))
         self._leaving.update(staying[: max(0, -missing)])
@@ -158,9 +160,11 @@ class Fleet:
         self._leaving.discard(number)
 
     def _dismiss(self, carrying: Carrying) -> None:
-        task = asyncio.ensure_future(carrying.take_away())
-        self._going.add(task)
-        task.add_done_callback(self._going.discard)
+        self._keep(asyncio.ensure_future(carrying.take_away()))
+
+    def _keep(self, going: asyncio.Task[None]) -> None:
+        self._going.add(going)
+        going.add_done_callback(self._going.discard)
 
     def _note(self, trouble: str) -> None:
         self._trouble = trouble

@@ -30,8 +30,12 @@ class Pace:
     @property
     def rate(self) -> float | None:
         """Items a second that one worker does, or at most does; None: not known yet."""
-        # Before anything was done while it was measured, the next would have to be done right now.
         return (self._done or 1.0) / self._worker_s if self._worker_s else None
+
+    @property
+    def is_bound(self) -> bool:
+        """Nothing was done yet while it was measured: the rate is what it would be if the next was done right now."""
+        return not self._done
 
     def observe(self, work: Work) -> float | None:
         last, self._last = self._last, work

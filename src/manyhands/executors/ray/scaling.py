@@ -29,6 +29,7 @@ class Seen(Struct, frozen=True):
     arrived: int  # items that ever came
     worker_rate: float | None  # items a second that one worker does; None: not known yet
     start_s: float  # what a worker takes to be there with its models
+    rate_is_bound: bool = False  # it may be as slow as it likes, but not faster
     in_flight_max: float = math.inf  # what the host's width allows: more workers than that have nothing to do
 
 
@@ -96,11 +97,14 @@ def _enough(policy: Scaling, seen: Seen, come_per_s: float) -> tuple[int, str]:
         draining = seen.workers + math.ceil(missing / (seen.worker_rate * then_s))
     # Keeps workers, and brings none: until the work falls behind nobody knows that the pace is not a passing one.
     keeping_up = min(math.ceil(come_per_s / seen.worker_rate), seen.workers)
+    does = f"a worker does {seen.worker_rate:.3g}"
+    if seen.rate_is_bound:  # a reason for more of them, and never for fewer
+        draining, does = max(draining, seen.workers), f"a worker does at most {seen.worker_rate:.3g}"
     count = min(max(1, draining, keeping_up), seen.items)
     if keeping_up > draining:
-        return count, f"{come_per_s:.3g} items a second come, a worker does {seen.worker_rate:.3g}"
+        return count, f"{come_per_s:.3g} items a second come, {does}"
     items = "1 item" if seen.items == 1 else f"{seen.items:,} items"
-    return count, f"{items}, {left_s:.3g} s left, a worker does {seen.worker_rate:.3g} a second"
+    return count, f"{items}, {left_s:.3g} s left, {does} a second"
 
 
 def _most(policy: Scaling) -> tuple[int, str]:
