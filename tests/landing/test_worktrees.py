@@ -147,7 +147,8 @@ async def test_a_cancelled_attempt_is_stopped_cleared_away_and_never_lands(proje
     "name", ["a..b", ".a", "-a", "a.", "a.lock", "a b~^:?*[\\", "ü", "a@{b", "x" * 300, "@", "a%2E"]
 )
 def test_any_id_gives_a_branch_that_git_takes(project: Project, name: str) -> None:
-    project.git("check-ref-format", f"refs/heads/manyhands/{safe_name(name)}/{safe_name(name + '.1')}")
+    branch = f"manyhands/{safe_name(name)}/{safe_name(name + '.1')}"
+    assert project.git("check-ref-format", "--branch", branch) == branch
 
 
 def test_different_ids_have_different_branches() -> None:

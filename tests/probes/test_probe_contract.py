@@ -91,3 +91,4 @@ async def test_closing_twice_is_harmless(stage: Stage) -> None:
     await stage.probe.read(1.0)
     await stage.probe.close()
     await stage.probe.close()
+    assert stage.probe.trouble == ""

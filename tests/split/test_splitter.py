@@ -128,4 +128,6 @@ def test_any_source_becomes_a_sound_tree(size_of, data):
     commits = data.draw(st.lists(st.lists(st.sampled_from(names), max_size=5), max_size=10))
     chosen = budget(data.draw(st.integers(1, 12_000)), max_depth=data.draw(st.integers(0, 6)))
     source = a_source(size_of, imports, commits)
-    is_sound(split(source, chosen), source)
+    tree = split(source, chosen)
+    is_sound(tree, source)
+    assert {file for leaf in tree.leaves() for file in leaf.files} == set(names)
