@@ -28,7 +28,7 @@ parts:
 
 # The tests that hold our encoders against torch, in an environment of their own: torch is large and nothing else needs it.
 test-torch: .venv-torch/.ready
-	.venv-torch/bin/pytest tests/models/backends $(ARGS)
+	.venv-torch/bin/pytest tests/worker/backends $(ARGS)
 
 .venv-torch/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv-torch

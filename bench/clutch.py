@@ -15,16 +15,16 @@ from statistics import mean
 import msgspec
 from record import record
 
-from manyhands.core.clutch.aimd import Aimd
 from manyhands.core.clutch.clutch import Clutch
-from manyhands.core.clutch.gradient2 import Gradient2
-from manyhands.core.clutch.inspect_rule import InspectRule
-from manyhands.core.clutch.memory import HostMemory
-from manyhands.core.clutch.vegas import Vegas
-from manyhands.core.widths import Limit
-from manyhands.sim.hosts.random_hosts import random_host
-from manyhands.sim.hosts.reference import DRIFTING, REFERENCE, HostModel
-from manyhands.sim.score import Best, Score, best_fixed, memory_of_a_run, score
+from manyhands.core.values.host_memory import HostMemory
+from manyhands.core.values.widths import Limit
+from manyhands.engine.sim.hosts.random_hosts import random_host
+from manyhands.engine.sim.hosts.reference import DRIFTING, REFERENCE, HostModel
+from manyhands.engine.sim.limit_score import Best, LimitScore, best_fixed, memory_of_a_run, score
+from manyhands.engine.sim.rival_limits.aimd import Aimd
+from manyhands.engine.sim.rival_limits.gradient2 import Gradient2
+from manyhands.engine.sim.rival_limits.inspect_rule import InspectRule
+from manyhands.engine.sim.rival_limits.vegas import Vegas
 
 
 def cold(model: HostModel, seed: int) -> Limit:
@@ -74,7 +74,7 @@ def best_of(job: tuple[HostModel, int, int | None]) -> Best:
     return best_fixed(model, range(seeds), tasks)
 
 
-def score_of(job: tuple[str, HostModel, int, Best, int | None]) -> Score:
+def score_of(job: tuple[str, HostModel, int, Best, int | None]) -> LimitScore:
     name, model, seeds, best, tasks = job
     make, black_box = VARIANTS[name]
     return score(model, make, range(seeds), best, tasks, black_box)

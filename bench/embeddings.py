@@ -29,16 +29,16 @@ import psutil
 from asking import a_post, ask
 from record import record
 
-from manyhands.config.models import ModelConfig
-from manyhands.models.backends.encoder_folder import read_encoder
-from manyhands.models.backends.interface import Tokens
-from manyhands.models.backends.onnx_encoder import OnnxEncoder
-from manyhands.models.engine.answers import Answer
-from manyhands.models.engine.computing import keep_freed_memory
-from manyhands.models.engine.tokenizing import Tokenizing
-from manyhands.models.worker import WorkerSettings, working
-from models.docstrings import docstrings
+from manyhands.worker.backends.backend import Tokens
+from manyhands.worker.backends.encoder_folder import read_encoder
+from manyhands.worker.backends.onnx_encoder import OnnxEncoder
+from manyhands.worker.loop.computing import keep_freed_memory
+from manyhands.worker.loop.tokenizing import Tokenizing
+from manyhands.worker.model_worker import WorkerSettings, working
+from manyhands.worker.values.item_answers import ItemAnswer
+from manyhands.worker.values.model_config import ModelConfig
 from real_models import MINILM, unpacked
+from worker.docstrings import docstrings
 
 QUESTION = "embeddings"
 WARM_UP = 32
@@ -88,8 +88,8 @@ def ours(folder: Path, texts: list[str]) -> tuple[Vectors, float]:
             began = cpu_s()
             answers = await worker.answers("minilm", texts)
             spent = cpu_s() - began
-        assert all(isinstance(answer, Answer) for answer in answers)
-        return np.stack([answer.output for answer in answers if isinstance(answer, Answer)]), spent
+        assert all(isinstance(answer, ItemAnswer) for answer in answers)
+        return np.stack([answer.output for answer in answers if isinstance(answer, ItemAnswer)]), spent
 
     return asyncio.run(embed())
 
@@ -110,7 +110,7 @@ def two_models(folder: Path, texts: list[str], together: bool) -> tuple[Vectors,
             else:
                 answers = [await worker.answers(name, some) for name, some in work.items()]
             spent = cpu_s() - began
-        return np.stack([answer.output for some in answers for answer in some if isinstance(answer, Answer)]), spent
+        return np.stack([answer.output for some in answers for answer in some if isinstance(answer, ItemAnswer)]), spent
 
     return asyncio.run(embed())
 

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import msgspec
 from record import record
 
-from manyhands.evals.model import EvalRecord
+from manyhands.apps.evals.spec.eval_types import EvalRecord
 
 QUESTION = "evals"
 AGENT_S = 0.2

@@ -23,18 +23,18 @@ import psutil
 from asking import a_post, ask
 from record import record
 
-from manyhands.models.backends.encoder_folder import read_encoder
-from manyhands.models.backends.interface import Tokens
-from manyhands.models.backends.onnx_encoder import describe
-from manyhands.models.devices.cpu import CpuDevice
-from manyhands.models.engine.engine import Engine
-from manyhands.models.engine.hosting import Hosting
-from manyhands.models.engine.texts import Texts, Threads
-from manyhands.models.planning.planner import Planner
-from manyhands.models.server.app import make_app
-from manyhands.models.server.serving import serving
-from models.docstrings import docstrings
+from manyhands.worker.backends.backend import Tokens
+from manyhands.worker.backends.encoder_folder import read_encoder
+from manyhands.worker.backends.onnx_encoder import describe
+from manyhands.worker.devices.cpu_device import CpuDevice
+from manyhands.worker.http.serving import serving
+from manyhands.worker.http.worker_app import make_app
+from manyhands.worker.loop.hosting import Hosting
+from manyhands.worker.loop.text_requests import TextRequests, Threads
+from manyhands.worker.loop.worker_loop import WorkerLoop
+from manyhands.worker.planning.planner import Planner
 from real_models import MINILM, unpacked
+from worker.docstrings import docstrings
 
 QUESTION = "http_path"
 IN_FLIGHT = 16
@@ -61,16 +61,16 @@ class Nothing:
 
 async def serve() -> None:
     backend = Nothing(unpacked(MINILM))
-    engine = Engine(Hosting({"minilm": backend}, 1), Planner(in_flight_max=1), CpuDevice())
+    engine = WorkerLoop(Hosting({"minilm": backend}, 1), Planner(in_flight_max=1), CpuDevice())
     engine.start([backend.description.spec(in_flight_max=1, batch_seconds_max=0.15)])
-    texts = Texts(engine, Threads(), {"minilm": True})
+    texts = TextRequests(engine, Threads(), {"minilm": True})
     async with serving(make_app(texts), "127.0.0.1", 0, "") as url:
         print(url, flush=True)
         await without_http(texts)
         await asyncio.to_thread(sys.stdin.read)
 
 
-async def without_http(texts: Texts) -> None:
+async def without_http(texts: TextRequests) -> None:
     """As many callers in one process; told as one line of milliseconds."""
     some = list(docstrings(WARM_UP))
 

@@ -17,17 +17,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from record import record
 
-from manyhands.models import model as m
-from manyhands.models.devices.simulated import SimulatedDevice
-from manyhands.models.memory.activation import ActivationMemory
-from manyhands.models.memory.store import Learned
-from manyhands.models.packing.bounds import MemoryBounds
-from manyhands.models.packing.limits import BatchLimits
-from manyhands.models.packing.plan import Plan, Waiting
-from manyhands.models.packing.splits import cheapest_cuts
-from manyhands.models.planning.planner import Planner
-from models.docstrings import LENGTH_MAX, docstrings, token_lengths
-from models.simulated_worker import GIB, MIB, SimulatedWorker, Truth, a_spec
+from manyhands.worker.devices.simulated_devices import SimulatedDevice
+from manyhands.worker.memory.activation import ActivationMemory
+from manyhands.worker.memory.learned_store import Learned
+from manyhands.worker.packing.batch_limits import BatchLimits
+from manyhands.worker.packing.batch_plan import BatchPlan, Waiting
+from manyhands.worker.packing.bounds import MemoryBounds
+from manyhands.worker.packing.splits import cheapest_cuts
+from manyhands.worker.planning.planner import Planner
+from manyhands.worker.values import planner_values as m
+from worker.docstrings import LENGTH_MAX, docstrings, token_lengths
+from worker.simulated_worker import GIB, MIB, SimulatedWorker, Truth, a_spec
 
 #: MiniLM on one core, as measured; and a device on which a batch costs as much as thousands of tokens besides its own.
 COSTS = {
@@ -164,11 +164,11 @@ def one_plan_seconds(lengths: list[int], waiting: int, cost: m.Growth) -> float:
     spec = a_spec(truth=Truth(90 * MIB, m.Growth(8 * MIB, 25_000.0, 150.0), cost))
     limits = BatchLimits(spec, ActivationMemory(spec.activation), MemoryBounds(), cost, 8 * GIB)
     window = [Waiting(m.Item(id, "", length), length, (float(id), id)) for id, length in enumerate(lengths[:waiting])]
-    Plan(window, limits)
+    BatchPlan(window, limits)
     took = []
     for _ in range(REPLAYS):
         began = time.perf_counter()
-        Plan(window, limits)
+        BatchPlan(window, limits)
         took.append(time.perf_counter() - began)
     return min(took)
 

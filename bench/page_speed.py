@@ -23,9 +23,9 @@ import psutil
 from playwright.sync_api import sync_playwright
 from record import record
 
-from cli.console import Console, wait_until
-from manyhands.page.inlining import single_page
-from page.browsing import CHROMIUM, address_of, open_page, recording, saved_page
+from manyhands.surfaces.page.inlining import single_page
+from surfaces.cli.console import Console, wait_until
+from surfaces.page.browsing import CHROMIUM, address_of, open_page, recording, saved_page
 
 QUESTION = "page_speed"
 REDRAWS = 60

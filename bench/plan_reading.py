@@ -67,8 +67,8 @@ def _toml(value: Any) -> str:
 
 def measure(file: str) -> None:
     """In a process of its own: prints what reading took, what it kept, and what the figures took."""
-    from manyhands.backlogs.figures import figures_of
-    from manyhands.backlogs.plan import read_plan
+    from manyhands.sources.plans.plan_figures import figures_of
+    from manyhands.sources.plans.plan_reading import read_plan
 
     before_bytes, started = _resident_bytes(), time.process_time()
     plan = read_plan([file])

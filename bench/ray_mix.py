@@ -15,13 +15,13 @@ from pathlib import Path
 from record import record
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from manyhands.config.reading import load_config
+from hosts.ray_host.ray_stage import ray_cluster
+from manyhands.assembly import open_session
 from manyhands.core.events import CancelAsked
-from manyhands.core.model import Claims, Task
-from manyhands.runtime.dispatcher import Dispatcher
-from manyhands.runtime.hosts import open_session
-from manyhands.runtime.runs import opening
-from ray_host.ray_stage import ray_cluster
+from manyhands.core.values.task import Claims, Task
+from manyhands.engine.dispatcher import Dispatcher
+from manyhands.engine.run_opening import opening
+from manyhands.sources.config.config_reading import load_config
 
 MIX = {"code": (0.3, 2), "text": (0.2, 3), "reasoning": (0.4, 2)}
 EACH = 10

@@ -11,8 +11,8 @@ from noop import measure
 from record import record
 
 from manyhands.core.scheduler import Scheduler
-from manyhands.runtime.recover import rebuild
-from manyhands.store.sqlite import open_reader
+from manyhands.engine.recovery import rebuild
+from manyhands.engine.store.sqlite.sqlite_store import open_reader
 
 QUESTION = "recovery_time"
 TASKS = 500_000  # each starts and ends: a million events

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import psutil
 from record import record
 
-from manyhands.verbs.views import open_book
+from manyhands.surfaces.verbs.store_view import open_book
 
 QUESTION = "serve_idle"
 ISSUES = 5_000

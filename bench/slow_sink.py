@@ -15,10 +15,10 @@ from typing import Any
 
 from record import record
 
-from manyhands.config.reading import load_config
-from manyhands.core.model import Claims, Task
-from manyhands.runtime.hosts import open_session
-from manyhands.runtime.runs import opening
+from manyhands.assembly import open_session
+from manyhands.core.values.task import Claims, Task
+from manyhands.engine.run_opening import opening
+from manyhands.sources.config.config_reading import load_config
 
 COMPUTE_S = 0.53
 SINK_S = 1.235

@@ -18,17 +18,17 @@ from typing import Any
 
 from record import record
 
-from manyhands.split.directories import directory_groups
-from manyhands.split.directory_source import read_directory
-from manyhands.split.figures import Figures, figures_of, inside_one_leaf, moved_files
-from manyhands.split.model import Node, Settings, Source, Tree, make_source, node_id
-from manyhands.split.packing import pack
-from manyhands.split.splitting import split
-from manyhands.split.weights import all_ties
+from manyhands.sources.split.directories import directory_groups
+from manyhands.sources.split.directory_source import read_directory
+from manyhands.sources.split.packing import pack
+from manyhands.sources.split.split_figures import SplitFigures, figures_of, inside_one_leaf, moved_files
+from manyhands.sources.split.split_types import Source, SplitSettings, Subplan, Tree, make_source, node_id
+from manyhands.sources.split.splitting import split
+from manyhands.sources.split.tie_weights import all_ties
 
 QUESTION = "split_quality"
 GRAPH = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "split" / "django.json.gz"
-Method = Callable[[Source, Settings], Tree]
+Method = Callable[[Source, SplitSettings], Tree]
 
 
 def source_of(graph: dict[str, Any], commits: list[list[int]]) -> Source:
@@ -37,27 +37,27 @@ def source_of(graph: dict[str, Any], commits: list[list[int]]) -> Source:
     return make_source(map(tuple, graph["files"]), imports, ([paths[i] for i in commit] for commit in commits))
 
 
-def flat_tree(groups: list[list[int]], source: Source, settings: Settings) -> Tree:
+def flat_tree(groups: list[list[int]], source: Source, settings: SplitSettings) -> Tree:
     """Leaves under one root, for methods that are compared by their leaves alone."""
     tokens = source.tokens
     leaves = [
-        Node(id=node_id(files), name="", parent="root", files=files, tokens=sum(tokens[i] for i in group), depth=1)
+        Subplan(id=node_id(files), name="", parent="root", files=files, tokens=sum(tokens[i] for i in group), depth=1)
         for group in groups
         for files in [tuple(source.paths[i] for i in group)]
     ]
     children = tuple(leaf.id for leaf in leaves)
-    root = Node(id="root", name="", parent=None, children=children, tokens=sum(tokens), depth=0)
+    root = Subplan(id="root", name="", parent=None, children=children, tokens=sum(tokens), depth=0)
     return Tree(root="root", settings=settings, nodes=(root, *leaves))
 
 
-def by_directory(source: Source, settings: Settings) -> Tree:
+def by_directory(source: Source, settings: SplitSettings) -> Tree:
     everything = list(range(len(source.paths)))
     return flat_tree(
         directory_groups(everything, source.paths, source.tokens, settings.budget_tokens), source, settings
     )
 
 
-def by_louvain(source: Source, settings: Settings) -> Tree:
+def by_louvain(source: Source, settings: SplitSettings) -> Tree:
     """Communities within communities until they fit; then small ones are packed as ours are."""
     import networkx
 
@@ -77,7 +77,9 @@ def by_louvain(source: Source, settings: Settings) -> Tree:
     return flat_tree(pack(leaves, source.paths, tokens, ties, budget), source, settings)
 
 
-def shown(tree: str, method: str, figures: Figures, inside: float | None, moved: float | None, took_s: float) -> None:
+def shown(
+    tree: str, method: str, figures: SplitFigures, inside: float | None, moved: float | None, took_s: float
+) -> None:
     held = "" if inside is None else f"{inside:.1%}"
     stayed = "" if moved is None else f"{moved:.1%}"
     leaves = f"{figures.leaves} ({figures.leaves / figures.leaves_min:.2f}×)"
@@ -85,7 +87,7 @@ def shown(tree: str, method: str, figures: Figures, inside: float | None, moved:
     print(f"{tree:10} {method:10} {leaves:>14} {band:>12} {figures.depth:>6} {held:>8} {stayed:>7} {took_s:>6.1f} s")
 
 
-def measure(graph: dict[str, Any], name: str, method: Method, settings: Settings) -> None:
+def measure(graph: dict[str, Any], name: str, method: Method, settings: SplitSettings) -> None:
     source = source_of(graph, graph["commits_train"])
     began_at = time.process_time()
     tree = method(source, settings)
@@ -109,7 +111,7 @@ def measure(graph: dict[str, Any], name: str, method: Method, settings: Settings
 
 def main() -> None:
     file = Path(sys.argv[1]) if len(sys.argv) > 1 else GRAPH
-    settings = Settings()
+    settings = SplitSettings()
     print(
         f"{'tree':10} {'method':10} {'leaves':>14} {'CV / band':>12} {'depth':>6} {'inside':>8} {'moved':>7} {'CPU':>8}"
     )

@@ -19,12 +19,13 @@ from typing import NamedTuple
 
 from record import record
 
-from manyhands.api.server import offering
-from manyhands.core.model import Host, Task, Width
-from manyhands.executors.interface import Ended, Executor, Spawned
-from manyhands.executors.python import PythonExecutor, PythonSettings
-from manyhands.runtime.runs import opening
-from manyhands.runtime.session import dispatching
+from manyhands.core.values.host import Host, Width
+from manyhands.core.values.task import Task
+from manyhands.engine.run_opening import opening
+from manyhands.engine.session import dispatching
+from manyhands.hosts.executors.executor import Ended, Executor, Spawned
+from manyhands.hosts.executors.python_executor import PythonExecutor, PythonSettings
+from manyhands.surfaces.api.api_server import offering
 
 QUESTION = "streams"
 BROWSERS = 100

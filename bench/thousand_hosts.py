@@ -14,10 +14,10 @@ import msgspec
 from record import record
 
 from manyhands.core.events import AnyEvent
-from manyhands.sim.load import LoadResult, run_load
-from manyhands.sim.scenario import Scenario, read_scenario, with_tasks
-from manyhands.sim.simulation import Leader
-from manyhands.store.sqlite import open_journal
+from manyhands.engine.sim.load_trial import LoadResult, run_load
+from manyhands.engine.sim.scenario import Scenario, read_scenario, with_tasks
+from manyhands.engine.sim.simulation import Leader
+from manyhands.engine.store.sqlite.sqlite_store import open_journal
 
 QUESTION = "thousand_hosts"
 EXAMPLE = Path(__file__).parents[1] / "examples" / "thousand-hosts.toml"

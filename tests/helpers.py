@@ -6,8 +6,10 @@ from typing import Any
 from manyhands.core import events as ev
 from manyhands.core.commands import AnyCommand, StartAttempt
 from manyhands.core.invariants import violations
-from manyhands.core.model import DONE, NO_CLAIMS, Claims, Ending, Host, Rule, Task, TaskState, Width
 from manyhands.core.scheduler import Scheduler
+from manyhands.core.values.ending import DONE, Ending
+from manyhands.core.values.host import Host, Rule, Width
+from manyhands.core.values.task import NO_CLAIMS, Claims, Task, TaskState
 
 
 def a_task(id: str, **fields: Any) -> Task:

@@ -8,41 +8,81 @@ import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "manyhands"
 
-#: folder → the folders it may import besides itself. `errors`, `concurrency` and the version are free for all.
-#: Nothing imports `cli`; what is not listed here has no place yet and fails until it gets one.
-MAY_IMPORT: dict[str, set[str]] = {
+#: room → the rooms it may import besides itself. Exact: an edge that nobody uses is wrong too.
+ROOMS: dict[str, set[str]] = {
     "core": set(),
-    "inputs": {"core"},
-    "backlogs": {"core", "inputs"},
-    "beads": {"core", "inputs", "backlogs"},
-    "config": {"core", "inputs"},
-    "probes": {"core", "config"},
-    "executors": {"core", "config"},
-    "landing": {"core", "config", "executors"},
-    "store": {"core"},
-    "sim": {"core", "probes", "backlogs", "inputs", "config"},
-    "routes": {"core", "config"},
-    "models": {"core", "config", "probes"},
-    "runtime": {"core", "config", "store", "executors", "landing", "probes", "backlogs", "beads", "routes", "models"},
-    "page": set(),
-    "api": {"page", "core", "config", "store", "runtime", "backlogs", "beads", "inputs"},
-    "client": {"core", "config"},
-    "evals": {"core", "config", "client", "runtime", "backlogs", "inputs", "executors"},
-    "tune": {"core", "config", "runtime"},
-    "serve": {"core", "config", "store", "executors", "runtime", "backlogs", "beads", "inputs", "api"},
-    "split": {"core", "config", "backlogs", "inputs"},
-    "review": {"core", "runtime", "page"},
-    "verbs": {"core", "config", "store", "runtime", "backlogs", "beads", "inputs", "landing", "review"},
-    "mcp": {"core", "config", "runtime", "backlogs", "inputs", "executors", "review", "verbs"},
+    "sources": {"core", "readers", "worker"},
+    "hosts": {"core", "readers", "sources"},
+    "engine": {"core", "hosts", "sources"},
+    "apps": {"core", "sources", "hosts", "engine", "readers", "assembly"},
+    "surfaces": {"core", "sources", "hosts", "engine", "apps", "readers", "worker", "assembly"},
 }
-MAY_IMPORT["cli"] = set(MAY_IMPORT) | {"cli"}
+#: Beside the rooms: the readers stand below all of them, the model worker stands alone on the readers,
+#: and one module puts a session together.
+BESIDE: dict[str, set[str]] = {
+    "readers": set(),
+    "worker": {"readers"},
+    "assembly": {"sources", "hosts", "engine"},
+    "__main__": {"surfaces"},
+}
+#: Modules of the package itself that everyone may import.
+GROUND = {"", "errors", "concurrency"}
+
+#: package → the packages of the same room it may import. Exact as well.
+INSIDE: dict[str, set[str]] = {
+    "core": {"core.clutch", "core.values"},
+    "core.clutch": {"core.values"},
+    "sources.beads": {"sources"},
+    "sources.config": {"sources"},
+    "sources.plans": {"sources"},
+    "sources.split": {"sources", "sources.split.imports"},
+    "sources.split.views": {"sources.split"},
+    "hosts.landing": {"hosts.executors"},
+    "hosts.ray": {"hosts.executors"},
+    "engine": {"engine.store", "engine.store.contract"},
+    "engine.delivery": {"engine.delivery.sinks"},
+    "engine.sim": {"engine.sim.hosts"},
+    "engine.store": {"engine.store.contract", "engine.store.postgres", "engine.store.sqlite"},
+    "engine.store.postgres": {"engine.store.contract"},
+    "engine.store.sqlite": {"engine.store.contract"},
+    "apps.evals": {"apps.evals.figures", "apps.evals.scoring", "apps.evals.spec", "apps.evals.trial"},
+    "apps.evals.exchange": {"apps.evals.figures", "apps.evals.spec"},
+    "apps.evals.figures": {"apps.evals.spec"},
+    "apps.evals.reports": {"apps.evals.figures", "apps.evals.spec"},
+    "apps.evals.scoring": {"apps.evals.spec", "apps.evals.trial"},
+    "apps.evals.trial": {"apps.evals.spec"},
+    "surfaces.api": {"surfaces.api.picture", "surfaces.page"},
+    "surfaces.cli": {
+        "surfaces.api",
+        "surfaces.api.picture",
+        "surfaces.mcp",
+        "surfaces.page",
+        "surfaces.review",
+        "surfaces.verbs",
+    },
+    "surfaces.mcp": {"surfaces.review", "surfaces.verbs"},
+    "surfaces.verbs": {"surfaces.review"},
+    "worker": {
+        "worker.backends",
+        "worker.devices",
+        "worker.loop",
+        "worker.memory",
+        "worker.planning",
+        "worker.values",
+    },
+    "worker.backends": {"worker.memory", "worker.values"},
+    "worker.devices": {"worker.values"},
+    "worker.http": {"worker.backends", "worker.loop", "worker.values"},
+    "worker.loop": {"worker.backends", "worker.devices", "worker.planning", "worker.values"},
+    "worker.memory": {"worker.values"},
+    "worker.packing": {"worker.memory", "worker.values"},
+    "worker.planning": {"worker.memory", "worker.packing", "worker.residency", "worker.values"},
+}
 
 #: What the core may use of the standard library: values and arithmetic. No clock, no I/O, no randomness, no logging.
 CORE_STDLIB = {"bisect", "collections", "dataclasses", "enum", "fnmatch", "functools", "heapq", "itertools", "math"}
 CORE_STDLIB |= {"operator", "re", "statistics", "typing", "zlib", "__future__"}
 CORE_LIBRARIES = {"msgspec"}
-#: A generator made anew from the limit's own fields for each number: a function of what it was told all the same.
-CORE_EXCEPTIONS = {"core/clutch/vegas.py": {"random"}}
 
 #: Says nothing about what is inside.
 BANNED_NAMES = {"utils", "util", "helpers", "helper", "manager", "common", "base", "misc", "data"}
@@ -72,49 +112,104 @@ def imports_of(module: Path) -> Iterator[tuple[int, str]]:
                 yield node.lineno, node.module
 
 
+def dotted_name_of(module: Path) -> str:
+    parts = module.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULE_OF = {dotted_name_of(module): module for module in MODULES}
+
+
+def package_of(name: str) -> str:
+    """The folder a module is in; modules of the package itself stand for themselves."""
+    module = MODULE_OF[name]
+    return ".".join(module.relative_to(PACKAGE).parts[:-1]) or name
+
+
+def room_of(package: str) -> str:
+    return package.partition(".")[0]
+
+
 def folder_of(module: Path) -> str:
-    parts = module.relative_to(PACKAGE).parts
-    return parts[0] if len(parts) > 1 else ""
+    return room_of(package_of(dotted_name_of(module)))
 
 
-@pytest.mark.parametrize("module", MODULES, ids=name_of)
-def test_a_module_imports_only_what_its_folder_may(module: Path) -> None:
-    folder = folder_of(module)
-    wrong: list[str] = []
-    for line, name in imports_of(module):
-        parts = name.split(".")
-        if parts[0] != "manyhands":
-            continue
-        imported = parts[1] if len(parts) > 1 else ""
-        if imported in ("", "errors", "concurrency", "__version__", folder):
-            continue
-        if module.name == "__main__.py" and imported == "cli":
-            continue
-        if not folder:
-            wrong.append(f"line {line}: {name}: modules of the package itself stand below everything else")
-        elif imported not in MAY_IMPORT.get(folder, set()):
-            wrong.append(f"line {line}: {folder} may not import {name}")
-    assert wrong == []
+def imported_packages() -> dict[tuple[str, str], list[str]]:
+    """(importing package, imported package) → where."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, module in MODULE_OF.items():
+        for line, imported in imports_of(module):
+            parts = imported.split(".")
+            if parts[0] != "manyhands":
+                continue
+            while ".".join(parts[1:]) not in MODULE_OF:
+                parts.pop()
+            edge = package_of(name), package_of(".".join(parts[1:]))
+            if edge[0] != edge[1]:
+                found.setdefault(edge, []).append(f"{name_of(module)}:{line}")
+    return found
+
+
+EDGES = imported_packages()
+
+
+def test_rooms_import_what_the_table_says_and_nothing_else() -> None:
+    allowed = {(room, other) for room, others in (ROOMS | BESIDE).items() for other in others}
+    used: dict[tuple[str, str], list[str]] = {}
+    for (importer, imported), places in EDGES.items():
+        edge = room_of(importer), room_of(imported)
+        if edge[0] != edge[1] and edge[1] not in GROUND and edge[0] not in GROUND:
+            used.setdefault(edge, []).extend(places)
+    assert {edge: places[:3] for edge, places in used.items() if edge not in allowed} == {}
+    assert allowed - set(used) == set(), "allowed, but nobody does"
+
+
+def test_the_ground_imports_no_room() -> None:
+    rooms = set(ROOMS) | set(BESIDE)
+    assert [edge for edge in EDGES if edge[0] in GROUND and room_of(edge[1]) in rooms] == []
+
+
+def test_every_module_is_in_a_room() -> None:
+    assert {folder_of(module) for module in MODULES} == set(ROOMS) | set(BESIDE) | GROUND
+
+
+def test_packages_of_a_room_import_each_other_as_the_table_says() -> None:
+    used = {edge for edge in EDGES if room_of(edge[0]) == room_of(edge[1])}
+    allowed = {(package, other) for package, others in INSIDE.items() for other in others}
+    assert {edge: EDGES[edge][:3] for edge in used - allowed} == {}
+    assert allowed - used == set(), "allowed, but nobody does"
+
+
+def test_packages_have_no_circles() -> None:
+    left = {package: {other for one, other in EDGES if one == package} for package in {one for one, _ in EDGES}}
+    while free := [package for package, others in left.items() if not others & set(left)]:
+        for package in free:
+            del left[package]
+    assert left == {}, "these import each other"
+
+
+def test_a_public_class_name_occurs_once() -> None:
+    places: dict[str, list[str]] = {}
+    for module in MODULES:
+        for node in ast.parse(module.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, []).append(name_of(module))
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+def test_a_module_name_says_what_is_inside_without_its_folder() -> None:
+    places: dict[str, list[str]] = {}
+    for module in MODULES:
+        if module.stem not in ("__init__", "__main__"):
+            places.setdefault(module.stem, []).append(name_of(module))
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
 @pytest.mark.parametrize("module", [m for m in MODULES if folder_of(m) == "core"], ids=name_of)
 def test_the_core_is_a_function_of_its_events(module: Path) -> None:
-    allowed = CORE_STDLIB | CORE_LIBRARIES | {"manyhands"} | CORE_EXCEPTIONS.get(name_of(module), set())
+    allowed = CORE_STDLIB | CORE_LIBRARIES | {"manyhands"}
     wrong = [f"line {line}: {name}" for line, name in imports_of(module) if name.split(".")[0] not in allowed]
     assert wrong == []
-
-
-def test_every_folder_has_its_place_in_the_table() -> None:
-    folders = {folder_of(module) for module in MODULES} - {""}
-    assert folders <= set(MAY_IMPORT)
-
-
-def test_the_table_has_no_circles() -> None:
-    done: set[str] = set()
-    while left := [folder for folder in MAY_IMPORT if folder not in done and folder != "cli"]:
-        free = [folder for folder in left if MAY_IMPORT[folder] <= done]
-        assert free, f"these import each other: {left}"
-        done.update(free)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=name_of)

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from cli.console import Console
 from manyhands import __version__
-from manyhands.backlogs.settings import PlanSettings
-from manyhands.config.model import HOST_TYPES, StoreConfig
-from manyhands.core.model import EndingKind, Rate, Rule, Task, TaskState, Width
-from manyhands.executors import template
-from manyhands.probes.choose import PROBE_NAMES
+from manyhands.core.values.ending import EndingKind
+from manyhands.core.values.host import Rate, Rule, Width
+from manyhands.core.values.task import Task, TaskState
+from manyhands.hosts.executors import template
+from manyhands.hosts.probes.probe_choice import PROBE_NAMES
+from manyhands.sources.config.config_types import HOST_TYPES, StoreConfig
+from manyhands.sources.plans.plan_settings import PlanSettings
+from surfaces.cli.console import Console
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted(path for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from manyhands.config.model import RayHost
-from manyhands.config.reading import ConfigRefused, load_config
+from manyhands.sources.config.config_reading import ConfigRefused, load_config
+from manyhands.sources.config.config_types import RayHost
 
 MANIFEST = Path(__file__).parents[1] / "examples" / "kubernetes" / "manyhands.yaml"
 

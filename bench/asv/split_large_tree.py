@@ -3,10 +3,10 @@
 import sysconfig
 from pathlib import Path
 
-from manyhands.split.directory_source import read_directory
-from manyhands.split.figures import figures_of
-from manyhands.split.model import Settings
-from manyhands.split.splitting import split
+from manyhands.sources.split.directory_source import read_directory
+from manyhands.sources.split.split_figures import figures_of
+from manyhands.sources.split.split_types import SplitSettings
+from manyhands.sources.split.splitting import split
 
 
 class SplitTheStandardLibrary:
@@ -17,10 +17,10 @@ class SplitTheStandardLibrary:
         self.code = read_directory(library, include=["*.py"], exclude=["site-packages/"])
 
     def time_split(self) -> None:
-        split(self.code.source, Settings(), self.code.read)
+        split(self.code.source, SplitSettings(), self.code.read)
 
     def track_leaves_against_the_least(self) -> float:
-        figures = figures_of(split(self.code.source, Settings(), self.code.read))
+        figures = figures_of(split(self.code.source, SplitSettings(), self.code.read))
         return figures.leaves / figures.leaves_min
 
     def track_files(self) -> int:

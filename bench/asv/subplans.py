@@ -6,11 +6,11 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from manyhands.config.reading import load_config
-from manyhands.core.model import Claims, Task
-from manyhands.runtime.hosts import open_session
-from manyhands.runtime.peaks import peaks
-from manyhands.runtime.runs import new_name, opening
+from manyhands.assembly import open_session
+from manyhands.core.values.task import Claims, Task
+from manyhands.engine.observed_peaks import peaks
+from manyhands.engine.run_opening import new_name, opening
+from manyhands.sources.config.config_reading import load_config
 
 COUNT, AT_ONCE = 15, 10
 WORK_S = 0.2

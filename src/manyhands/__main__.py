@@ -1,5 +1,5 @@
 """`python -m manyhands` is `manyhands`."""
 
-from manyhands.cli.main import main
+from manyhands.surfaces.cli.main import main
 
 main()

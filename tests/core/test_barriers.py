@@ -6,7 +6,7 @@ import pytest
 
 from helpers import Player, a_host, a_task, writes
 from manyhands.core import events as ev
-from manyhands.core.model import Rule
+from manyhands.core.values.host import Rule
 
 
 def test_a_barrier_waits_for_its_host_to_empty_and_nothing_overlaps_it() -> None:

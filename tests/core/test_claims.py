@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from manyhands.core.claims import Holdings, conflict, overlap
-from manyhands.core.model import Claims
+from manyhands.core.values.task import Claims
 
 MEET = [
     ("src/a.py", "src/a.py"),

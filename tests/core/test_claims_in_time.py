@@ -6,8 +6,8 @@ import pytest
 
 from helpers import Player, a_host, a_task, writes
 from manyhands.core import events as ev
-from manyhands.core.model import Claims
 from manyhands.core.starting import BYPASSES_MAX
+from manyhands.core.values.task import Claims
 
 
 def test_writers_of_one_path_take_turns_though_they_come_in_the_same_instant() -> None:

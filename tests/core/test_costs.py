@@ -5,7 +5,8 @@ import pytest
 
 from helpers import Player, a_host, a_task
 from manyhands.core import events as ev
-from manyhands.core.model import Ending, EndingKind, Host, Prices, total_cost
+from manyhands.core.values.ending import Ending, EndingKind, total_cost
+from manyhands.core.values.host import Host, Prices
 
 DEAR = a_host("model", 2, prices=Prices(tokens_in=3.0, tokens_out=15.0))
 USED = Ending(EndingKind.DONE, tokens_in=1_000_000, tokens_out=200_000)

@@ -9,7 +9,7 @@ TESTS = Path(__file__).parents[1]
 
 STORY = """
 import hashlib
-from sim.random_world import World
+from engine.sim.random_world import World
 from manyhands.core import snapshot
 digest = hashlib.sha256()
 for seed in range(12):

@@ -2,7 +2,7 @@
 
 from helpers import Player, a_host, a_task
 from manyhands.core import events as ev
-from manyhands.core.model import Task
+from manyhands.core.values.task import Task
 
 
 def edit(player: Player, task: Task) -> None:

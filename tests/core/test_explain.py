@@ -4,9 +4,10 @@ from helpers import Player, a_host, a_task, writes
 from manyhands.core import events as ev
 from manyhands.core.clutch.fixed import Fixed
 from manyhands.core.explain import explain
-from manyhands.core.model import Ending, EndingKind, Rule
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.starting import BYPASSES_MAX
+from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.core.values.host import Rule
 
 
 def why(player: Player, id: str, run: str = "r") -> list[str]:

@@ -7,8 +7,10 @@ import pytest
 from helpers import Player, a_host, a_task
 from manyhands.core import events as ev
 from manyhands.core import snapshot
-from manyhands.core.model import Ending, EndingKind, Family, TaskState
 from manyhands.core.scheduler import Scheduler
+from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.core.values.host import Family
+from manyhands.core.values.task import TaskState
 
 FAILED = Ending(EndingKind.FAILED, "it broke")
 LOST = Ending(EndingKind.LOST, "the dispatcher died under it")

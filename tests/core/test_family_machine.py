@@ -10,8 +10,10 @@ import pytest
 from helpers import Player, a_host, a_task
 from manyhands.core import events as ev
 from manyhands.core import intake, snapshot
-from manyhands.core.model import TERMINAL, Ending, EndingKind, Family, Host, Task, TaskState, is_step
 from manyhands.core.scheduler import Scheduler
+from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.core.values.host import Family, Host
+from manyhands.core.values.task import TERMINAL, Task, TaskState, is_step
 
 GAMES = 4000 if os.environ.get("MANYHANDS_SOAK") else 150
 GAMES_A_TEST = 50

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from helpers import Player, a_host, a_task
-from manyhands.core.model import Ending, EndingKind
+from manyhands.core.values.ending import Ending, EndingKind
 
 GONE = Ending(EndingKind.OVERLOADED, "connection refused")
 SPENT = Ending(EndingKind.OVERLOADED, "quota used up", quota=True)

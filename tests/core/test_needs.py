@@ -4,7 +4,7 @@ import pytest
 
 from helpers import Player, a_host, a_task
 from manyhands.core import events as ev
-from manyhands.core.model import Ending, EndingKind
+from manyhands.core.values.ending import Ending, EndingKind
 
 BROKEN = Ending(EndingKind.FAILED, "exit 1", permanent=True)
 

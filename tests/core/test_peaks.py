@@ -3,12 +3,13 @@
 from helpers import Player, a_host, a_task
 from manyhands.core import events as ev
 from manyhands.core.clutch.fixed import Fixed
-from manyhands.core.model import DONE, Host, Width
 from manyhands.core.scheduler import Scheduler
-from manyhands.core.widths import Sample
-from manyhands.sim.hosts.interface import Job
-from manyhands.sim.hosts.timed import TimedHost
-from manyhands.sim.simulation import Simulation
+from manyhands.core.values.ending import DONE
+from manyhands.core.values.host import Host, Width
+from manyhands.core.values.widths import Sample
+from manyhands.engine.sim.hosts.simulated_host import Job
+from manyhands.engine.sim.hosts.timed_host import TimedHost
+from manyhands.engine.sim.simulation import Simulation
 
 
 def many(count: int, **fields: object) -> list:

@@ -3,7 +3,7 @@
 from helpers import Player, a_host, a_task, writes
 from manyhands.core import events as ev
 from manyhands.core.commands import StopAttempt
-from manyhands.core.model import Ending, EndingKind
+from manyhands.core.values.ending import Ending, EndingKind
 
 STOPPED = Ending(EndingKind.CANCELLED, "stopped")
 

@@ -4,8 +4,9 @@ from helpers import Player, a_host, a_task
 from manyhands.core import events as ev
 from manyhands.core import snapshot
 from manyhands.core.commands import RunEnded
-from manyhands.core.model import DONE, Route
 from manyhands.core.scheduler import Scheduler
+from manyhands.core.values.ending import DONE
+from manyhands.core.values.host import Route
 
 
 def put_away(player: Player, run: str = "r") -> None:

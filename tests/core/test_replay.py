@@ -7,8 +7,9 @@ import pytest
 from helpers import Player, a_host, a_task, writes
 from manyhands.core import events as ev
 from manyhands.core import snapshot
-from manyhands.core.model import DONE, Ending, EndingKind, ProcessHandle, Rule
 from manyhands.core.scheduler import Scheduler
+from manyhands.core.values.ending import DONE, Ending, EndingKind
+from manyhands.core.values.host import ProcessHandle, Rule
 
 Again = Callable[[Player], Scheduler]
 

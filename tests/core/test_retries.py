@@ -5,8 +5,8 @@ import pytest
 from helpers import Player, a_host, a_task
 from manyhands.core import events as ev
 from manyhands.core.commands import StartAttempt, StopAttempt, WakeAt
-from manyhands.core.model import Ending, EndingKind
 from manyhands.core.retry import DELAY_FIRST_S, DELAY_LONGEST_S, SETBACKS_MAX, delay_s
+from manyhands.core.values.ending import Ending, EndingKind
 
 FAILED = Ending(EndingKind.FAILED, "exit 1", exit_code=1)
 BUSY = Ending(EndingKind.OVERLOADED, "503")

@@ -3,7 +3,8 @@
 from helpers import Player, a_host, a_task
 from manyhands.core import events as ev
 from manyhands.core.explain import explain
-from manyhands.core.model import Ending, EndingKind, Rule
+from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.core.values.host import Rule
 
 AFTER_CODE = (Rule("audit", "code", 1),)
 

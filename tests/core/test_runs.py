@@ -5,7 +5,8 @@ import pytest
 from helpers import Player, a_host, a_task, writes
 from manyhands.core import events as ev
 from manyhands.core.commands import RunEnded, StopAttempt
-from manyhands.core.model import Ending, EndingKind, Rule
+from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.core.values.host import Rule
 
 FAILED = Ending(EndingKind.FAILED, "exit 1", permanent=True)
 STOPPED = Ending(EndingKind.CANCELLED, "stopped")

@@ -7,10 +7,11 @@ from random import Random
 from typing import ClassVar, NamedTuple
 
 from llama_server import LlamaServer
-from manyhands.config.model import Config, OpenaiHost, StoreConfig
-from manyhands.core.model import Task, TaskState, Width
-from manyhands.runtime.hosts import open_session
-from manyhands.runtime.runs import new_name, opening
+from manyhands.assembly import open_session
+from manyhands.core.values.host import Width
+from manyhands.core.values.task import Task, TaskState
+from manyhands.engine.run_opening import new_name, opening
+from manyhands.sources.config.config_types import Config, OpenaiHost, StoreConfig
 
 TOKENS = 12
 DRAWS = 1000

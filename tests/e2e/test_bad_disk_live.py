@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cli.console import Console, Done, sh, shell_host
+from surfaces.cli.console import Console, Done, sh, shell_host
 
 HELD = "echo $$ > pid; while [ ! -e go ]; do sleep 0.02; done"
 
@@ -150,7 +150,7 @@ def test_a_limit_on_the_size_of_files_stops_a_run_in_the_same_way(console: Conso
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size + 20_000},) * 2)\n"
         "sys.argv = ['manyhands', 'run', 'plan.jsonl', '--fresh']\n"
-        "from manyhands.cli.main import main\n"
+        "from manyhands.surfaces.cli.main import main\n"
         "main()\n"
     )
     assert_try_again(console.python(script), "journal.db`")

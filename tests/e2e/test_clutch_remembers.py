@@ -1,8 +1,8 @@
 """What one run finds, the next one starts from, and the journal says so."""
 
-from cli.console import Console
 from manyhands.core.events import HostsConfigured, WidthMoved
-from manyhands.store.sqlite import open_reader
+from manyhands.engine.store.sqlite.sqlite_store import open_reader
+from surfaces.cli.console import Console
 
 #: More than six at once gain nothing: the others wait for their turn.
 WORK = """\

@@ -1,7 +1,7 @@
 """`--concurrency N`: the peak is N, and 1 is the serial order, over and over."""
 
-from cli.console import Console, sh, shell_host
 from e2e.stamps import BEGIN, END, order, peak
+from surfaces.cli.console import Console, sh, shell_host
 
 RUNS = 20
 #: Begins, and ends only when ten have begun: were there room for fewer, it would wait in vain and fail.
@@ -58,7 +58,7 @@ def test_concurrency_one_is_the_serial_order_byte_for_byte_over_twenty_runs(cons
     assert expected.split() != [task["id"] for task in tasks]
     script = (
         "import sys\n"
-        "from manyhands.cli.main import app\n"
+        "from manyhands.surfaces.cli.main import app\n"
         f"for _ in range({RUNS}):\n"
         "    assert app(['run', 'plan.jsonl', '--concurrency', '1', '-o', 'ids'], standalone_mode=False) == 0\n"
         "    print('end of a run', flush=True)\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.console import Console, sh
+from surfaces.cli.console import Console, sh
 
 DOCS = Path(__file__).parents[2] / "docs" / "hosts.md"
 PRICED = '[hosts.local]\ntype = "shell"\nwidth = 2\nprices = { tokens_in = 3.0, tokens_out = 15.0 }\n'

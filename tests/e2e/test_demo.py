@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-from cli.console import Console, Done
+from surfaces.cli.console import Console, Done
 
 
 def measure(console: Console) -> dict[str, float]:

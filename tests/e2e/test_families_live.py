@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.console import Console, console, wait_until
-from manyhands.core.model import TaskState
+from manyhands.core.values.task import TaskState
+from surfaces.cli.console import Console, console, wait_until
 
 __all__ = ["console"]
 

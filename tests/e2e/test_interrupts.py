@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from cli.console import Console, Live, sh, shell_host
+from surfaces.cli.console import Console, Live, sh, shell_host
 
 TASKS = [f"t{n}" for n in range(6)]
 #: Says that it is there, and works until the file `go` is.

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from cli.console import Console
-from executors.model_server import ModelServer, Reply, says
+from hosts.executors.model_server import ModelServer, Reply, says
 from llama_server import LlamaServer
+from surfaces.cli.console import Console
 
 KEY = "sk-never-to-be-seen-1234567890"
 HAS_42 = ["sh", "-c", 'grep -q 42 "$MANYHANDS_RESULT_FILE" || { echo "no 42 in it"; exit 1; }']

@@ -2,7 +2,7 @@
 
 import psutil
 
-from cli.console import Console
+from surfaces.cli.console import Console
 
 CONFIG = '[hosts.functions]\ntype = "python"\nwidth = 3\ngrace = "200ms"\n'
 MODULE = """

@@ -2,8 +2,8 @@
 
 import time
 
-from cli.console import Console, sh, shell_host
-from manyhands.core.model import TaskState
+from manyhands.core.values.task import TaskState
+from surfaces.cli.console import Console, sh, shell_host
 
 HELD = "touch began-$MANYHANDS_TASK; while [ ! -e go ]; do sleep 0.02; done"
 

@@ -2,8 +2,8 @@
 
 import json
 
-from cli.console import Console, Done, sh, shell_host
 from e2e.stamps import BEGIN, END, order, overlapped, peak, stamps
+from surfaces.cli.console import Console, Done, sh, shell_host
 
 BRIEF = f"{BEGIN}; sleep 0.1; {END}"
 

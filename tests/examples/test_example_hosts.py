@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from cli.console import Console
-from executors.model_server import ModelServer, Reply, says, streams
-from manyhands.core.model import EndingKind
+from hosts.executors.model_server import ModelServer, Reply, says, streams
+from manyhands.core.values.ending import EndingKind
+from surfaces.cli.console import Console
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PROMPTS = 8

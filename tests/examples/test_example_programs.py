@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cli.console import PATIENCE_S, Console, Done, sh, shell_host
+from surfaces.cli.console import PATIENCE_S, Console, Done, sh, shell_host
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

@@ -7,9 +7,11 @@ from msgspec.structs import replace
 from manyhands.core import health, intake, learning, retry
 from manyhands.core.book import Book
 from manyhands.core.events import AttemptEnded, AttemptStarted
-from manyhands.core.model import Ending, EndingKind, Prices, TaskState, claims_of, is_step
 from manyhands.core.state import AttemptRecord, HostState, Record, Running
-from manyhands.core.widths import Sample
+from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.core.values.host import Prices
+from manyhands.core.values.task import TaskState, claims_of, is_step
+from manyhands.core.values.widths import Sample
 
 #: Weight of the newest duration in what is usual; a handful of attempts is enough to follow a change.
 USUAL_WEIGHT = 0.2

@@ -7,17 +7,18 @@ import heapq
 from collections.abc import Callable
 
 from manyhands.core.claims import Holdings
-from manyhands.core.clutch.memory import HostMemory
 from manyhands.core.commands import AnyCommand
 from manyhands.core.events import Decision
 from manyhands.core.learning import Memory, is_adaptive
-from manyhands.core.model import TERMINAL, Family, Host, Route, Rule, Task, TaskState
 from manyhands.core.outbox import Outbox
 from manyhands.core.placement import takes
 from manyhands.core.ready import ReadySet
 from manyhands.core.state import FamilyState, HostState, Record, Run, Running
 from manyhands.core.transitions import TRANSITIONS
-from manyhands.core.widths import Limit
+from manyhands.core.values.host import Family, Host, Route, Rule
+from manyhands.core.values.host_memory import HostMemory
+from manyhands.core.values.task import TERMINAL, Task, TaskState
+from manyhands.core.values.widths import Limit
 from manyhands.errors import IllegalTransition
 
 #: Fewer timers than this are not worth sifting.

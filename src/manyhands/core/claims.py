@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from manyhands.core.model import Claims
+from manyhands.core.values.task import Claims
 
 WRITE, APPEND, READ = "write", "append", "read"
 #: Modes that may be held at the same time on one path.

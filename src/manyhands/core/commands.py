@@ -2,7 +2,8 @@
 
 from msgspec import Struct
 
-from manyhands.core.model import Ending, Task
+from manyhands.core.values.ending import Ending
+from manyhands.core.values.task import Task
 
 
 class Command(Struct, frozen=True, gc=False):

@@ -7,8 +7,10 @@ Fields may be added with a default; none is ever removed or renamed.
 
 from msgspec import Struct
 
-from manyhands.core.model import Ending, EndingKind, Family, Host, ProcessHandle, Route, Rule, Task
-from manyhands.core.widths import Reading
+from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.core.values.host import Family, Host, ProcessHandle, Route, Rule
+from manyhands.core.values.task import Task
+from manyhands.core.values.widths import Reading
 
 
 class Event(Struct, frozen=True, omit_defaults=True, tag_field="type", gc=False):

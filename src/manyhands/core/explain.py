@@ -1,12 +1,12 @@
 """Why a task is where it is: the same obstacles that decide, told to a person."""
 
 from manyhands.core.book import Book
-from manyhands.core.model import TaskState
 from manyhands.core.obstacles import could_ever_take, group_obstacle, host_obstacle, run_obstacle, what_meets
 from manyhands.core.placement import choose
 from manyhands.core.ready import Group
 from manyhands.core.rules import holding_rule, left_of
 from manyhands.core.state import Record, Run
+from manyhands.core.values.task import TaskState
 
 #: What a person asks first comes first: what of the task itself keeps it, then where it could run, then bounds.
 _FIRST = ("drained", "rule", "claim", "reservation", "host", "concurrency", "parent")

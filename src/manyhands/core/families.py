@@ -11,8 +11,10 @@ from msgspec.structs import replace
 from manyhands.core import intake
 from manyhands.core.book import Book
 from manyhands.core.events import FamilyMoved
-from manyhands.core.model import NO_CLAIMS, TERMINAL, EndingKind, Family, Task, TaskState, claims_of
 from manyhands.core.state import FamilyState, Record, Run
+from manyhands.core.values.ending import EndingKind
+from manyhands.core.values.host import Family
+from manyhands.core.values.task import NO_CLAIMS, TERMINAL, Task, TaskState, claims_of
 
 #: A round that was cut short by no fault of its members is made again this often.
 INTERRUPTIONS_MAX = 3

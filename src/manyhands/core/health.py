@@ -1,9 +1,9 @@
 """Hosts that cannot take anything for now: their quota is used up, or nothing they are given gets anywhere."""
 
 from manyhands.core.book import Book
-from manyhands.core.model import Ending, EndingKind
 from manyhands.core.retry import quota_wait_s
 from manyhands.core.state import HostState, Running
+from manyhands.core.values.ending import Ending, EndingKind
 
 #: A host that only refuses is left alone for longer each time, up to a minute; then one attempt finds out more.
 PAUSE_FIRST_S = 1.0

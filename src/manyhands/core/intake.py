@@ -3,8 +3,9 @@
 from manyhands.core.book import Book
 from manyhands.core.commands import StopAttempt
 from manyhands.core.events import StopDecided
-from manyhands.core.model import TERMINAL, EndingKind, Task, TaskState, is_step
 from manyhands.core.state import Record, Run
+from manyhands.core.values.ending import EndingKind
+from manyhands.core.values.task import TERMINAL, Task, TaskState, is_step
 
 #: A chain is told to its needs this many steps up at most; beyond, the order no longer gains from it.
 CHAIN_STEPS_MAX = 100_000

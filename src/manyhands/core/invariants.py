@@ -5,7 +5,7 @@ from itertools import combinations
 
 from manyhands.core.book import Book
 from manyhands.core.claims import conflict
-from manyhands.core.model import TaskState
+from manyhands.core.values.task import TaskState
 
 
 def violations(book: Book) -> list[str]:

@@ -3,11 +3,12 @@
 from msgspec import Struct, field
 
 from manyhands.core.clutch.difficulty import Difficulty, faded
-from manyhands.core.clutch.memory import HostMemory, merged
 from manyhands.core.events import Decision, HostRead, WidthMoved
-from manyhands.core.model import Budget, Host
 from manyhands.core.state import HostState
-from manyhands.core.widths import Limit, Reading, Sample
+from manyhands.core.values.ending import Budget
+from manyhands.core.values.host import Host
+from manyhands.core.values.host_memory import HostMemory, merged
+from manyhands.core.values.widths import Limit, Reading, Sample
 
 DAY_S = 86_400.0
 

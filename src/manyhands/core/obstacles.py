@@ -7,9 +7,9 @@ are its claims free. Nothing here changes state.
 from msgspec import Struct
 
 from manyhands.core.claims import Holdings, conflict
-from manyhands.core.model import Claims
 from manyhands.core.ready import Group, Pool, ReadySet, Token
 from manyhands.core.state import HostState, Running
+from manyhands.core.values.task import Claims
 
 
 class Obstacle(Struct, frozen=True):

@@ -6,8 +6,8 @@ under the same numbers. Off by default: without a route for its app a result goe
 
 from msgspec import Struct
 
-from manyhands.core.model import Route
 from manyhands.core.state import Record
+from manyhands.core.values.host import Route
 
 #: A task's own `reply_to` is a sink too; this is what it is called.
 REPLY_TO = "reply_to"

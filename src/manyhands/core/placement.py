@@ -3,8 +3,8 @@
 import math
 from fnmatch import fnmatchcase
 
-from manyhands.core.model import Host
 from manyhands.core.state import HostState
+from manyhands.core.values.host import Host
 
 #: Slots to come that are looked at on one host. Where more wait than these, no slot that is free is left empty.
 SLOTS_MAX = 256
@@ -17,7 +17,7 @@ def takes(host: Host, kind: str, form: str, wanted: str) -> bool:
     return form in host.takes and any(fnmatchcase(kind, pattern) for pattern in host.kinds)
 
 
-class Choice:
+class HostChoice:
     """The outcome: a host to start on, or how long it is worth waiting for a better one."""
 
     __slots__ = ("host", "worth_waiting_s")
@@ -35,7 +35,7 @@ def choose(
     waiting: dict[str, int],
     waits_since: float | None = None,
     behind: int = 0,
-) -> Choice:
+) -> HostChoice:
     """Of the hosts that have room and those that do not, the one with the soonest expected finish.
 
     `waiting` counts who already waits for a busy host in this round: each takes one of its coming slots.
@@ -49,7 +49,7 @@ def choose(
     else:
         free = regular
     if len(free) == 1 and not busy:
-        return Choice(free[0])
+        return HostChoice(free[0])
     known = [usual for host in (*free, *busy) if (usual := host.lane(kind).usual_s) is not None]
     best_known = min(known, default=0.0)
 
@@ -64,7 +64,7 @@ def choose(
     chosen = min(free, key=lambda host: (usual_s(host), emptiness(host)))
     chosen_s = usual_s(chosen) - waited_s
     if behind >= SLOTS_MAX * len(busy):
-        return Choice(chosen)
+        return HostChoice(chosen)
     best: HostState | None = None
     best_in_s = math.inf
     for host in busy:
@@ -78,9 +78,9 @@ def choose(
         if waiting_there < len(slots) and slots[waiting_there] < best_in_s:
             best, best_in_s = host, slots[waiting_there]
     if best is None or behind >= 0:
-        return Choice(chosen)
+        return HostChoice(chosen)
     waiting[best.name] = waiting.get(best.name, 0) + 1
-    return Choice(None, best_in_s)
+    return HostChoice(None, best_in_s)
 
 
 def _slots_within(host: HostState, at: float, seconds: float, usual_s: float) -> list[float]:

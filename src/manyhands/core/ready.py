@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from manyhands.core.claims import places_of
-from manyhands.core.model import Claims, claims_of, form_of
 from manyhands.core.state import HostState, Record, Run
+from manyhands.core.values.task import Claims, claims_of, form_of
 
 #: (priority, -weight, age): smaller goes first.
 Order = tuple[int, float, int]

@@ -2,7 +2,7 @@
 
 from zlib import crc32
 
-from manyhands.core.model import Ending, EndingKind
+from manyhands.core.values.ending import Ending, EndingKind
 
 #: Doubles from the first to the longest: a blip costs half a second, an outage is not hammered.
 DELAY_FIRST_S = 0.5

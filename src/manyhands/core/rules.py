@@ -3,8 +3,8 @@
 from fnmatch import fnmatchcase
 
 from manyhands.core.book import Book
-from manyhands.core.model import Rule
 from manyhands.core.state import Run
+from manyhands.core.values.host import Rule
 
 
 def review(book: Book) -> None:

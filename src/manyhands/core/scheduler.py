@@ -12,16 +12,18 @@ from msgspec import Struct
 
 from manyhands.core import attempts, events, families, intake, learning, retry, rules
 from manyhands.core.book import GONE, Book
-from manyhands.core.clutch.limits import limit_for
-from manyhands.core.clutch.memory import HostMemory
+from manyhands.core.clutch.limit_choice import limit_for
 from manyhands.core.commands import AnyCommand, ReleaseAttempt, RunEnded, WakeAt
-from manyhands.core.model import TERMINAL, EndingKind, Host, TaskState
 from manyhands.core.starting import start_what_may
 from manyhands.core.state import Run
-from manyhands.core.widths import Limit
+from manyhands.core.values.ending import EndingKind
+from manyhands.core.values.host import Host
+from manyhands.core.values.host_memory import HostMemory
+from manyhands.core.values.task import TERMINAL, TaskState
+from manyhands.core.values.widths import Limit
 
 
-class Step(Struct, frozen=True):
+class TurnResult(Struct, frozen=True):
     """What one round of events led to."""
 
     decisions: list[events.Decision]
@@ -64,7 +66,7 @@ class Scheduler:
             events.FamilyMoved: lambda event: families.move(self.book, event),
         }
 
-    def handle(self, happened: Iterable[events.Input]) -> Step:
+    def handle(self, happened: Iterable[events.Input]) -> TurnResult:
         """All that happened at once, and what follows. A task cancelled in the same breath never starts."""
         book = self.book
         book.decisions, book.commands = [], []
@@ -81,7 +83,7 @@ class Scheduler:
         if timer is not None and timer != self._wake_at:
             self._wake_at = timer
             book.commands.append(WakeAt(timer))
-        return Step(book.decisions, book.commands)
+        return TurnResult(book.decisions, book.commands)
 
     def replay(self, recorded: Iterable[events.AnyEvent]) -> None:
         """Come to where the journal ends. Attempts that were in flight then are in flight in the book."""

@@ -7,12 +7,14 @@ from msgspec import Struct
 
 from manyhands.core import attempts, intake
 from manyhands.core.clutch.difficulty import Difficulty
-from manyhands.core.clutch.limits import AnyLimit
+from manyhands.core.clutch.limit_choice import AnyLimit
 from manyhands.core.learning import Memory, is_adaptive
-from manyhands.core.model import EndingKind, Family, Host, ProcessHandle, Rule, TaskState, claims_of
 from manyhands.core.outbox import Outbox
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import FamilyState, HostState, Record, Run, Running
+from manyhands.core.values.ending import EndingKind
+from manyhands.core.values.host import Family, Host, ProcessHandle, Rule
+from manyhands.core.values.task import TaskState, claims_of
 
 #: A snapshot of another version is not read: the journal itself is always enough.
 VERSION = 1

@@ -7,7 +7,6 @@ from manyhands.core import attempts, intake
 from manyhands.core.book import Book
 from manyhands.core.commands import StartAttempt
 from manyhands.core.events import AttemptStarted
-from manyhands.core.model import EndingKind
 from manyhands.core.obstacles import (
     Obstacle,
     could_ever_take,
@@ -20,6 +19,7 @@ from manyhands.core.placement import choose
 from manyhands.core.preemption import Outlook, is_willing
 from manyhands.core.ready import Group, Order
 from manyhands.core.state import HostState, Running
+from manyhands.core.values.ending import EndingKind
 
 #: A wide claim (or a large share of a host) that later tasks of its urgency keep getting past goes first after this.
 BYPASSES_MAX = 8

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from manyhands.core.clutch.difficulty import Difficulty
-from manyhands.core.model import Claims, Ending, EndingKind, Host, ProcessHandle, Task, TaskState
-from manyhands.core.widths import Limit
+from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.core.values.host import Host, ProcessHandle
+from manyhands.core.values.task import Claims, Task, TaskState
+from manyhands.core.values.widths import Limit
 
 if TYPE_CHECKING:
     from manyhands.core.ready import Group

@@ -1,6 +1,6 @@
 """The states a task can go through, as a table. Whatever is not in it is a bug and stops the engine."""
 
-from manyhands.core.model import TaskState as S
+from manyhands.core.values.task import TaskState as S
 
 #: state → the states it may become
 TRANSITIONS: dict[S, frozenset[S]] = {

@@ -3,18 +3,19 @@
 import msgspec
 import pytest
 
-from manyhands.core.clutch.aimd import Aimd
 from manyhands.core.clutch.clutch import Clutch
 from manyhands.core.clutch.fixed import Fixed
-from manyhands.core.clutch.gradient2 import Gradient2
-from manyhands.core.clutch.inspect_rule import InspectRule
-from manyhands.core.clutch.limits import AnyLimit, limit_for
-from manyhands.core.clutch.memory import HostMemory, KindMemory, merged
-from manyhands.core.clutch.vegas import Vegas
-from manyhands.core.model import EndingKind, Host, Width
-from manyhands.core.widths import Reading, Sample
-from manyhands.sim.drive import Drive
-from manyhands.sim.hosts.reference import API, BATCHING, PROCESSES, SLOTS, HostModel, build
+from manyhands.core.clutch.limit_choice import AnyLimit, limit_for
+from manyhands.core.values.ending import EndingKind
+from manyhands.core.values.host import Host, Width
+from manyhands.core.values.host_memory import HostMemory, KindMemory, merged
+from manyhands.core.values.widths import Reading, Sample
+from manyhands.engine.sim.drive import Drive
+from manyhands.engine.sim.hosts.reference import API, BATCHING, PROCESSES, SLOTS, HostModel, build
+from manyhands.engine.sim.rival_limits.aimd import Aimd
+from manyhands.engine.sim.rival_limits.gradient2 import Gradient2
+from manyhands.engine.sim.rival_limits.inspect_rule import InspectRule
+from manyhands.engine.sim.rival_limits.vegas import Vegas
 
 
 def sample(at: float, attempt: int, ending: EndingKind, took_s: float = 5.0, in_flight: float = 8) -> Sample:

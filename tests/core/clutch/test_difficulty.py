@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from manyhands.core.clutch.difficulty import Difficulty, faded
-from manyhands.core.model import EndingKind
-from manyhands.core.widths import Sample
+from manyhands.core.values.ending import EndingKind
+from manyhands.core.values.widths import Sample
 
 
 def ended(ending: EndingKind, kind: str = "code", width: int = 8) -> Sample:

@@ -3,7 +3,7 @@
 import msgspec
 
 from manyhands.core.clutch.headroom import CALM_READINGS, SETTLE_READINGS, Headroom
-from manyhands.core.widths import Reading
+from manyhands.core.values.widths import Reading
 
 
 def seen(utilisation: float | None = None, memory: float | None = None) -> Reading:

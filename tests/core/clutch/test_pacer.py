@@ -4,8 +4,9 @@ import pytest
 
 from manyhands.core.clutch.clutch import Clutch
 from manyhands.core.clutch.pacer import Bucket, Pacer
-from manyhands.core.model import EndingKind, Rate
-from manyhands.core.widths import Reading, Sample
+from manyhands.core.values.ending import EndingKind
+from manyhands.core.values.host import Rate
+from manyhands.core.values.widths import Reading, Sample
 
 
 def refusal(at: float, attempt: int, retry_after_s: float, quota: bool = False) -> Sample:

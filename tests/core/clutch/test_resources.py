@@ -3,9 +3,9 @@
 import math
 
 from manyhands.core.clutch.clutch import Clutch
-from manyhands.core.clutch.memory import HostMemory, KindMemory
-from manyhands.core.model import EndingKind
-from manyhands.core.widths import Reading, Sample
+from manyhands.core.values.ending import EndingKind
+from manyhands.core.values.host_memory import HostMemory, KindMemory
+from manyhands.core.values.widths import Reading, Sample
 
 GB = 10**9
 

@@ -9,15 +9,16 @@ import math
 from msgspec import Struct, field
 
 from manyhands.core.clutch.drift import Noise, missed_by, predict
-from manyhands.core.clutch.memory import HostMemory, KindMemory
-from manyhands.core.clutch.overload import Ceiling
+from manyhands.core.clutch.overload import OverloadCeiling
 from manyhands.core.clutch.pacer import Pacer
 from manyhands.core.clutch.ramp import Ramp
 from manyhands.core.clutch.resources import STALE_S, DeviceGauge, KvGauge, MemoryGate
 from manyhands.core.clutch.steady import hold_or_probe
 from manyhands.core.clutch.turns import PROMPT_TOKEN_WORK, USUAL_SEEN_MAX, Turn, TurnSums, Usual
-from manyhands.core.model import EndingKind, Rate
-from manyhands.core.widths import Reading, Sample
+from manyhands.core.values.ending import EndingKind
+from manyhands.core.values.host import Rate
+from manyhands.core.values.host_memory import HostMemory, KindMemory
+from manyhands.core.values.widths import Reading, Sample
 
 WIDTH_MAX = 256
 COLD_START = 4
@@ -66,7 +67,7 @@ class Clutch(Struct, tag="clutch"):
     turn: TurnSums = field(default_factory=TurnSums)
     ramp: Ramp = field(default_factory=Ramp)
     noise: Noise = field(default_factory=Noise)
-    ceiling: Ceiling = field(default_factory=Ceiling)
+    ceiling: OverloadCeiling = field(default_factory=OverloadCeiling)
     pacer: Pacer = field(default_factory=Pacer)
     kv: KvGauge = field(default_factory=KvGauge)
     device: DeviceGauge = field(default_factory=DeviceGauge)

@@ -8,8 +8,8 @@ import math
 
 from msgspec import Struct
 
-from manyhands.core.model import EndingKind
-from manyhands.core.widths import Sample
+from manyhands.core.values.ending import EndingKind
+from manyhands.core.values.widths import Sample
 
 EASY, MODERATE = 0.85, 0.50
 #: Before anything is seen: as one success and one failure, so one of either never decides.

@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from manyhands.core.clutch.memory import HostMemory
-from manyhands.core.widths import Reading, Sample
+from manyhands.core.values.host_memory import HostMemory
+from manyhands.core.values.widths import Reading, Sample
 
 
 class Fixed(Struct, tag="fixed"):

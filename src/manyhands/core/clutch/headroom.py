@@ -7,7 +7,7 @@ more rarely.
 
 from msgspec import Struct
 
-from manyhands.core.widths import Reading
+from manyhands.core.values.widths import Reading
 
 UTILISATION_LOW = 0.70
 MEMORY_HIGH = 0.95

@@ -10,7 +10,7 @@ RELAX = 1.03
 COOLDOWN_S = 10.0
 
 
-class Ceiling(Struct):
+class OverloadCeiling(Struct):
     width: float | None = None  # None: no overload remembered
     clean_turns: int = 0
     cooled_at: float = -1e9  # no second cut before

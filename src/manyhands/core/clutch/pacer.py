@@ -5,9 +5,9 @@ A refused rate says nothing about how much a host can bear at once, so none of t
 
 from msgspec import Struct
 
-from manyhands.core.clutch.memory import HostMemory
-from manyhands.core.model import Rate
-from manyhands.core.widths import Reading, Sample
+from manyhands.core.values.host import Rate
+from manyhands.core.values.host_memory import HostMemory
+from manyhands.core.values.widths import Reading, Sample
 
 WINDOW_S = 60.0  # how long starts are remembered
 FIRST_WINDOW_S = 20.0  # over which the accepted rate is taken at the first refusal

@@ -15,7 +15,7 @@ GROWTH_MIN = 0.12
 APART_MIN = 0.10
 
 
-class Step(Struct, frozen=True):
+class RampStep(Struct, frozen=True):
     """Where the search goes next. `settled`: it is over."""
 
     width: float
@@ -32,16 +32,16 @@ class Ramp(Struct):
     grew: bool = False  # some growth has clearly paid
     descending: bool = False
 
-    def after(self, turn: Turn, width: float, width_min: float) -> Step:
+    def after(self, turn: Turn, width: float, width_min: float) -> RampStep:
         if self.descending:
             return self._descend(turn, width, width_min)
         best = self.best
         if best is None or abs(turn.log_width - best.log_width) < APART_MIN:
             self.best = turn
-            return Step(max(width * self.first_growth, width + 1), "trying what more width buys")
+            return RampStep(max(width * self.first_growth, width + 1), "trying what more width buys")
         return self._climb(best, turn, width, width_min)
 
-    def _climb(self, best: Turn, turn: Turn, width: float, width_min: float) -> Step:
+    def _climb(self, best: Turn, turn: Turn, width: float, width_min: float) -> RampStep:
         apart = turn.log_width - best.log_width
         gained = turn.log_throughput - best.log_throughput
         spread = math.sqrt(turn.variance + best.variance)
@@ -51,15 +51,15 @@ class Ramp(Struct):
             if gained > WIDTH_PRICE * apart:
                 self.best = turn
             growth = 1 + min(1.0, max(GROWTH_MIN, pays))
-            return Step(max(width * growth, width + 1 if width < 8 else 0.0), gain)
+            return RampStep(max(width * growth, width + 1 if width < 8 else 0.0), gain)
         if apart > 0 and not self.grew and gained + spread < 0.5 * apart:
             # Flat from the start: we may be far above the knee.
             self.descending = True
             below = max(width_min, math.exp(best.log_width) / 2)
             flat = f"{gain}; looking below"
-            return Step(below, flat, settled=below >= 0.9 * math.exp(best.log_width), shrinks=True)
+            return RampStep(below, flat, settled=below >= 0.9 * math.exp(best.log_width), shrinks=True)
         stays = best if gained < WIDTH_PRICE * apart else turn
-        return Step(
+        return RampStep(
             math.exp(stays.log_width), f"{gain}; settled", settled=True, shrinks=stays.log_width < turn.log_width
         )
 
@@ -73,16 +73,18 @@ class Ramp(Struct):
         self.pays_prior = max(0.15, min(self.pays_prior, pays))  # it does not rise with width
         return pays
 
-    def _descend(self, turn: Turn, width: float, width_min: float) -> Step:
+    def _descend(self, turn: Turn, width: float, width_min: float) -> RampStep:
         best = self.best
         assert best is not None  # a descent starts from a measured level
         if best.log_width - turn.log_width < 0.2:
-            return Step(width, "waiting for the wider attempts to drain")
+            return RampStep(width, "waiting for the wider attempts to drain")
         lost = best.log_throughput - turn.log_throughput
         spread = math.sqrt(turn.variance + best.variance)
         if lost < max(0.10, spread) and width > width_min:
             self.best = turn
             below = max(width_min, width / 2)
-            return Step(below, f"halving cost {max(0.0, -math.expm1(-lost)):.0%} goodput: halving again", shrinks=True)
+            return RampStep(
+                below, f"halving cost {max(0.0, -math.expm1(-lost)):.0%} goodput: halving again", shrinks=True
+            )
         why = f"halving cost {-math.expm1(-lost):.0%} goodput: back"
-        return Step(math.exp(best.log_width), why, settled=True)
+        return RampStep(math.exp(best.log_width), why, settled=True)

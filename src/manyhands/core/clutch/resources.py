@@ -8,8 +8,8 @@ import math
 from msgspec import Struct, field
 
 from manyhands.core.clutch.headroom import MEMORY_HIGH, Headroom, memory_share
-from manyhands.core.clutch.memory import HostMemory
-from manyhands.core.widths import Reading, Sample
+from manyhands.core.values.host_memory import HostMemory
+from manyhands.core.values.widths import Reading, Sample
 
 KV_TARGET = 0.95
 KV_TELLS = 0.25  # below this use the cache says nothing about how many would fill it

@@ -2,7 +2,7 @@
 
 import math
 
-from manyhands.core.clutch.ramp import WIDTH_PRICE, Step
+from manyhands.core.clutch.ramp import WIDTH_PRICE, RampStep
 from manyhands.core.clutch.turns import Turn
 
 FADED = 0.12  # turns lighter than this no longer count
@@ -72,17 +72,19 @@ def best_level(turns: list[Turn], sample_variance: float) -> float:
     return chosen
 
 
-def hold_or_probe(turns: list[Turn], sample_variance: float, settled_turns: int, width_min: int, top: float) -> Step:
+def hold_or_probe(
+    turns: list[Turn], sample_variance: float, settled_turns: int, width_min: int, top: float
+) -> RampStep:
     log_width = min(best_level(turns, sample_variance), math.log(max(1.0, top)))
     best = max(1, int(math.exp(log_width) + 0.5))
     size = max(STEP_LAST, STEP_FIRST / math.sqrt(1 + settled_turns / 4))
     above = max(best + 1, int(best * math.exp(size) + 0.5))
     if above <= top + 0.5 and _evidence(turns, 0.5 * (best + above), above) < EVIDENCE_ABOVE:
-        return Step(above, f"{best} is the best known; a look above")
+        return RampStep(above, f"{best} is the best known; a look above")
     below = min(best - 1, int(best * math.exp(-size) + 0.5))
     if below >= width_min and _evidence(turns, 0.5 * (best + below), below) < EVIDENCE_BELOW:
-        return Step(below, f"{best} is the best known; a look below")
-    return Step(best, f"best goodput of the last {len(turns)} turns", shrinks=True)
+        return RampStep(below, f"{best} is the best known; a look below")
+    return RampStep(best, f"best goodput of the last {len(turns)} turns", shrinks=True)
 
 
 def _evidence(turns: list[Turn], beside: float, probe: int) -> float:

@@ -1,0 +1,84 @@
+"""`--concurrency auto`: how many sessions may run at once without disturbing each other.
+
+From one at a time it doubles while sessions are hardly slower, hardly fail more for reasons that are not theirs, and
+nothing overloads. Its trials are not scored; the number found is the same for all arms and stays as it is.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from manyhands.apps.evals.spec.eval_types import Calibration, Concurrency
+from manyhands.core.state import Record
+from manyhands.core.values.ending import EndingKind
+
+#: The bounds of the reference: p95 of the durations, and the share of sessions lost to time-outs and infrastructure.
+SLOW_DOWN_MAX = 1.10
+MORE_FAILURES_MAX = 0.005
+#: Of the (arm, case) combinations so many are tried at each step, the same at each, and each step at least so
+#: often that everything that may run at once has run twice.
+COMBINATIONS_MAX = 8
+ROUNDS_MIN = 2
+
+
+class SeenDurations(NamedTuple):
+    """One session of a step."""
+
+    took_s: float
+    failed: bool  # out of time, or given up for reasons of infrastructure
+    overloads: int
+
+
+def seen(record: Record) -> SeenDurations:
+    history = record.history or []
+    endings = [tried.ending for tried in history if tried.ending is not None]
+    took_s = (history[-1].ended_at or history[-1].started_at) - history[-1].started_at if history else 0.0
+    last = endings[-1].kind if endings else EndingKind.CANCELLED
+    failed = last in (EndingKind.TIMED_OUT, EndingKind.OVERLOADED, EndingKind.LOST)
+    return SeenDurations(took_s, failed, sum(ending.kind is EndingKind.OVERLOADED for ending in endings))
+
+
+def rounds_at(n: int, combinations: int) -> int:
+    """How often the combinations are gone through with n at once."""
+    return max(ROUNDS_MIN, math.ceil(2 * n / combinations))
+
+
+def judge(n: int, sessions: Sequence[SeenDurations], first: Calibration | None) -> Calibration:
+    """The step with n at once, held against that with one at a time (`first`; None: this is it)."""
+    p95_s = quantile([one.took_s for one in sessions], 0.95)
+    failures = sum(one.failed for one in sessions) / len(sessions)
+    overloads = sum(one.overloads for one in sessions)
+    slow_down = p95_s / first.p95_s if first is not None and first.p95_s > 0 else 1.0
+    why = ""
+    if first is not None:
+        if overloads:
+            why = f"{overloads} overloads"
+        elif slow_down > SLOW_DOWN_MAX:
+            why = f"p95 is {slow_down:.2f} × that of one at a time"
+        elif failures > first.failures + MORE_FAILURES_MAX:
+            why = f"{failures:.1%} lost to time-outs and infrastructure, {first.failures:.1%} one at a time"
+    return Calibration(n, len(sessions), p95_s, slow_down, failures, overloads, not why, why)
+
+
+def next_n(steps: Sequence[Calibration], most: int) -> int | None:
+    """How many at once to try next; None when it is found."""
+    if not steps:
+        return 1
+    last = steps[-1]
+    if not last.accepted or last.n >= most:
+        return None
+    return min(2 * last.n, most)
+
+
+def found(steps: Sequence[Calibration]) -> Concurrency:
+    """The largest that was accepted."""
+    return Concurrency(max(step.n for step in steps if step.accepted), "auto", tuple(steps))
+
+
+def quantile(values: Sequence[float], q: float) -> float:
+    """Between neighbours in proportion."""
+    ordered = sorted(values)
+    place = q * (len(ordered) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)

@@ -1,0 +1,79 @@
+"""Tasks of an eval on the dispatcher: handed in, and waited for until they come to their end."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from manyhands.apps.evals.trial.trials import taking_up
+from manyhands.core.events import AnyEvent, Input
+from manyhands.core.state import Record, Run
+from manyhands.core.values.task import TERMINAL, Task
+from manyhands.engine.dispatcher import Dispatcher
+
+Waited = tuple[str, str]  # run, task
+
+
+class EvalTasks:
+    def __init__(self, dispatcher: Dispatcher, source: str, changed: Callable[[], None]) -> None:
+        """`changed` is called whenever a task that is waited for has ended."""
+        self.dispatcher = dispatcher
+        self.book = dispatcher.book
+        self._source = source
+        self._changed = changed
+        self._waiting: dict[Waited, asyncio.Future[Record]] = {}
+        dispatcher.recorded.append(self._look)
+
+    def close(self) -> None:
+        self.dispatcher.recorded.remove(self._look)
+        for future in self._waiting.values():
+            future.cancel()
+
+    def hand_in(self, *tasks: tuple[str, Task]) -> list[asyncio.Future[Record]]:
+        """(run, task) pairs that start together where there is room; what tells of the end of each."""
+        for event in self.events_of(*tasks):
+            self.dispatcher.tell(event)
+        return self.wait_for(*tasks)
+
+    def events_of(self, *tasks: tuple[str, Task]) -> list[Input]:
+        now = self.dispatcher.clock.now()
+        return [
+            event
+            for name, task in tasks
+            for event in taking_up(self.book.runs.get(name), name, now, task, self._source)
+        ]
+
+    def wait_for(self, *tasks: tuple[str, Task]) -> list[asyncio.Future[Record]]:
+        return [self._wait_for(name, task.id) for name, task in tasks]
+
+    @property
+    def waiting(self) -> list[Waited]:
+        return list(self._waiting)
+
+    def runs_in_flight(self) -> list[Run]:
+        names = dict.fromkeys(run for run, _ in self._waiting)
+        return [self.book.runs[name] for name in names if name in self.book.runs]
+
+    def _wait_for(self, run: str, task: str) -> asyncio.Future[Record]:
+        future: asyncio.Future[Record] = asyncio.get_running_loop().create_future()
+        record = self._record(run, task)
+        if record is not None and record.state in TERMINAL:
+            future.set_result(record)
+            self._changed()
+        else:
+            self._waiting[run, task] = future
+        return future
+
+    def _look(self, batch: Sequence[AnyEvent]) -> None:
+        ended = False
+        for (run, task), future in list(self._waiting.items()):
+            record = self._record(run, task)
+            if record is not None and record.state in TERMINAL:
+                ended = True
+                del self._waiting[run, task]
+                if not future.done():
+                    future.set_result(record)
+        if ended:
+            self._changed()
+
+    def _record(self, run: str, task: str) -> Record | None:
+        known = self.book.runs.get(run)
+        return known.records.get(task) if known is not None else None

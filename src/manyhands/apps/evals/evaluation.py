@@ -1,0 +1,235 @@
+"""An eval from its spec to its record: begun anew, or gone on with where it was left."""
+
+import asyncio
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from manyhands.apps.evals import eval_control_events
+from manyhands.apps.evals.calibrating import Calibrating
+from manyhands.apps.evals.conductor import Conductor, EvalObserver
+from manyhands.apps.evals.eval_hosts import AUTO_MAX, check_against, check_width, eval_config, narrow_arms, widest
+from manyhands.apps.evals.scoring.scorer_loading import check_functions
+from manyhands.apps.evals.spec.eval_types import Concurrency, EvalRecord, EvalState, Spec
+from manyhands.apps.evals.spec.ordering import Trial
+from manyhands.apps.evals.spec.spec_file import ReadSpec
+from manyhands.apps.evals.trial.eval_layout import EvalLayout, read_whole, write_whole
+from manyhands.apps.evals.trial.manifest import Manifest, check_same, source_of
+from manyhands.apps.evals.trial.outcomes import trials_of
+from manyhands.apps.evals.trial.trials import run_name
+from manyhands.apps.evals.workspaces import RestoringExecutor, copy_fresh
+from manyhands.assembly import open_session
+from manyhands.core.commands import StartAttempt
+from manyhands.core.events import CancelAsked, Input, ResumeAsked, RunResumed
+from manyhands.core.state import Run
+from manyhands.engine.dispatcher import Dispatcher
+from manyhands.engine.run_opening import new_name
+from manyhands.errors import UsageError
+from manyhands.hosts.executors.executor import Ended, Executor
+from manyhands.sources.config.config_types import Config
+
+
+class Wishes(Struct, frozen=True):
+    """What the command line says beside the spec."""
+
+    concurrency: int | Literal["auto"] | None = None
+    fail_fast: bool = False
+    fresh: bool = False
+    allow_tampering: bool = False
+
+
+class Leaving(Protocol):
+    """Whether the person at the keyboard has had enough."""
+
+    wanted: int
+
+    def watch_over(self, dispatcher: Dispatcher, run: str) -> Sequence[Input]: ...
+
+
+async def evaluate(
+    read: ReadSpec, config: Config, wishes: Wishes, leaving: Leaving, onlooker: EvalObserver
+) -> EvalRecord:
+    """Everything that can be wrong is said before anything runs."""
+    spec = read.spec
+    check_against(read, config)
+    check_functions(read, config.workspace)
+    wanted = wishes.concurrency or spec.concurrency
+    if isinstance(wanted, int):
+        check_width(spec, config, wanted)
+    at_most = max(AUTO_MAX, wanted if isinstance(wanted, int) else 0)
+    origins = _Origins()
+    async with open_session(eval_config(config, spec, at_most), origins.around) as dispatcher:
+        one = _Evaluation(dispatcher, read, config, wishes, onlooker)
+        await one.begin(leaving)
+        origins.take(one.manifest, one.layout)
+        if one.manifest.concurrency is None:
+            await one.calibrate(leaving)
+        return await one.conduct(leaving)
+
+
+class _Evaluation:
+    def __init__(
+        self, dispatcher: Dispatcher, read: ReadSpec, config: Config, wishes: Wishes, onlooker: EvalObserver
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._read = read
+        self._spec = read.spec
+        self._config = config
+        self._store = config.store_directory
+        self._wishes = wishes
+        self._onlooker = onlooker
+        self.manifest: Manifest
+        self.layout: EvalLayout
+
+    async def begin(self, leaving: Leaving) -> None:
+        source = source_of(str(self._read.file))
+        known = None if self._wishes.fresh else self._unfinished(source)
+        manifest = read_whole(EvalLayout(self._store, known.name).manifest, Manifest) if known is not None else None
+        if manifest is not None:
+            check_same(manifest, self._spec, self._wishes.concurrency)
+            self.manifest, self.layout = self._with_wishes(manifest), EvalLayout(self._store, manifest.id)
+            await asyncio.to_thread(write_whole, self.layout.manifest, self.manifest)
+            events: list[Input] = [RunResumed(self._dispatcher.clock.now(), manifest.id)]
+        else:
+            self.manifest = self._new_manifest()
+            self.layout = EvalLayout(self._store, self.manifest.id)
+            await asyncio.to_thread(self._make_directory)
+            events = eval_control_events.opening(self.manifest.id, self.manifest.started_at, source)
+        await self._dispatcher.submit(*events, *leaving.watch_over(self._dispatcher, self.manifest.id))
+
+    def _unfinished(self, source: str) -> Run | None:
+        """The newest eval of this spec, if it has not come to its end, or was killed before that was written down."""
+        newest = next((run for run in reversed(self._dispatcher.book.runs.values()) if run.source == source), None)
+        if newest is None or eval_control_events.is_unfinished(newest):
+            return newest
+        kept = read_whole(EvalLayout(self._store, newest.name).record, EvalRecord)
+        if eval_control_events.is_aborted(newest) and (kept is None or kept.state == "stopped"):
+            self._onlooker.says(f"eval {newest.name} was aborted: this reports what it has, and begins nothing")
+            return newest
+        return None
+
+    def _with_wishes(self, manifest: Manifest) -> Manifest:
+        """What was allowed once stays allowed."""
+        return msgspec.structs.replace(
+            manifest,
+            fail_fast=manifest.fail_fast or self._wishes.fail_fast,
+            allow_tampering=manifest.allow_tampering or self._wishes.allow_tampering,
+        )
+
+    def _new_manifest(self) -> Manifest:
+        flag, spec = self._wishes.concurrency, self._spec
+        wanted = flag or spec.concurrency
+        how: Literal["flag", "default", "spec"]
+        how = "flag" if flag is not None else "default" if spec.concurrency == 1 else "spec"
+        return Manifest(
+            id=new_name(self._dispatcher.book, spec.name),
+            spec=spec,
+            source=str(self._read.file),
+            started_at=self._dispatcher.clock.now(),
+            concurrency=Concurrency(wanted, how) if isinstance(wanted, int) else None,
+            allow_tampering=self._wishes.allow_tampering,
+            fail_fast=self._wishes.fail_fast,
+        )
+
+    def _make_directory(self) -> None:
+        """What cases have is copied once: trials of tomorrow start with the same as those of today."""
+        if self.layout.directory.exists():  # of an eval that was killed before it was in the journal
+            shutil.rmtree(self.layout.directory)
+        for case in self._spec.cases:
+            nothing = self.layout.directory / "nothing"
+            source = (self._read.file.parent / case.files).resolve() if case.files else nothing
+            # A case may be the whole project, and the store in it.
+            copy_fresh(source, self.layout.case(case.name), leave_out=self._store.resolve())
+        write_whole(self.layout.manifest, self.manifest)
+
+    async def calibrate(self, leaving: Leaving) -> None:
+        most = int(min(AUTO_MAX, widest(self._spec, self._config), len(trials_of(self._spec))))
+        self._onlooker.says("looking for how many may run at once, on trials that are not scored")
+        calibrating = Calibrating(
+            self._dispatcher, self.manifest, self.layout, self._onlooker.says, lambda: bool(leaving.wanted)
+        )
+        self.manifest = msgspec.structs.replace(self.manifest, concurrency=await calibrating.find(most))
+        await asyncio.to_thread(write_whole, self.layout.manifest, self.manifest)
+
+    async def conduct(self, leaving: Leaving) -> EvalRecord:
+        conductor = Conductor(
+            self._dispatcher, self.manifest, self.layout, self._store, self._onlooker, lambda: bool(leaving.wanted)
+        )
+        state = await conductor.run()
+        record = conductor.record(state, self._warnings())
+        await asyncio.to_thread(write_whole, self.layout.record, record)
+        await self._close(state)
+        return record
+
+    async def _close(self, state: EvalState) -> None:
+        """Only now is it over: killed before, it goes on."""
+        if state == "stopped":
+            return
+        name, now = self.manifest.id, self._dispatcher.clock.now()
+        over = [
+            CancelAsked(now, name, task, "its eval is over")
+            for task in self._dispatcher.book.runs[name].records
+            if task != eval_control_events.END
+        ]
+        await self._dispatcher.submit(ResumeAsked(now, name, eval_control_events.END), *over)
+        await self._dispatcher.wait_settled(name)
+
+    def _warnings(self) -> list[str]:
+        assert self.manifest.concurrency is not None
+        n, arms = self.manifest.concurrency.n, len(self._spec.arms)
+        warnings = []
+        if self._spec.interleave and n > arms and n % arms:
+            warnings.append(f"the {arms} arms start together, so of {n} places {n - n % arms} are used at most")
+        for arm in narrow_arms(self._spec, self._config, n):
+            warnings.append(f"the hosts of arm {arm} take less than {n} at once: its sessions may have waited")
+        return warnings
+
+
+class _Origins:
+    """What each attempt's workspace should hold when it begins."""
+
+    def __init__(self) -> None:
+        self._trial_of: dict[str, Trial] = {}
+        self._layout: EvalLayout | None = None
+
+    def take(self, manifest: Manifest, layout: EvalLayout) -> None:
+        self._layout = layout
+        self._trial_of = {run_name(manifest.id, trial): trial for trial in trials_of(manifest.spec)}
+
+    def around(self, inner: Executor, ended: Ended) -> Executor:
+        return RestoringExecutor(inner, ended, self._of)
+
+    def _of(self, order: StartAttempt) -> tuple[Path, Path] | None:
+        trial = self._trial_of.get(order.run)
+        number = order.task.id.removeprefix("s")
+        if trial is None or self._layout is None or not number.isdigit():
+            return None
+        return self._layout.workspace(trial), self._layout.before(trial, int(number))
+
+
+def with_flags(read: ReadSpec, interleave: bool, stop_when_decided: bool = False) -> ReadSpec:
+    spec: Spec = read.spec
+    interleave = interleave and spec.interleave
+    stop_when_decided = stop_when_decided or spec.stop_when_decided
+    if stop_when_decided:
+        _check_early_stop(spec, interleave)
+    spec = msgspec.structs.replace(spec, interleave=interleave, stop_when_decided=stop_when_decided)
+    return msgspec.structs.replace(read, spec=spec)
+
+
+def _check_early_stop(spec: Spec, interleave: bool) -> None:
+    """Said before anything runs, not when the first case is over."""
+    if not interleave:
+        raise UsageError(
+            "an eval that goes arm by arm cannot stop when it is decided", "leave out one of the two options"
+        )
+    for scorer in spec.scorers:
+        if not scorer.is_bounded:
+            raise UsageError(
+                f"an eval stops when it is decided by scores between 0 and 1; `{scorer.name}` may give any number",
+                "leave out the scorer, or the early stop",
+            )

@@ -1,0 +1,8 @@
+"""What the outcomes of an eval amount to, and how sure that is: `compare(record)`."""
+
+from manyhands.apps.evals.figures.comparing import compare
+from manyhands.apps.evals.figures.figure_values import Comparison
+from manyhands.apps.evals.figures.lifts import LiftQuestion
+from manyhands.apps.evals.figures.stopping import decided
+
+__all__ = ["Comparison", "LiftQuestion", "compare", "decided"]

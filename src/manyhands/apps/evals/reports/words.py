@@ -1,0 +1,161 @@
+"""How figures are said: the same numbers in the same words in every report."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from manyhands.apps.evals.figures.figure_values import ArmFigures, Comparison, Interval, Lift, LiftVerdict, Needed, Stop
+from manyhands.apps.evals.spec.eval_types import EvalRecord, TrialOutcome
+
+NONE = "–"
+#: Trials named one by one in the order really used; beyond that it would be no reading.
+ORDER_SHOWN = 24
+
+
+def number(value: float | None, signed: bool = False) -> str:
+    if value is None:
+        return NONE
+    digits = f"{value:+.3f}" if signed else f"{value:.3f}"
+    if value and (abs(value) >= 1000 or abs(value) < 0.001):
+        return f"{value:+.3g}" if signed else f"{value:.3g}"
+    return digits
+
+
+def interval(value: Interval | None) -> str:
+    return NONE if value is None else f"{number(value.low, True)} … {number(value.high, True)}"
+
+
+def p_value(value: float | None) -> str:
+    if value is None:
+        return NONE
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:g} %"
+
+
+def seconds(value: float) -> str:
+    if value < 10:
+        return f"{value:.2g}s"
+    if value < 60:
+        return f"{value:.0f}s"
+    minutes, rest = divmod(round(value), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h {minutes}m" if hours else f"{minutes}m {rest}s"
+
+
+def counted(count: int, word: str) -> str:
+    return f"{count:,} {word}" + ("" if count == 1 else "s")
+
+
+def size(record: EvalRecord) -> str:
+    spec = record.spec
+    parts = [
+        counted(len(spec.arms), "arm"),
+        counted(len(spec.cases), "case"),
+        counted(spec.replications, "replication"),
+    ]
+    if spec.sessions > 1:
+        parts.append(counted(spec.sessions, "session"))
+    return " × ".join(parts)
+
+
+def headline(lift: Lift) -> str:
+    """One sentence that says no more than is known."""
+    who = f"{lift.arm} against {lift.baseline} by {lift.scorer}"
+    if lift.estimate is None:
+        return f"{who}: nothing to compare"
+    by = number(lift.estimate.mean, True)
+    if lift.null:
+        alarm = lift.verdict in (LiftVerdict.BETTER, LiftVerdict.WORSE)
+        said = "shows a lift that cannot be" if alarm else "shows no lift, as it should"
+        return f"{lift.arm} is {lift.baseline} over again and {said}: {by} by {lift.scorer}"
+    if lift.verdict in (LiftVerdict.BETTER, LiftVerdict.WORSE):
+        return f"{lift.arm} is {lift.verdict.value} than {lift.baseline} by {lift.scorer}: {by}"
+    if lift.verdict is LiftVerdict.UNKNOWN:
+        return f"{who}: {by}, and no way to tell how sure that is"
+    return f"{who}: {by}, which could as well be no lift"
+
+
+def stop(one: Stop) -> str:
+    who = f"{one.arm} by {one.scorer}"
+    if not one.low:
+        return f"{who}: no case is over in both arms"
+    seen = counted(len(one.low), one.unit)
+    told = f"decided after {one.decided_after} of {seen}" if one.decided_after else f"not decided after {seen}"
+    return f"{who}: {told}; now {number(one.low[-1], True)} … {number(one.high[-1], True)}, valid at every look"
+
+
+def needed(one: Needed, power: float) -> str:
+    enough = [
+        counted(count, word)
+        for count, word in ((one.replications, "replication"), (one.cases, "case"))
+        if count is not None
+    ]
+    told = " or ".join(enough) if enough else "more than can be run"
+    return f"{number(one.lift)}: {told} for {percent(power)} power (now {one.power_now:.0%})"
+
+
+def trouble(arm: ArmFigures) -> str:
+    there = [f"{count} {name.replace('_', ' ')}" for name, count in arm.trouble.items() if count]
+    return ", ".join(there) if there else "0"
+
+
+def first_arms(record: EvalRecord) -> Counter[str]:
+    return Counter(outcome.arm for outcome in record.outcomes if outcome.position == 1)
+
+
+def order(record: EvalRecord) -> list[str]:
+    """How the arms were ordered: as planned, and as it really was."""
+    spec = record.spec
+    if not spec.interleave:
+        lines = ["not interleaved: each arm in one block"]
+    else:
+        how = "drawn and balanced" if spec.order == "drawn" else "strictly in turn"
+        lines = [f"interleaved; who goes first is {how} (seed {spec.seed})"]
+    firsts = first_arms(record)
+    if firsts:
+        each = ", ".join(f"{arm.name} {firsts[arm.name]}" for arm in spec.arms)
+        lines.append(f"went first in a pair: {each}")
+    if record.order:
+        shown = " ".join(start.arm for start in record.order[:ORDER_SHOWN])
+        more = f" … ({len(record.order):,} sessions)" if len(record.order) > ORDER_SHOWN else ""
+        lines.append(f"really started: {shown}{more}")
+    else:
+        lines.append("the order really used is not recorded")
+    return lines
+
+
+def concurrency(record: EvalRecord) -> list[str]:
+    n, how = record.concurrency.n, record.concurrency.how
+    found = {
+        "default": "the default",
+        "spec": "from the spec",
+        "flag": "from the command line",
+        "auto": "found by doubling while nothing slowed down, then frozen for all arms",
+    }
+    lines = [f"{counted(n, 'trial')} at once, {found[how]}"]
+    for step in record.concurrency.steps:
+        said = "accepted" if step.accepted else f"refused{': ' + step.why if step.why else ''}"
+        lines.append(
+            f"at {step.n}: p95 {seconds(step.p95_s)} (× {step.slow_down:.2f}), {step.failures:.1%} failures, "
+            f"{step.overloads} overloads → {said}"
+        )
+    return lines
+
+
+def broken_scorers(outcomes: Sequence[TrialOutcome]) -> list[str]:
+    """scorer: reason (how often), the most frequent first."""
+    reasons = Counter((scorer, why) for one in outcomes for scorer, why in one.score_errors.items())
+    return [
+        f"{scorer}: {why} ({count} ×)" for (scorer, why), count in sorted(reasons.items(), key=lambda r: (-r[1], r))
+    ]
+
+
+def methods(comparison: Comparison) -> str:
+    return (
+        "Lift: the mean over cases of the paired difference; a replication counts in both arms or in neither. "
+        f"Interval: paired t over cases at {percent(comparison.level)}, clustered (CR2, Satterthwaite's degrees of "
+        "freedom) where cases share a cluster; beside it the cluster bootstrap. p: of the paired t, corrected by Holm "
+        f"for {counted(comparison.family, 'comparison')}. Effect: Hedges' g of the differences."
+    )

@@ -1,0 +1,95 @@
+"""Scores that need only a look at what is there: files in the workspace, and what the last session put out."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from manyhands.apps.evals.spec.eval_types import SCORE_GROUP, Case, Scorer
+from manyhands.apps.evals.spec.json_path import NotThere, find
+
+#: More than this of a file is not looked at.
+TEXT_BYTES_MAX = 10_000_000
+
+
+class TrialScore(NamedTuple):
+    value: float | None
+    error: str = ""  # why there is no value, where that is no one's intent
+
+
+class Artefacts(NamedTuple):
+    """What a trial left behind."""
+
+    workspace: Path
+    output: str  # of its last session
+    case: Case
+    done: bool  # every session ended well
+
+
+class NoScore(Exception):
+    """The scorer cannot tell, and why."""
+
+
+LOOKS = ("done", "file", "contains", "regex", "json")
+
+
+def look(scorer: Scorer, left: Artefacts) -> TrialScore:
+    """The score of a scorer whose type is one of `LOOKS`."""
+    try:
+        match scorer.type:
+            case "done":
+                return TrialScore(float(left.done))
+            case "file":
+                return TrialScore(float((left.workspace / scorer.file).exists()))
+            case "contains":
+                wanted = scorer.text or str(left.case.expect)
+                return TrialScore(float(wanted in text_for(scorer, left)))
+            case "regex":
+                return TrialScore(_matched(scorer.pattern, text_for(scorer, left)))
+            case "json":
+                return TrialScore(_found(scorer, left))
+            case _:
+                raise AssertionError(scorer.type)
+    except NoScore as error:
+        return TrialScore(None, str(error))
+    except OSError as error:
+        return TrialScore(None, f"{scorer.file or 'the output'} cannot be read: {error.strerror or error}")
+
+
+def text_for(scorer: Scorer, left: Artefacts) -> str:
+    """A file that is not there is empty: the arm did not write it."""
+    if not scorer.file:
+        return left.output
+    file = left.workspace / scorer.file
+    return read_text(file) if file.is_file() else ""
+
+
+def read_text(file: Path) -> str:
+    with file.open("rb") as stream:
+        return stream.read(TEXT_BYTES_MAX).decode(errors="replace")
+
+
+def _matched(pattern: str, text: str) -> float:
+    found = re.search(pattern, text, re.MULTILINE)
+    if SCORE_GROUP not in re.compile(pattern).groupindex:
+        return float(found is not None)
+    if found is None:
+        return 0.0
+    try:
+        return float(found[SCORE_GROUP])
+    except (TypeError, ValueError):
+        raise NoScore(f"`{found[SCORE_GROUP]}` is no number") from None
+
+
+def _found(scorer: Scorer, left: Artefacts) -> float:
+    """A document or a value that is not there is the arm's doing: 0. One that means nothing is the scorer's: none."""
+    expected = scorer.equals if scorer.equals is not None else left.case.expect
+    try:
+        value: Any = find(json.loads(text_for(scorer, left)), scorer.path)
+    except (ValueError, NotThere, RecursionError):
+        return 0.0
+    if expected is not None:
+        return float(value == expected)
+    if isinstance(value, bool | int | float):
+        return float(value)
+    raise NoScore(f"`{scorer.path}` holds {str(value)[:60]!r}, which is no number; `equals` says what it should be")

@@ -1,0 +1,128 @@
+"""Scorers that run something: each is a task on the engine, in the run of the trial it scores."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from manyhands.apps.evals.scoring.artefacts import Artefacts, TrialScore
+from manyhands.apps.evals.scoring.pairwise import win_of
+from manyhands.apps.evals.scoring.unit_tests import from_junit, from_output
+from manyhands.apps.evals.spec.eval_types import Scorer
+from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.core.values.task import NO_CLAIMS, Task
+
+#: The hosts that score, and the kind of their tasks: no host for arms shares a width with them.
+KIND = "eval-score"
+SHELL_HOST = "eval:shell"
+PYTHON_HOST = "eval:python"
+
+_NOTHING: dict[str, Any] = {"kind": KIND, "claims": NO_CLAIMS, "attempts": 1}
+
+
+def judge_host(host: str) -> str:
+    return f"eval:{host}"
+
+
+def task_id(scorer: Scorer, place: int = 0) -> str:
+    return f"score-{scorer.name}-{place}" if place else f"score-{scorer.name}"
+
+
+def command_task(scorer: Scorer, left: Artefacts) -> Task:
+    """For `command` and `tests`."""
+    return Task(
+        task_id(scorer),
+        run=scorer.run,
+        workspace=str(left.workspace),
+        timeout=scorer.timeout,
+        host=SHELL_HOST,
+        env={"MANYHANDS_CASE": left.case.name},
+        **_NOTHING,
+    )
+
+
+def function_task(scorer: Scorer, left: Artefacts) -> Task:
+    """It is not told which arm it scores."""
+    args = {
+        "workspace": str(left.workspace),
+        "output": left.output,
+        "case": left.case.name,
+        "expect": left.case.expect,
+    }
+    return Task(
+        task_id(scorer),
+        call=scorer.call,
+        args=args,
+        workspace=str(left.workspace),
+        timeout=scorer.timeout,
+        host=PYTHON_HOST,
+        **_NOTHING,
+    )
+
+
+def grading_task(scorer: Scorer, prompt: str, place: int) -> Task:
+    """`place` is where the answer stands that the score is for: once first, once second."""
+    host = judge_host(scorer.host)
+    return Task(
+        task_id(scorer, place),
+        prompt=prompt,
+        args={"temperature": 0},
+        timeout=scorer.timeout,
+        host=host,
+        **_NOTHING,
+    )
+
+
+def command_score(ending: Ending) -> TrialScore:
+    if ending.kind is EndingKind.TIMED_OUT:
+        return TrialScore(0.0)  # what the arm left does not pass in the time there is
+    if ending.kind is EndingKind.DONE:
+        return TrialScore(1.0)
+    return TrialScore(0.0) if ending.exit_code is not None and ending.exit_code > 0 else TrialScore(None, _why(ending))
+
+
+def tests_score(scorer: Scorer, ending: Ending, left: Artefacts, log: Path) -> TrialScore:
+    """The share that passed."""
+    if ending.kind is EndingKind.TIMED_OUT:
+        return TrialScore(0.0)
+    if ending.exit_code is None or ending.exit_code < 0:
+        return TrialScore(None, _why(ending))
+    if scorer.file:
+        counts = from_junit(left.workspace / scorer.file)
+        missing = f"the tests left no JUnit file `{scorer.file}`"
+    else:
+        counts = from_output(log.read_text(errors="replace")) if log.is_file() else None
+        missing = "the output of the tests has no count that can be read; `file` may name a JUnit file"
+    if counts is None:
+        return TrialScore(None, f"{missing} ({_why(ending) or 'exit 0'})")
+    if not counts.total:
+        # Whatever the arm did to the tests, none of them passed.
+        return TrialScore(0.0) if ending.exit_code else TrialScore(None, "no tests were run")
+    return TrialScore(counts.passed / counts.total)
+
+
+def function_score(ending: Ending) -> TrialScore:
+    if ending.kind is not EndingKind.DONE:
+        return TrialScore(None, _why(ending))
+    if not ending.result:
+        return TrialScore(None)  # it returned None: not applicable
+    value = json.loads(ending.result)
+    if isinstance(value, bool | int | float):
+        return TrialScore(float(value))
+    return TrialScore(None, f"it returned {str(value)[:60]!r}, which is no number")
+
+
+def grading_score(endings: dict[int, Ending]) -> TrialScore:
+    """The mean of both positions: a judge that always prefers the first answer says nothing."""
+    wins: list[float] = []
+    for place, ending in endings.items():
+        if ending.kind is not EndingKind.DONE:
+            return TrialScore(None, _why(ending))
+        win = win_of(ending.result, place)
+        if win is None:
+            return TrialScore(None, f"the judge gave no verdict: {ending.result[-80:]!r}")
+        wins.append(win)
+    return TrialScore(sum(wins) / len(wins))
+
+
+def _why(ending: Ending) -> str:
+    return ending.detail or str(ending.kind)

@@ -1,0 +1,47 @@
+"""How many unit tests passed: from a JUnit file, or else from the last lines of pytest and unittest."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+_PYTEST = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed)\b")
+_UNITTEST = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
+_UNITTEST_BAD = re.compile(r"^FAILED \((.*)\)", re.MULTILINE)
+_BAD = re.compile(r"(?:failures|errors)=(\d+)")
+
+
+class TestCounts(NamedTuple):
+    passed: int
+    total: int  # skipped ones are not counted
+
+
+def from_junit(file: Path) -> TestCounts | None:
+    """None if there is no such file, or it is cut short."""
+    try:
+        root = ElementTree.parse(file).getroot()
+    except (OSError, ElementTree.ParseError):
+        return None
+    passed = total = 0
+    for case in root.iter("testcase"):
+        tags = {child.tag for child in case}
+        if "skipped" not in tags:
+            total += 1
+            passed += not tags & {"failure", "error"}
+    return TestCounts(passed, total)
+
+
+def from_output(text: str) -> TestCounts | None:
+    """None if it does not read like the end of a test run."""
+    for line in reversed(text.splitlines()):
+        found = _PYTEST.findall(line)
+        if found and (" in " in line or line.startswith("=")):
+            counts = {word.rstrip("s") if word.startswith("error") else word: int(n) for n, word in found}
+            passed = counts.get("passed", 0) + counts.get("xpassed", 0)
+            return TestCounts(passed, passed + counts.get("failed", 0) + counts.get("error", 0))
+    ran = list(_UNITTEST.finditer(text))
+    if not ran:
+        return None
+    total = int(ran[-1][1])
+    bad = _UNITTEST_BAD.search(text, ran[-1].end())
+    return TestCounts(total - sum(int(n) for n in _BAD.findall(bad[1])) if bad else total, total)

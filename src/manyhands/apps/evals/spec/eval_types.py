@@ -1,0 +1,204 @@
+"""What an eval is made of and what became of it: the spec, the outcome of every trial, and the whole record.
+
+A trial is one arm on one case in one replication. Whatever a report says can be told from an `EvalRecord` alone.
+"""
+
+import re
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from manyhands.core.values.host import Prices
+
+ScorerType = Literal["done", "file", "contains", "regex", "command", "json", "tests", "python", "pairwise"]
+#: How the first arm of each (case, replication) is found: drawn from the seed and balanced, or strictly in turn.
+Order = Literal["drawn", "swap"]
+#: What became of a trial. Only `scored` ones have scores; `infrastructure` says nothing about the arm;
+#: `aborted` and `missing` ones were stopped by a person, or not reached.
+TrialState = Literal["scored", "infrastructure", "aborted", "missing"]
+#: How the eval as a whole ended; `decided` before all trials had run, `stopped` goes on with the same command.
+EvalState = Literal["finished", "decided", "failed_fast", "aborted", "stopped"]
+
+
+#: A pattern with a group of this name scores the number it finds.
+SCORE_GROUP = "score"
+
+
+class Arm(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One of the things compared: a command, a function or a model, and how it is asked."""
+
+    name: str
+    run: tuple[str, ...] = ()  # argv; {prompt} and the other fields of tasks are filled in
+    call: str = ""  # package.module:function
+    prompt: str = "{prompt}"  # {prompt} is the case's; {name} of its `values` too
+    args: dict[str, Any] | None = None
+    env: dict[str, str] | None = None
+    kind: str = ""
+    host: str = ""
+    prices: Prices | None = None
+    same_as: str = ""  # a null arm: this one over again, under another name
+
+
+class Case(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    name: str
+    prompt: str = ""
+    prompts: tuple[str, ...] = ()  # one for each session, where they differ
+    files: str = ""  # a directory (or a file) every trial starts with a copy of; relative to the spec
+    values: dict[str, str] = {}  # for {name} in prompts
+    expect: Any = None  # what a scorer compares with, where it says no other
+    cluster: str = ""  # cases of one cluster are not independent of each other
+
+
+class Scorer(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    name: str
+    type: ScorerType
+    file: str = ""  # in the workspace; left out: what the last session put out
+    text: str = ""  # contains
+    pattern: str = ""  # regex
+    path: str = ""  # json
+    equals: Any = None  # json; left out: the number found there, or the case's `expect`
+    run: tuple[str, ...] = ()  # command, tests
+    call: str = ""  # python
+    host: str = ""  # pairwise: an openai host of the config
+    question: str = ""  # pairwise: what makes an answer the better one
+    timeout: float = 300.0  # seconds
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether its scores lie between 0 and 1, whatever happens."""
+        if self.type == "regex":
+            return SCORE_GROUP not in re.compile(self.pattern).groupindex
+        return self.equals is not None if self.type == "json" else self.type != "python"
+
+
+class Spec(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    name: str
+    arms: tuple[Arm, ...]  # null arms included
+    cases: tuple[Case, ...]
+    scorers: tuple[Scorer, ...]
+    replications: int = 5
+    sessions: int = 1
+    seed: int = 0
+    interleave: bool = True
+    order: Order = "drawn"
+    concurrency: int | Literal["auto"] = 1
+    timeout: float = 1800.0  # seconds, of a session
+    baseline: str = ""  # an arm's name; filled in with the first arm's when the spec is read
+    stop_when_decided: bool = False  # case by case, until confidence sequences leave no doubt
+
+    def arm(self, name: str) -> Arm:
+        return next(arm for arm in self.arms if arm.name == name)
+
+    def case(self, name: str) -> Case:
+        return next(case for case in self.cases if case.name == name)
+
+
+class SessionRecord(Struct, frozen=True, omit_defaults=True):
+    """The attempt of a session that counts: the last one."""
+
+    session: int  # from 1
+    ending: str  # an EndingKind, or "skipped" after a session that did not end well
+    detail: str = ""
+    started_at: float | None = None
+    ended_at: float | None = None
+    host: str = ""
+    attempts: int = 0  # more than 1 only for reasons of infrastructure
+    tokens_in: int = 0  # of all attempts: all of them were paid for
+    tokens_out: int = 0
+    cost: float | None = None
+
+
+class Troubles(Struct, frozen=True, omit_defaults=True):
+    """Endings of attempts that were not the arm's doing. Each was tried again."""
+
+    rate_limited: int = 0  # 429
+    overloaded: int = 0  # any other refusal for lack of room
+    out_of_memory: int = 0
+    lost: int = 0  # the dispatcher or the machine died under it
+    preempted: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.rate_limited + self.overloaded + self.out_of_memory + self.lost + self.preempted
+
+
+class TrialOutcome(Struct, frozen=True, omit_defaults=True):
+    """What became of one trial."""
+
+    arm: str
+    case: str
+    replication: int  # from 1
+    run: str  # its run in the store
+    state: TrialState
+    cluster: str = ""  # the case's own name where it has no cluster
+    scores: dict[str, float | None] = {}  # scorer → score; None: not applicable, or see `score_errors`
+    score_errors: dict[str, str] = {}  # scorer → why it gave no score
+    sessions: tuple[SessionRecord, ...] = ()
+    troubles: Troubles = Troubles()
+    timed_out: int = 0  # sessions that did: the arm's own doing, but look at both arms
+    position: int = 0  # in the order really used: 1 if this arm was the first of its (case, replication); 0 if none ran
+    started_at: float | None = None
+    ended_at: float | None = None
+    duration_s: float = 0.0  # of its sessions, without the waits between them
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float | None = None  # None: there are no prices, and nobody told
+    tainted: bool = False
+    why_tainted: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        return self.arm, self.case, self.replication
+
+
+class SessionStart(Struct, frozen=True):
+    """One line of the order really used."""
+
+    arm: str
+    case: str
+    replication: int
+    session: int
+    at: float
+
+
+class Calibration(Struct, frozen=True, omit_defaults=True):
+    """One step of `--concurrency auto`: so many at once, on trials that are not scored."""
+
+    n: int
+    sessions: int
+    p95_s: float
+    slow_down: float  # p95_s against that of one at a time
+    failures: float  # share of sessions that failed for reasons of infrastructure, or timed out
+    overloads: int
+    accepted: bool
+    why: str = ""
+
+
+class Concurrency(Struct, frozen=True, omit_defaults=True):
+    n: int
+    how: Literal["default", "spec", "flag", "auto"]
+    steps: tuple[Calibration, ...] = ()
+
+
+class Injection(Struct, frozen=True, omit_defaults=True):
+    """Context a person put into trials that had not ended. "" and 0: into all arms, cases, replications."""
+
+    text: str
+    at: float
+    arm: str = ""
+    case: str = ""
+    replication: int = 0
+
+
+class EvalRecord(Struct, frozen=True, omit_defaults=True):
+    id: str  # also the name of its run in the store
+    spec: Spec
+    source: str  # the spec's file
+    state: EvalState
+    concurrency: Concurrency
+    outcomes: tuple[TrialOutcome, ...]  # every arm × case × replication, in the order of the spec
+    order: tuple[SessionStart, ...] = ()  # as the sessions really started
+    started_at: float = 0.0
+    ended_at: float = 0.0
+    injections: tuple[Injection, ...] = ()
+    warnings: tuple[str, ...] = ()  # what the reader should know that is not in the numbers

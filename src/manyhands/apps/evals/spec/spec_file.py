@@ -1,0 +1,187 @@
+"""A spec file becomes a `Spec`, or every reason why it cannot; nothing has run by then."""
+
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from manyhands.apps.evals.spec.eval_types import Arm, Case, Order, Scorer, Spec
+from manyhands.apps.evals.spec.spec_checks import check_spec
+from manyhands.errors import UsageError
+from manyhands.readers.problems import FieldPath, Problem, Problems, Sheet, describe, shown
+from manyhands.readers.shape import fits, is_clean, is_too_deep, known
+from manyhands.readers.text import decoded, obstacle, unreadable
+from manyhands.readers.toml_file import parse_toml
+from manyhands.sources.plans.task_fields import seconds_of
+
+SUFFIXES = (".toml", ".yaml", ".yml")
+#: What `null_arm = true` adds: the baseline over again under this name.
+NULL_ARM = "null"
+
+
+class SpecRefused(UsageError):
+    """Nothing of the spec is used. `problems` has the first thousand, `total` counts all."""
+
+    def __init__(self, problems: list[Problem], total: int | None = None) -> None:
+        self.problems = problems
+        self.total = len(problems) if total is None else total
+        super().__init__(*describe("eval", problems, self.total))
+
+
+class SpecSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """The `[eval]` table."""
+
+    name: str = ""
+    replications: int = 5
+    sessions: int = 1
+    seed: int = 0
+    interleave: bool = True
+    order: Order = "drawn"
+    concurrency: int | str = 1  # a number or "auto"
+    timeout: float = 1800.0
+    baseline: str = ""
+    null_arm: bool = False
+    stop_when_decided: bool = False
+
+
+class ReadSpec(Struct, frozen=True):
+    spec: Spec
+    file: Path
+    sheet: Any  # a `Sheet`: for checks that need to know more than the file
+
+
+_LISTS: dict[str, type[Struct]] = {"arm": Arm, "case": Case, "scorer": Scorer}
+_EXAMPLE = {
+    "arm": '[[arm]] with `name = "…"` and `run = ["…"]`',
+    "case": '[[case]] with `name = "…"` and `prompt = "…"`',
+    "scorer": '[[scorer]] with `name = "…"` and `type = "file"`',
+}
+
+
+def read_spec(path: Path) -> ReadSpec:
+    """Raises `SpecRefused` with everything that is wrong."""
+    problems = Problems()
+    name = str(path)
+    parsed = _parse(path, name, problems)
+    spec = None
+    if parsed is not None:
+        document, sheet = parsed
+        spec = _spec_from(document, path, sheet)
+    if problems.total or spec is None:
+        raise SpecRefused(problems.by_line(), problems.total)
+    return ReadSpec(spec, path.absolute(), sheet)
+
+
+def _parse(path: Path, name: str, problems: Problems) -> tuple[Any, Sheet] | None:
+    problem = obstacle(path, name, "spec")
+    if problem is None and path.suffix.lower() not in SUFFIXES:
+        hint = f"the name of a spec ends in {', '.join(SUFFIXES)}"
+        problem = Problem(file=name, message=f"is no spec: its name ends in `{path.suffix}`", hint=hint)
+    if problem is not None:
+        problems.add(problem)
+        return None
+    try:
+        text = decoded(path.read_bytes(), name, problems)
+    except OSError as error:
+        problems.add(unreadable(name, error))
+        return None
+    if text is None:
+        return None
+    if path.suffix.lower() == ".toml":
+        read = parse_toml(name, text, problems)
+        return (read[0], Sheet(name, read[1], problems)) if read is not None else None
+    from manyhands.sources.plans.yaml_nodes import YamlRefused, read_yaml_document
+
+    try:
+        document, line_of = read_yaml_document(text)
+    except YamlRefused as refused:
+        for line, message, hint in refused.complaints:
+            problems.add(Problem(file=name, line=line, message=message, hint=hint))
+        return None
+    return document, Sheet(name, line_of, problems)
+
+
+def _spec_from(document: object, path: Path, sheet: Sheet) -> Spec | None:
+    if not isinstance(document, dict):
+        sheet.tell((), f"must be a table with `arm`, `case` and `scorer` in it, got {shown(document)}")
+        return None
+    if is_too_deep(document):
+        sheet.tell((), "is nested too deeply")
+        return None
+    is_clean(document, (), sheet)
+    for key in document:
+        known(key, ["eval", *_LISTS], (), sheet)
+    settings = _settings(document.get("eval", {}), path, sheet)
+    arms, cases, scorers = (_rows(document, name, sheet) for name in _LISTS)
+    if sheet.problems.total or settings is None:
+        return None
+    fields = msgspec.structs.asdict(settings)
+    null_arm = fields.pop("null_arm")
+    fields["baseline"] = fields["baseline"] or (arms[0].name if arms else "")
+    if null_arm:
+        arms = (*arms, Arm(NULL_ARM, same_as=fields["baseline"]))
+    arms, scorers = (tuple(_beside(each, path) for each in rows) for rows in (arms, scorers))
+    spec = Spec(arms=arms, cases=cases, scorers=scorers, **fields)
+    if not check_spec(spec, path, sheet):
+        return None
+    return msgspec.structs.replace(spec, arms=tuple(_resolved(arm, spec) for arm in arms))
+
+
+_Runs = TypeVar("_Runs", Arm, Scorer)
+
+
+def _beside(row: _Runs, path: Path) -> _Runs:
+    """`{spec}` in a command is the directory of the spec: commands run in the workspace of their trial."""
+    here = str(path.absolute().parent)
+    return msgspec.structs.replace(row, run=tuple(argument.replace("{spec}", here) for argument in row.run))
+
+
+def _resolved(arm: Arm, spec: Spec) -> Arm:
+    """A null arm with what the arm it repeats is made of."""
+    if not arm.same_as:
+        return arm
+    return msgspec.structs.replace(spec.arm(arm.same_as), name=arm.name, same_as=arm.same_as)
+
+
+def _settings(table: object, path: Path, sheet: Sheet) -> SpecSettings | None:
+    if isinstance(table, dict):
+        table = dict(table)
+        _take_seconds(table, ("eval", "timeout"), sheet)
+        concurrency = table.get("concurrency", 1)
+        if isinstance(concurrency, bool) or (
+            concurrency < 1 if isinstance(concurrency, int) else concurrency != "auto"
+        ):
+            hint = "1 runs one session at a time; auto finds a number that leaves the sessions undisturbed"
+            sheet.wrong(("eval", "concurrency"), concurrency, 'must be at least 1, or "auto"', hint)
+            return None
+    if not fits(table, SpecSettings, ("eval",), sheet):
+        return None
+    settings = msgspec.convert(table, SpecSettings)
+    return msgspec.structs.replace(settings, name=settings.name or path.stem)
+
+
+def _rows(document: dict[str, Any], name: str, sheet: Sheet) -> Any:
+    kind = _LISTS[name]
+    rows = document.get(name, [])
+    if not isinstance(rows, list):
+        sheet.wrong((name,), rows, "must be a list of tables", f"write {_EXAMPLE[name]}")
+        return ()
+    if not rows:
+        sheet.tell((), f"has no {name}", f"write {_EXAMPLE[name]}")
+    found: list[Any] = []
+    for place, row in enumerate(rows):
+        path: FieldPath = (name, place)
+        if isinstance(row, dict):
+            row = dict(row)
+            _take_seconds(row, (*path, "timeout"), sheet)
+        if fits(row, kind, path, sheet):
+            found.append(msgspec.convert(row, kind))
+    return tuple(found)
+
+
+def _take_seconds(table: dict[str, Any], path: FieldPath, sheet: Sheet) -> None:
+    """Friendlier forms of a length of time (`20m`) become seconds in place."""
+    if "timeout" in table:
+        seconds = seconds_of(table["timeout"], path, sheet)
+        table["timeout"] = 1.0 if seconds is None else seconds  # told already

@@ -1,0 +1,1 @@
+"""One trial: its tasks, its files, and what became of it."""

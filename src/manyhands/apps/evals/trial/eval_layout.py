@@ -1,0 +1,59 @@
+"""Where an eval keeps its files: `STORE/evals/ID/`. Every file in it is replaced as a whole or not at all."""
+
+import os
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from manyhands.apps.evals.spec.ordering import Trial
+
+T = TypeVar("T")
+
+
+class EvalLayout:
+    def __init__(self, store: Path, eval_id: str) -> None:
+        self.directory = store.absolute() / "evals" / eval_id
+        self.manifest = self.directory / "eval.json"
+        self.record = self.directory / "record.json"
+        self.eval_id = eval_id
+
+    def case(self, case: str) -> Path:
+        """What trials of the case start with, as it was when the eval began."""
+        return self.directory / "cases" / case
+
+    def trial(self, trial: Trial) -> Path:
+        return self.directory / "trials" / trial.arm / trial.case / str(trial.replication)
+
+    def workspace(self, trial: Trial) -> Path:
+        return self.trial(trial) / "workspace"
+
+    def before(self, trial: Trial, session: int) -> Path:
+        """What a session begins with: for the first one what the case has, later what the one before left."""
+        return self.case(trial.case) if session == 1 else self.trial(trial) / f"before-{session}"
+
+    def scores(self, trial: Trial) -> Path:
+        return self.trial(trial) / "scores.json"
+
+    def heartbeat(self, trial: Trial) -> Path:
+        return self.trial(trial) / "heartbeat.json"
+
+
+def write_whole(path: Path, value: object, durable: bool = True) -> None:
+    """As JSON; `durable` outlives a power cut too."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f"{path.name}.new")
+    with beside.open("wb") as file:
+        file.write(msgspec.json.encode(value))
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+    beside.replace(path)
+
+
+def read_whole(path: Path, kind: type[T]) -> T | None:
+    """None if there is none, or none that can be read: it is made again then."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None

@@ -1,0 +1,223 @@
+"""From the journal's book and the scores on disk to what became of every trial, after any number of crashes."""
+
+from collections.abc import Iterable, Sequence
+
+from manyhands.apps.evals.spec.eval_types import (
+    Arm,
+    EvalRecord,
+    EvalState,
+    Injection,
+    SessionRecord,
+    SessionStart,
+    Spec,
+    TrialOutcome,
+    TrialState,
+    Troubles,
+)
+from manyhands.apps.evals.spec.ordering import Trial
+from manyhands.apps.evals.trial.manifest import Manifest, Scores
+from manyhands.apps.evals.trial.trials import TAINTED, run_name, session_id
+from manyhands.core.book import Book
+from manyhands.core.state import AttemptRecord, Record, Run
+from manyhands.core.values.ending import Ending, EndingKind, total_cost
+from manyhands.core.values.task import TERMINAL, TaskState
+
+INFRASTRUCTURE = (EndingKind.OVERLOADED, EndingKind.LOST, EndingKind.PREEMPTED)
+
+
+def trials_of(spec: Spec) -> list[Trial]:
+    return [
+        Trial(arm.name, case.name, number)
+        for arm in spec.arms
+        for case in spec.cases
+        for number in range(1, spec.replications + 1)
+    ]
+
+
+def session_of(run: Run | None, session: int) -> Record | None:
+    return run.records.get(session_id(session)) if run is not None else None
+
+
+def is_over(record: Record | None) -> bool:
+    return record is not None and record.state in TERMINAL
+
+
+def ended_well(record: Record | None) -> bool:
+    return record is not None and record.state is TaskState.DONE
+
+
+def state_of(run: Run | None, sessions: int) -> TrialState:
+    """As its sessions leave it: `scored` means that it can be."""
+    for session in range(1, sessions + 1):
+        record = session_of(run, session)
+        if record is None or record.state not in TERMINAL:
+            return "missing"
+        if record.state is TaskState.CANCELLED:
+            return "aborted"
+        if record.state is TaskState.FAILED:
+            ending = record.last_ending
+            return "infrastructure" if ending is not None and ending.kind in INFRASTRUCTURE else "scored"
+    return "scored"
+
+
+def outcome_of(
+    trial: Trial, run: Run | None, name: str, spec: Spec, scores: Scores | None, position: int
+) -> TrialOutcome:
+    records = [session_of(run, session) for session in range(1, spec.sessions + 1)]
+    known = [(number, record) for number, record in enumerate(records, 1) if record is not None]
+    sessions = tuple(_session(number, record) for number, record in known)
+    state = state_of(run, spec.sessions)
+    if state == "scored" and scores is None:
+        state = "missing"
+    tokens_in = sum(session.tokens_in for session in sessions)
+    tokens_out = sum(session.tokens_out for session in sessions)
+    starts = [session.started_at for session in sessions if session.started_at is not None]
+    ends = [session.ended_at for session in sessions if session.ended_at is not None]
+    tainted = any(TAINTED in record.task.labels for _, record in known)
+    return TrialOutcome(
+        arm=trial.arm,
+        case=trial.case,
+        replication=trial.replication,
+        run=name,
+        state=state,
+        cluster=spec.case(trial.case).cluster or trial.case,
+        scores=scores.scores if scores is not None and state == "scored" else {},
+        score_errors=scores.errors if scores is not None and state == "scored" else {},
+        sessions=sessions,
+        troubles=_troubles(record for _, record in known),
+        timed_out=sum(session.ending == EndingKind.TIMED_OUT for session in sessions),
+        position=position,
+        started_at=min(starts, default=None),
+        ended_at=max(ends, default=None),
+        duration_s=sum((s.ended_at or 0.0) - s.started_at for s in sessions if s.started_at and s.ended_at),
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        cost=_cost(spec.arm(trial.arm), sessions),
+        tainted=tainted,
+        why_tainted="a person put context into it" if tainted else "",
+    )
+
+
+def _session(number: int, record: Record) -> SessionRecord:
+    history = record.history or []
+    endings = [tried.ending for tried in history if tried.ending is not None]
+    last: AttemptRecord | None = history[-1] if history else None
+    ending = last.ending if last is not None else None
+    said = str(ending.kind) if ending is not None and record.state is not TaskState.SKIPPED else str(record.state)
+    return SessionRecord(
+        session=number,
+        ending=said,
+        detail=ending.detail if ending is not None else record.cause,
+        started_at=last.started_at if last is not None else None,
+        ended_at=last.ended_at if last is not None else None,
+        host=last.host if last is not None else "",
+        attempts=len(history),
+        tokens_in=sum(each.tokens_in for each in endings),
+        tokens_out=sum(each.tokens_out for each in endings),
+        cost=total_cost(each.cost for each in endings),
+    )
+
+
+def _troubles(records: Iterable[Record]) -> Troubles:
+    counts = dict.fromkeys(Troubles.__struct_fields__, 0)
+    for record in records:
+        for tried in record.history or ():
+            if tried.ending is not None and tried.ending.kind in INFRASTRUCTURE:
+                counts[_trouble(tried.ending)] += 1
+    return Troubles(**counts)
+
+
+def _trouble(ending: Ending) -> str:
+    if ending.kind is not EndingKind.OVERLOADED:
+        return str(ending.kind)
+    if ending.rate_limited or ending.quota:
+        return "rate_limited"
+    killed = ending.exit_code in (-9, 137)
+    return "out_of_memory" if killed else "overloaded"
+
+
+def _cost(arm: Arm, sessions: Sequence[SessionRecord]) -> float | None:
+    """By the prices of the arm; without them as its hosts or commands have told."""
+    if arm.prices is None:
+        return total_cost(session.cost for session in sessions)
+    return sum(arm.prices.cost(session.tokens_in, session.tokens_out) for session in sessions)
+
+
+def order_of(book: Book, eval_id: str, spec: Spec) -> tuple[SessionStart, ...]:
+    """The sessions as their last attempts really started; of those that started at once, as they were begun."""
+    found: list[tuple[float, int, SessionStart]] = []
+    for trial in trials_of(spec):
+        run = book.runs.get(run_name(eval_id, trial))
+        for session in range(1, spec.sessions + 1):
+            record = session_of(run, session)
+            if record is not None and record.history:
+                last = record.history[-1]
+                start = SessionStart(trial.arm, trial.case, trial.replication, session, last.started_at)
+                found.append((last.started_at, last.attempt, start))
+    return tuple(start for _, _, start in sorted(found, key=lambda each: each[:2]))
+
+
+def _positions(order: Sequence[SessionStart]) -> dict[Trial, int]:
+    """Which place each trial had among those of its (case, replication), by its first session."""
+    position_of: dict[Trial, int] = {}
+    begun: dict[tuple[str, int], int] = {}
+    for start in order:
+        trial = Trial(start.arm, start.case, start.replication)
+        if start.session == 1:
+            key = start.case, start.replication
+            position_of[trial] = begun[key] = begun.get(key, 0) + 1
+    return position_of
+
+
+def injections_of(book: Book, eval_id: str) -> tuple[Injection, ...]:
+    """What people put into this eval, as its own run in the journal has it."""
+    run = book.runs.get(eval_id)
+    records = run.records.values() if run is not None else ()
+    return tuple(
+        Injection(record.task.prompt, record.task.args["at"], *(record.task.args[field] for field in _TARGET))
+        for record in records
+        if record.task.args is not None and record.task.args.get("what") == "inject"
+    )
+
+
+_TARGET = ("arm", "case", "replication")
+
+
+def record_of(
+    manifest: Manifest, book: Book, scores: dict[Trial, Scores], state: EvalState, now: float, warnings: Sequence[str]
+) -> EvalRecord:
+    spec = manifest.spec
+    order = order_of(book, manifest.id, spec)
+    position_of = _positions(order)
+    outcomes = []
+    for trial in trials_of(spec):
+        name = run_name(manifest.id, trial)
+        place = position_of.get(trial, 0)
+        outcomes.append(outcome_of(trial, book.runs.get(name), name, spec, scores.get(trial), place))
+    assert manifest.concurrency is not None
+    return EvalRecord(
+        id=manifest.id,
+        spec=spec,
+        source=manifest.source,
+        state=state,
+        concurrency=manifest.concurrency,
+        outcomes=tuple(outcomes),
+        order=order,
+        started_at=manifest.started_at,
+        ended_at=now,
+        injections=injections_of(book, manifest.id),
+        warnings=(*warnings, *_not_begun(manifest.id, book, spec)),
+    )
+
+
+def _not_begun(eval_id: str, book: Book, spec: Spec) -> list[str]:
+    """Attempts that could not even begin say more of the set-up than of the arm."""
+    why_of: dict[str, list[str]] = {}
+    for trial in trials_of(spec):
+        run = book.runs.get(run_name(eval_id, trial))
+        for session in range(1, spec.sessions + 1):
+            record = session_of(run, session)
+            ending = record.last_ending if record is not None else None
+            if ending is not None and ending.permanent and ending.exit_code is None:
+                why_of.setdefault(trial.arm, []).append(ending.detail)
+    return [f"arm {arm}: {len(why)} sessions failed for good at once: {why[0]}" for arm, why in why_of.items()]

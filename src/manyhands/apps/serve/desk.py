@@ -1,0 +1,198 @@
+"""One backlog and its run: whenever either changes, they are compared and each is told what it does not know yet."""
+
+import asyncio
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from manyhands.apps.serve.live_backlog import BacklogSteps, LiveBacklog, Log, WantedTasks
+from manyhands.core.events import (
+    AnyEvent,
+    AttemptEnded,
+    CancelAsked,
+    DeferAsked,
+    Input,
+    ResumeAsked,
+    RetryAsked,
+    RunOpened,
+    RunResumed,
+)
+from manyhands.core.state import Run
+from manyhands.core.values.task import TERMINAL, is_step
+from manyhands.engine.dispatcher import Dispatcher
+from manyhands.engine.hand_added import ADDED
+from manyhands.engine.run_opening import new_name, opening
+from manyhands.errors import ManyhandsError
+from manyhands.readers.problems import LISTED_MAX, Problem
+from manyhands.sources.plans.plan_settings import PlanSettings
+
+#: How long a file must stay as it is before what is missing from it is taken for removed, and how often that is tried.
+_DOUBT_S = 0.2
+_DOUBTS_MAX = 10
+#: After a backlog could not be read or written.
+AGAIN_S = 5.0
+
+
+class Desk:
+    def __init__(self, backlog: LiveBacklog, dispatcher: Dispatcher, log: Log) -> None:
+        self.backlog = backlog
+        run = newest_run(dispatcher, backlog.source)
+        self.run = run.name if run is not None else new_name(dispatcher.book, backlog.name)
+        self._dispatcher = dispatcher
+        self._log = log
+        self._settings: PlanSettings | None = None  # the bounds within which its run goes on; None: it does not yet
+        self._changed = asyncio.Event()
+        self._changed.set()
+        self._told: set[object] = set()  # what has been said of the backlog and need not be said again
+        self._problems: list[Problem] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
+        backlog.begin(self.run)
+
+    def wanted_at(self, task: str) -> float:
+        """When a person last said of the task that it shall go on after all."""
+        return self._dispatcher.book.runs[self.run].records[task].wanted_at
+
+    def look(self) -> None:
+        """The backlog, or what became of its tasks, may have changed."""
+        self._changed.set()
+
+    def recorded(self, batch: Sequence[AnyEvent]) -> None:
+        for event in batch:
+            match event:
+                case AttemptEnded():
+                    if self.backlog.claims:
+                        self._changed.set()
+                case CancelAsked() | RetryAsked() | DeferAsked() | ResumeAsked() if event.run == self.run:
+                    self._changed.set()
+                case _:
+                    pass
+
+    async def work(self) -> None:
+        """Until cancelled."""
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            await self.compare()
+
+    async def compare(self, last: bool = False) -> None:
+        """`last`: what is held and not done is left to others."""
+        wanted = await self._read()
+        self._tell_problems(wanted.problems)
+        if wanted.problems:
+            self._look_at(self._dispatcher.clock.now() + AGAIN_S if not wanted.is_known else None)
+        if not wanted.is_known:
+            return
+        now = self._dispatcher.clock.now()
+        beginning = [] if last else self._beginning(now, wanted.settings)
+        run = self._dispatcher.book.runs.get(self.run)
+        steps = self.backlog.reconcile(wanted, run or Run(self.run, 0, "", {}, now), now)
+        if last:
+            steps.changes += self.backlog.releases(wanted, run.records if run else {})
+        await self._carry_out(steps, [] if last else [*beginning, *steps.events])
+        self._look_at(wanted.look_at)
+
+    async def _read(self) -> WantedTasks:
+        """If tasks are missing that were there before, the file may be half written: it must stay so for a moment."""
+        wanted = await asyncio.to_thread(self.backlog.read, self._dispatcher.clock.now())
+        for _ in range(_DOUBTS_MAX):
+            if wanted.version is None or not self._lacks_any(wanted):
+                break
+            before = wanted.version
+            await asyncio.sleep(_DOUBT_S)
+            wanted = await asyncio.to_thread(self.backlog.read, self._dispatcher.clock.now())
+            if wanted.version == before:
+                break
+        return wanted
+
+    def _lacks_any(self, wanted: WantedTasks) -> bool:
+        run = self._dispatcher.book.runs.get(self.run)
+        return run is not None and any(
+            id not in wanted.mentioned
+            and record.state not in TERMINAL
+            and ADDED not in record.task.labels
+            and not is_step(record.task)
+            for id, record in run.records.items()
+        )
+
+    def _beginning(self, now: float, settings: PlanSettings) -> list[Input]:
+        """Its run goes on from now, or within other bounds than before."""
+        if self._settings == settings:
+            return []
+        self._settings = settings
+        concurrency, fail_fast, weight = settings.concurrency, settings.fail_fast, self.backlog.weight
+        if self.run in self._dispatcher.book.runs:
+            return [RunResumed(now, self.run, concurrency, fail_fast, weight)]
+        opened = next(opening(self.run, now, (), self.backlog.source, concurrency, fail_fast, settings.parents))
+        assert isinstance(opened, RunOpened)
+        return [replace(opened, weight=weight)]
+
+    def _tell_untaken(self) -> None:
+        """Tasks that no host takes wait for ever: that must not go unsaid."""
+        for pool in self._dispatcher.book.ready.pools.values():
+            if pool.run.name == self.run and pool.heap and not pool.hosts:
+                text = f"no host takes kind {pool.kind} with {pool.form}: such tasks wait until one does"
+                self._tell_once((pool.kind, pool.form, pool.host), "problem", text, "")
+
+    async def _carry_out(self, steps: BacklogSteps, events: list[Input]) -> None:
+        if events:
+            await self._dispatcher.submit(*events)
+            self._tell_untaken()
+        for remark in steps.remarks:
+            self._tell_once(remark, "note", remark.text, remark.task)
+        changes = list(steps.changes)
+        if not changes:
+            return
+        try:
+            verdicts = await asyncio.to_thread(self.backlog.write, changes)
+        except ManyhandsError as error:
+            text = f"cannot write back: {error.message}"
+            self._tell_once(text, "problem", text, hint=error.hint)
+            self._look_at(self._dispatcher.clock.now() + AGAIN_S)
+            return
+        for change, (task, verdict) in zip(changes, verdicts, strict=True):
+            verb = type(change).__name__.lower()
+            if verdict.holds:
+                self._log("wrote", verb, task=task, run=self.run)
+            else:
+                self._tell_once((task, change), "refused", f"{verb}: {verdict.why}", task)
+
+    def _tell_once(self, what: object, action: str, text: str, task: str = "", **fields: str) -> None:
+        if what not in self._told:
+            self._told.add(what)
+            self._log(action, text, run=self.run, **({"task": task} if task else {}), **fields)
+
+    def _tell_problems(self, problems: Sequence[Problem]) -> None:
+        """Those that are new; what is mended and wrong again later is told again."""
+        known, self._problems = self._problems, list(problems)
+        new = [problem for problem in problems if problem not in known]
+        for problem in new[:LISTED_MAX]:
+            line = f" line {problem.line}" if problem.line else ""
+            self._log("problem", f"`{problem.file}`{line}: {problem.message}", run=self.run, hint=problem.hint)
+        if len(new) > LISTED_MAX:
+            self._log("problem", f"… and {len(new) - LISTED_MAX} more", run=self.run)
+
+    def _look_at(self, at: float | None) -> None:
+        if at is None or (self._timer is not None and self._timer_at <= at and not self._timer.cancelled()):
+            return
+        self._stop_timer()
+        self._timer_at = at
+        delay_s = max(0.0, at - self._dispatcher.clock.now())
+        self._timer = asyncio.get_running_loop().call_later(delay_s, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self._changed.set()
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def close(self) -> None:
+        self._stop_timer()
+
+
+def newest_run(dispatcher: Dispatcher, source: str) -> Run | None:
+    """Also one that has ended: what was done once is not done again because someone started anew."""
+    return next((run for run in reversed(dispatcher.book.runs.values()) if run.source == source), None)

@@ -1,0 +1,86 @@
+"""What the service asks of a backlog, whatever keeps it: what is wanted now, and a place for what came of it."""
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from manyhands.core.events import Input
+from manyhands.core.state import Record, Run
+from manyhands.core.values.task import Task
+from manyhands.readers.problems import Problem
+from manyhands.sources.plans.plan_settings import PlanSettings
+
+#: Told what happens, for people and machines: `log("edited", "is taken over", task="a-1", run="plan-1")`.
+Log = Callable[..., None]
+
+#: How the cause of a cancellation begins that the backlog asked for. What the backlog wants again comes back.
+IN_THE_BACKLOG = "in the backlog: "
+
+
+class Remark(Struct, frozen=True):
+    """Worth a line in the log, and nothing else is done about it."""
+
+    task: str
+    text: str
+
+
+class BacklogSteps(Struct):
+    """What follows from a look at the backlog and at the run: in the journal first, then in the backlog."""
+
+    events: list[Input] = []
+    changes: list[Any] = []
+    remarks: list[Remark] = []
+
+
+class WantedTasks(Struct, frozen=True):
+    """A backlog as it stood at one moment."""
+
+    tasks: Mapping[str, Task]  # by id, in order
+    problems: Sequence[Problem] = ()
+    look_at: float | None = None  # something that waits for its time may go then, though nothing changes
+    is_known: bool = True  # False: it has never been read well, so nothing follows from it
+    settings: PlanSettings = PlanSettings()  # the bounds of its run
+    mentioned: Container[str] = ()  # every id it knows, wanted or not
+    version: object = None  # the same as long as the backlog is; None: cannot be told
+    snapshot: Any = None  # what the backlog itself needs to compare with, and nobody else
+
+
+class TaskVerdict(Struct, frozen=True):
+    holds: bool
+    why: str = ""  # it does not
+
+
+class LiveBacklog(Protocol):
+    name: str  # of its run, before the number
+    source: str  # an absolute path: how its run is found again
+    weight: float
+
+    def begin(self, run: str) -> None:
+        """Its run is called so from now on."""
+
+    def watched(self) -> Sequence[Path]:
+        """The files that tell of changes."""
+
+    def read(self, now: float) -> WantedTasks:
+        """Called in a thread, by one at a time. A bad file is a problem: what was last read well stays."""
+
+    def reconcile(self, wanted: WantedTasks, run: Run, at: float) -> BacklogSteps:
+        """Pure."""
+
+    def write(self, changes: Sequence[Any]) -> list[tuple[str, TaskVerdict]]:
+        """In a thread. (task, verdict) for each change of `reconcile`, once it is safe."""
+
+    def releases(self, wanted: WantedTasks, records: Mapping[str, Record]) -> list[Any]:
+        """The changes that leave to others what will not be gone on with now."""
+
+    def claim(self, tasks: Mapping[str, float]) -> list[TaskVerdict]:
+        """In a thread: take these tasks before they start; each with the time at which a person last wanted it again.
+
+        What cannot be had must not run.
+        """
+
+    @property
+    def claims(self) -> bool:
+        """Whether tasks must be taken before they start."""

@@ -1,0 +1,84 @@
+"""A plan file as a live backlog: people edit it, and nothing is written to it."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from manyhands.apps.serve.live_backlog import BacklogSteps, TaskVerdict, WantedTasks
+from manyhands.apps.serve.reconcile import reconcile
+from manyhands.core.state import Record, Run
+from manyhands.core.values.host import Family, Host, Route
+from manyhands.core.values.task import Task, TaskState
+from manyhands.sources.plans.host_check import check_hosts
+from manyhands.sources.plans.plan_reading import PlanRefused, read_plan
+
+
+class PlanBacklog:
+    claims = False
+
+    def __init__(
+        self,
+        file: Path,
+        weight: float = 1.0,
+        hosts: Sequence[Host] = (),
+        families: Sequence[Family] = (),
+        routes: Sequence[Route] = (),
+    ) -> None:
+        self.file = file
+        self.name = file.stem
+        self.source = str(file.resolve())
+        self.weight = weight
+        self._hosts = hosts
+        self._families = families
+        self._routes = routes
+        self._last = WantedTasks({}, is_known=False)
+        self._signature: object = None
+
+    def begin(self, run: str) -> None:
+        pass
+
+    def watched(self) -> Sequence[Path]:
+        # Of a link both ends may change.
+        return list(dict.fromkeys((self.file.absolute(), self.file.resolve())))
+
+    def read(self, now: float) -> WantedTasks:
+        signature = signature_of(self.file)
+        if signature is not None and signature == self._signature:
+            return self._last
+        try:
+            plan = read_plan([self.file])
+        except PlanRefused as refused:
+            # A file that is being written is refused too, so what is there now may be read again though it looks alike.
+            return replace(self._last, problems=tuple(refused.problems))
+        self._signature = signature
+        tasks = {task.id: task for task in plan.tasks}
+        problems = tuple(check_hosts(plan, self._hosts, self._families, self._routes))
+        self._last = WantedTasks(tasks, problems, settings=plan.settings, mentioned=tasks, version=signature)
+        return self._last
+
+    def reconcile(self, wanted: WantedTasks, run: Run, at: float) -> BacklogSteps:
+        def comes_back(record: Record, task: Task) -> bool:
+            return record.state is TaskState.FAILED and task != record.task
+
+        return reconcile(wanted, run, at, lambda id: "it is no longer in the plan", comes_back)
+
+    def write(self, changes: Sequence[Any]) -> list[tuple[str, TaskVerdict]]:
+        return []
+
+    def releases(self, wanted: WantedTasks, records: Mapping[str, Record]) -> list[Any]:
+        return []
+
+    def claim(self, tasks: Mapping[str, float]) -> list[TaskVerdict]:
+        return [TaskVerdict(True) for _ in tasks]
+
+
+def signature_of(file: Path) -> tuple[int, int, int] | None:
+    """Changes whenever the file does; None if there is none."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns

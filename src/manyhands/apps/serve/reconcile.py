@@ -1,0 +1,79 @@
+"""Wanted tasks against the records of the run: what to submit, take over, bring back or cancel. Pure.
+
+Effects happen once because states are compared, never because steps are remembered: after a crash it is done again.
+"""
+
+from collections.abc import Callable, Mapping
+
+from msgspec.structs import replace
+
+from manyhands.apps.serve.live_backlog import IN_THE_BACKLOG, BacklogSteps, Remark, WantedTasks
+from manyhands.core import events
+from manyhands.core.state import Record, Run
+from manyhands.core.values.task import TERMINAL, Task, TaskState, is_step
+from manyhands.engine.hand_added import ADDED
+from manyhands.engine.run_opening import TASKS_PER_EVENT
+
+#: Says why a task that is no longer wanted is not.
+WhyGone = Callable[[str], str]
+#: Says whether a task that ended is to have another go now that the backlog has it (again, or changed).
+ComesBack = Callable[[Record, Task], bool]
+
+
+def reconcile(wanted: WantedTasks, run: Run, at: float, why_gone: WhyGone, comes_back: ComesBack) -> BacklogSteps:
+    """Those who come back first, then edits, so that nobody is skipped for a need that is dropped; cancels last."""
+    back: list[events.Input] = []
+    edits: list[events.Input] = []
+    cancels: list[events.Input] = []
+    new: list[Task] = []
+    remarks: list[Remark] = []
+    for id, task in wanted.tasks.items():
+        record = run.records.get(id)
+        if record is None:
+            new.append(task)
+            continue
+        task = _without_what_is_done(task, record, run.records)
+        is_changed = task != record.task
+        if record.state is TaskState.RUNNING:
+            if is_changed and not _is_same_work(task, record.task):
+                remarks.append(Remark(id, "has changed while it runs; what runs is what it was"))
+        elif record.state is TaskState.SKIPPED:
+            if task.needs != record.task.needs:
+                edits.append(events.TaskEdited(at, run.name, task))
+        elif record.state in TERMINAL:
+            if was_taken_away(record) or comes_back(record, task):
+                back.append(events.RetryAsked(at, run.name, id))
+                if is_changed:
+                    edits.append(events.TaskEdited(at, run.name, task))
+        elif is_changed:
+            edits.append(events.TaskEdited(at, run.name, task))
+    for id, record in run.records.items():
+        if id in wanted.tasks or record.state in TERMINAL or ADDED in record.task.labels or is_step(record.task):
+            continue
+        if why := why_gone(id):
+            cancels.append(events.CancelAsked(at, run.name, id, IN_THE_BACKLOG + why))
+    submits = [
+        events.TasksSubmitted(at, run.name, tuple(new[first : first + TASKS_PER_EVENT]))
+        for first in range(0, len(new), TASKS_PER_EVENT)
+    ]
+    return BacklogSteps([*back, *edits, *submits, *cancels], [], remarks)
+
+
+def was_taken_away(record: Record) -> bool:
+    return record.state is TaskState.CANCELLED and record.cause.startswith(IN_THE_BACKLOG)
+
+
+def _without_what_is_done(task: Task, record: Record, records: Mapping[str, Record]) -> Task:
+    """A need that has been met may be left out by the backlog: that is no change."""
+    known = record.task.needs
+    if task.needs == known:
+        return task
+    left = {need for need in known if (met := records.get(need)) is None or met.state is not TaskState.DONE}
+    asked = {need for need in task.needs if (met := records.get(need)) is None or met.state is not TaskState.DONE}
+    return replace(task, needs=known) if left == asked else task
+
+
+def _is_same_work(one: Task, other: Task) -> bool:
+    """Where it stands in the queue is of no matter to an attempt that runs."""
+    same = {"needs": (), "deferred": False, "priority": 0, "labels": (), "parent": ""}
+    return replace(one, **same) == replace(other, **same)

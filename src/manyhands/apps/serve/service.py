@@ -1,0 +1,109 @@
+"""`manyhands serve` without its command line: several backlogs on one dispatcher, until it is told to stop."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from manyhands.apps.serve.claiming import Claimer, ClaimingExecutor
+from manyhands.apps.serve.desk import Desk
+from manyhands.apps.serve.live_backlog import IN_THE_BACKLOG, LiveBacklog, Log
+from manyhands.apps.serve.watching import POLL_S, Changed, watch
+from manyhands.core.events import AnyEvent, CancelAsked, Input, RunResumed, RunStopped
+from manyhands.engine.dispatcher import Dispatcher
+from manyhands.engine.hand_added import ADDED_SOURCE
+from manyhands.errors import UsageError
+from manyhands.hosts.executors.executor import Ended, Executor
+
+#: How soon it is noticed that the dispatcher has died: nothing but its own error tells.
+_PULSE_S = 2.0
+
+
+class Service:
+    """Made before its dispatcher, which it stands around: `open_session(config, service.around)`, then `serve`."""
+
+    def __init__(self, backlogs: Sequence[LiveBacklog], log: Log, poll_s: float = POLL_S) -> None:
+        sources = [backlog.source for backlog in backlogs]
+        for place, source in enumerate(sources):
+            if source in sources[:place]:
+                raise UsageError(f"backlog `{source}` is given twice", "name it once; its `weight` may be more than 1")
+        self._backlogs = backlogs
+        self._log = log
+        self._poll_s = poll_s
+        self._claimers: dict[str, Claimer] = {}  # by run
+        self._desks: list[Desk] = []
+        self._dispatcher: Dispatcher | None = None
+
+    def around(self, executor: Executor, ended: Ended) -> Executor:
+        return ClaimingExecutor(executor, ended, self._claimers, self._refused, self._log)
+
+    def _refused(self, run: str, task: str, why: str) -> None:
+        assert self._dispatcher is not None
+        self._log("refused", f"claim: {why}", task=task, run=run)
+        now = self._dispatcher.clock.now()
+        self._dispatcher.tell(CancelAsked(now, run, task, f"{IN_THE_BACKLOG}it {why}"))
+
+    async def serve(self, dispatcher: Dispatcher, stop: asyncio.Event) -> None:
+        """Until `stop` is set: then what runs is stopped, what was held is left, and the next start goes on."""
+        self._dispatcher = dispatcher
+        for backlog in self._backlogs:
+            desk = Desk(backlog, dispatcher, self._log)
+            self._desks.append(desk)
+            if backlog.claims:
+                self._claimers[desk.run] = Claimer(backlog, desk.run, desk.wanted_at, self._log)
+        dispatcher.recorded.append(self._recorded)
+        await self._resume_added(dispatcher)
+        workers = [asyncio.create_task(desk.work()) for desk in self._desks]
+        workers.append(asyncio.create_task(watch(self._files(), self._log, self._poll_s)))
+        workers.append(asyncio.create_task(_pulse(dispatcher)))
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait({stopping, *workers}, return_when=asyncio.FIRST_COMPLETED)
+            for worker in workers:
+                if worker.done():
+                    worker.result()  # raises: none of them ends by itself
+        finally:
+            stopping.cancel()
+            await _cancelled(workers)
+            for desk in self._desks:
+                desk.close()
+        await self._stop(dispatcher)
+
+    def _recorded(self, batch: Sequence[AnyEvent]) -> None:
+        for desk in self._desks:
+            desk.recorded(batch)
+
+    async def _resume_added(self, dispatcher: Dispatcher) -> None:
+        now = dispatcher.clock.now()
+        runs = [run.name for run in dispatcher.book.runs.values() if run.source == ADDED_SOURCE and run.unfinished]
+        if runs:
+            await dispatcher.submit(*(RunResumed(now, run) for run in runs))
+
+    def _files(self) -> dict[Path, Changed]:
+        return {file: desk.look for desk in self._desks for file in desk.backlog.watched()}
+
+    async def _stop(self, dispatcher: Dispatcher) -> None:
+        runs = [run.name for run in dispatcher.book.runs.values() if not run.draining]
+        self._log("stopping", f"{len(dispatcher.book.running)} in flight")
+        now = dispatcher.clock.now()
+        stopped: list[Input] = [RunStopped(now, run) for run in runs]
+        await dispatcher.submit(*stopped)
+        for run in runs:
+            await dispatcher.wait_settled(run)
+        for desk in self._desks:
+            await desk.compare(last=True)
+        self._log("stopped", "what was under way goes on at the next start")
+
+
+async def _pulse(dispatcher: Dispatcher) -> None:
+    while True:
+        await asyncio.sleep(_PULSE_S)
+        await dispatcher.submit()
+
+
+async def _cancelled(tasks: Sequence["asyncio.Task[None]"]) -> None:
+    for task in tasks:
+        task.cancel()
+    for task in tasks:
+        with suppress(asyncio.CancelledError, Exception):
+            await task

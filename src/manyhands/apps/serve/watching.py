@@ -1,0 +1,66 @@
+"""Tells when watched files change: by file-system events, with a slow look at all of them as the fallback."""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from manyhands.apps.serve.live_backlog import Log
+
+#: Events are gathered until this long nothing more comes: an editor writes a file in several steps.
+QUIET_MS = 25
+#: The longest they are gathered, however busy the file is.
+GATHER_MS = 100
+POLL_S = 30.0
+#: After a directory could not be watched.
+AGAIN_S = 5.0
+
+Changed = Callable[[], None]
+
+
+async def watch(changed_of: Mapping[Path, Changed], log: Log, poll_s: float = POLL_S) -> None:
+    """Until cancelled. `changed_of`: file → whom to tell; they are told once more than needed rather than once less."""
+    told = ""
+    while True:
+        try:
+            await _watch_once(changed_of, poll_s)
+        except (OSError, RuntimeError) as error:
+            if str(error) != told:
+                told = str(error)
+                log("watch", f"files are looked at every {AGAIN_S:g} s instead of being watched: {error}")
+            await asyncio.sleep(AGAIN_S)
+        _tell(changed_of.values())
+
+
+async def _watch_once(changed_of: Mapping[Path, Changed], poll_s: float) -> None:
+    """Returns when a directory is no longer the one that is being watched."""
+    from watchfiles import awatch
+
+    directories = list(dict.fromkeys(file.parent for file in changed_of))
+    inodes = _inodes(directories)
+    events = awatch(
+        *directories,
+        watch_filter=None,
+        debounce=GATHER_MS,
+        step=QUIET_MS,
+        rust_timeout=round(poll_s * 1000),
+        yield_on_timeout=True,
+        recursive=False,
+    )
+    async for changes in events:
+        names = {name for _, name in changes}
+        if not changes or names & {str(directory) for directory in directories}:
+            _tell(changed_of.values())
+            if _inodes(directories) != inodes:
+                return
+        else:
+            _tell(changed for file, changed in changed_of.items() if str(file) in names)
+
+
+def _inodes(directories: Iterable[Path]) -> list[int]:
+    return [os.stat(directory).st_ino for directory in directories]
+
+
+def _tell(all_changed: Iterable[Changed]) -> None:
+    for changed in dict.fromkeys(all_changed):
+        changed()

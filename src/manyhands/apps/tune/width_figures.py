@@ -1,0 +1,138 @@
+"""What the attempts of one width amount to: goodput, latency, and how sure that is."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from manyhands.core.values.ending import Ending, EndingKind
+
+#: Endings that are our own doing: they say nothing about the host.
+STOPPED = (EndingKind.CANCELLED, EndingKind.PREEMPTED, EndingKind.LOST)
+
+
+class Try(Struct, frozen=True):
+    """One attempt at a probe task."""
+
+    probe: str
+    started_at: float
+    ended_at: float
+    ending: Ending
+
+    @property
+    def took_s(self) -> float:
+        return max(1e-6, self.ended_at - self.started_at)
+
+
+class MeasuredWidth(Struct, frozen=True):
+    """One width. Latency and goodput are of the endings that counted, the rest is of all attempts."""
+
+    width: int
+    attempts: int
+    done: int
+    failed: int
+    overloads: int
+    peak: int
+    goodput_per_s: float
+    spread: float  # standard error of ln(goodput)
+    tokens_per_s: float | None
+    p50_s: float
+    p95_s: float
+    rounds: int = 1
+    why: str = ""  # of the first overload or failure
+    rate_limited: bool = False  # the overload was about the rate, not the load
+    retry_after_s: float = 0.0
+
+    @property
+    def log_goodput(self) -> float:
+        return math.log(self.goodput_per_s) if self.goodput_per_s > 0 else -math.inf
+
+    @property
+    def filled(self) -> bool:
+        return self.peak >= self.width
+
+
+def measured(width: int, counted: int, rounds: Sequence[Sequence[Try]]) -> MeasuredWidth | None:
+    """None: nothing ended by itself."""
+    own_ends = [[one for one in attempts if one.ending.kind not in STOPPED] for attempts in rounds]
+    tries = [one for attempts in own_ends for one in attempts]
+    if not tries:
+        return None
+    windows = [_window(width, counted, attempts) for attempts in own_ends if attempts]
+    within = [one for window in windows for one in window.ended]
+    lasted_s = sum(window.lasted_s for window in windows)
+    good = [one for one in within if one.ending.kind is EndingKind.DONE]
+    kinds = [one.ending.kind for one in tries]
+    done, overloads = kinds.count(EndingKind.DONE), kinds.count(EndingKind.OVERLOADED)
+    told = next((one.ending for one in tries if one.ending.kind is EndingKind.OVERLOADED), None)
+    told = told or next((one.ending for one in tries if one.ending.kind is not EndingKind.DONE), None)
+    tokens = [one.ending.tokens_out or one.ending.tokens_in for one in good]
+    latencies = sorted(one.took_s for one in good or within)
+    return MeasuredWidth(
+        width=width,
+        attempts=len(tries),
+        done=done,
+        failed=len(tries) - done - overloads,
+        overloads=overloads,
+        peak=max(_peak(attempts) for attempts in rounds),
+        goodput_per_s=len(good) / lasted_s,
+        spread=_spread(within, len(good)),
+        tokens_per_s=sum(tokens) / lasted_s if tokens and all(tokens) else None,
+        p50_s=_quantile(latencies, 0.5),
+        p95_s=_quantile(latencies, 0.95),
+        rounds=len(rounds),
+        why=told.detail if told else "",
+        rate_limited=bool(told and (told.rate_limited or told.quota)),
+        retry_after_s=(told.retry_after_s or 0.0) if told else 0.0,
+    )
+
+
+class _Window(NamedTuple):
+    ended: list[Try]
+    lasted_s: float
+
+
+def _window(width: int, counted: int, tries: list[Try]) -> _Window:
+    """From one ending to another, with the width full all the while.
+
+    The first `width` endings are left out: a queue in the host is still filling up then. So are the last ones, which
+    have ever less beside them. Where all run in step, endings come in bursts, and the window goes from the last of one
+    to the last of another.
+    """
+    ended = sorted(tries, key=lambda one: one.ended_at)
+    begin_at = ended[width - 1].ended_at if len(ended) > width else min(one.started_at for one in ended)
+    within = ended[width : width + counted] if len(ended) > width else ended
+    return _Window(within, max(1e-6, within[-1].ended_at - begin_at))
+
+
+def _spread(tries: Sequence[Try], done: int) -> float:
+    """That tasks differ from each other is no doubt about the host: each is compared with itself."""
+    by_probe: dict[str, list[float]] = {}
+    for one in tries:
+        by_probe.setdefault(one.probe, []).append(one.took_s)
+    if len(tries) <= len(by_probe):
+        by_probe = {"": [one.took_s for one in tries]}
+    squares = total = 0.0
+    for took in by_probe.values():
+        mean = sum(took) / len(took)
+        squares += sum((each - mean) ** 2 for each in took)
+        total += sum(took)
+    freedom = len(tries) - len(by_probe)
+    latency = squares / freedom / len(tries) / (total / len(tries)) ** 2 if freedom > 0 else 1.0
+    success = (len(tries) - done) / (done * len(tries)) if done else 1.0
+    return math.sqrt(latency + success)
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    return ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1)]
+
+
+def _peak(attempts: Sequence[Try]) -> int:
+    # What ends at the instant another starts has made room for it.
+    changes = sorted([(one.ended_at, -1) for one in attempts] + [(one.started_at, 1) for one in attempts])
+    peak = now = 0
+    for _, change in changes:
+        now += change
+        peak = max(peak, now)
+    return peak

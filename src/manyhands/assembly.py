@@ -1,0 +1,169 @@
+"""From the configured hosts to the executors that carry attempts there."""
+
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from manyhands.engine.delivery.sink_opening import check_secrets
+from manyhands.engine.dispatcher import Dispatcher
+from manyhands.engine.leading import WaitTurn
+from manyhands.engine.probing import Probing
+from manyhands.engine.redaction import Secrets
+from manyhands.engine.session import dispatching
+from manyhands.engine.worker_scaling import WorkerScaling
+from manyhands.hosts.executors.executor import Ended, Executor, Spawned
+from manyhands.hosts.landing.landing_site import LandingSite
+from manyhands.hosts.landing.run_facts import RunFacts
+from manyhands.hosts.landing.worktree_executor import WorktreeExecutor
+from manyhands.hosts.ray.ray_clusters import RayClusters, check_ray
+from manyhands.sources.config.config_types import (
+    Config,
+    HostConfig,
+    OpenaiHost,
+    PythonHost,
+    RayHost,
+    ShellHost,
+    WorkerHost,
+)
+
+#: Servers known to stream: a stopped attempt then frees its place there at once, and the first token is timed.
+STREAMING = ("ollama", "vllm", "llamacpp")
+
+
+#: Puts something between the dispatcher and an executor; told whom to tell of endings.
+Around = Callable[[Executor, Ended], Executor]
+
+
+@asynccontextmanager
+async def open_session(
+    config: Config, around: Around | None = None, wait_turn: WaitTurn | None = None
+) -> AsyncIterator[Dispatcher]:
+    """A dispatcher on the configured store and hosts."""
+    ground: LandingSite | None = None
+    identity = ""
+    rays = RayClusters()
+    check_secrets(config.routes, os.environ)
+    check_ray(config.hosts)
+
+    def executors(journal: str, spawned: Spawned, ended: Ended) -> Mapping[str, Executor]:
+        nonlocal ground, identity
+        identity = journal
+        ground = LandingSite(config.workspace, config.store_directory, config.landing)
+        made = {host.name: _executor(host, config, journal, spawned, ended, ground, rays) for host in config.hosts}
+        return {name: around(each, ended) for name, each in made.items()} if around else made
+
+    try:
+        async with dispatching(
+            config.store_directory,
+            config.store.durability,
+            config.core_hosts(),
+            config.rules,
+            executors,
+            families=config.core_families(),
+            routes=config.core_routes(),
+            store=config.store_at,
+            wait_turn=wait_turn,
+        ) as dispatcher:
+            assert ground is not None
+            ground.facts.set_result(RunFacts(dispatcher.book, dispatcher.tell, dispatcher.clock.now))
+            probing, scaling = Probing(dispatcher, config), WorkerScaling(dispatcher, rays.scaled)
+            try:
+                async with _delivering(dispatcher, config, identity):
+                    yield dispatcher
+            finally:
+                await probing.close()
+                await scaling.close()
+    finally:
+        if ground is not None:
+            await ground.close()
+
+
+@asynccontextmanager
+async def _delivering(dispatcher: Dispatcher, config: Config, journal: str) -> AsyncIterator[None]:
+    """Results leave while the dispatcher is at work, and what is on its way when it stops has a moment to arrive."""
+    if not config.routes and not dispatcher.book.outbox.waiting:
+        yield
+        return
+    from manyhands.engine.delivery.delivering import Delivering
+
+    delivering = Delivering(
+        dispatcher.book,
+        dispatcher.submit,
+        dispatcher.clock.now,
+        config.routes,
+        config.workspace,
+        os.environ,
+        journal,
+        Secrets(os.environ, [name for route in config.routes.values() for _, name in route.variables()]).redact,
+    )
+    dispatcher.recorded.append(delivering.recorded)
+    try:
+        yield
+    finally:
+        dispatcher.recorded.remove(delivering.recorded)
+        await delivering.close()
+
+
+def _executor(
+    host: HostConfig,
+    config: Config,
+    journal: str,
+    spawned: Spawned,
+    ended: Ended,
+    ground: LandingSite,
+    rays: RayClusters,
+) -> Executor:
+    workspace = config.workspace
+    # Imported where needed: a run with shell hosts alone should not load a model client.
+    match host:
+        case ShellHost():
+            from manyhands.hosts.executors.shell_executor import ShellExecutor, ShellSettings
+
+            shell = ShellSettings(workspace=workspace / host.cwd, journal=journal, grace_s=host.grace, env=host.env)
+            return WorktreeExecutor(
+                lambda told: ShellExecutor(shell, spawned, told), ended, ground, host.grace, host.cwd
+            )
+        case PythonHost():
+            from manyhands.hosts.executors.python_executor import PythonExecutor, PythonSettings
+
+            python = PythonSettings(workspace=workspace, journal=journal, grace_s=host.grace)
+            return PythonExecutor(python, spawned, ended)
+        case OpenaiHost():
+            from manyhands.hosts.executors.openai_executor import OpenAIExecutor, OpenAISettings
+
+            openai = OpenAISettings(
+                workspace=workspace,
+                journal=journal,
+                url=host.url,
+                model=host.model,
+                api=host.api,
+                api_key_env=host.api_key_env,
+                system=host.system,
+                stream=host.stream or host.probe in STREAMING,
+            )
+            return OpenAIExecutor(openai, spawned, ended)
+        case WorkerHost():
+            return _worker(host, workspace, config.file, journal, spawned, ended)
+        case RayHost():
+            return rays.executor(host, workspace, config.file, journal, spawned, ended)
+
+
+def _worker(
+    host: WorkerHost, workspace: Path, config_file: Path | None, journal: str, spawned: Spawned, ended: Ended
+) -> Executor:
+    from manyhands.hosts.executors.worker_executor import WorkerExecutor, WorkerHostSettings
+
+    settings = WorkerHostSettings(
+        workspace=workspace,
+        journal=journal,
+        url=host.url,
+        config_file=str(config_file or ""),
+        models=host.models,
+        model=host.model,
+        api_key_env=host.api_key_env,
+        system=host.system,
+        threads=host.threads,
+        device=host.device,
+    )
+    return WorkerExecutor(settings, spawned, ended)

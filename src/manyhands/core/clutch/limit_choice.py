@@ -1,0 +1,26 @@
+"""Which limit a host gets, and the union a snapshot decodes."""
+
+from manyhands.core.clutch.clutch import WIDTH_MAX, Clutch
+from manyhands.core.clutch.fixed import Fixed
+from manyhands.core.values.host import Host
+from manyhands.core.values.host_memory import HostMemory
+
+#: Decode snapshots with this type: the tag says which limit it was.
+AnyLimit = Fixed | Clutch
+
+
+def limit_for(host: Host, memory: HostMemory | None = None) -> AnyLimit:
+    """A pinned width stays pinned; anything else is the clutch's to find within the bounds.
+
+    A pinned width with a rate budget is a clutch that has no room to move: its starts are paced.
+    """
+    width = host.width
+    if width.max is not None and width.min == width.max and host.rate is None:
+        return Fixed(width.max)
+    return Clutch.begin(
+        width_min=width.min,
+        width_max=width.max if width.max is not None else WIDTH_MAX,
+        start=width.start,
+        rate=host.rate,
+        memory=memory,
+    )

@@ -1,0 +1,1 @@
+"""The values everything else speaks in: tasks, hosts, endings, widths. All of them are immutable."""

@@ -1,0 +1,55 @@
+"""How an attempt ended: a value that is kept unchanged from the executor to the page."""
+
+import enum
+import math
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+
+class EndingKind(enum.StrEnum):
+    DONE = "done"
+    FAILED = "failed"
+    OVERLOADED = "overloaded"  # the host had no room: not the task's fault
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+    PREEMPTED = "preempted"
+    LOST = "lost"  # the dispatcher, the host or the machine died under it
+
+
+class Budget(Struct, frozen=True, omit_defaults=True, gc=False):
+    """What a server says in its answers of its own rate limits, and what is left of them now."""
+
+    requests_per_minute: float | None = None
+    requests_left: float | None = None
+    tokens_per_minute: float | None = None
+    tokens_left: float | None = None
+
+
+class Ending(Struct, frozen=True, omit_defaults=True, gc=False):
+    """How an attempt ended, kept as a value all the way to the page."""
+
+    kind: EndingKind
+    detail: str = ""  # one line a person understands
+    exit_code: int | None = None
+    permanent: bool = False  # trying again cannot help (bad key, prompt too long): no retry
+    retry_after_s: float | None = None  # the host said when to come back
+    rate_limited: bool = False  # with overloaded: the rate was refused (429), not the load
+    quota: bool = False  # with overloaded: a budget is used up until retry_after_s; not a sign of load
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float | None = None  # in whatever money: as it was told, or by the prices of the host
+    ttft_s: float | None = None  # time to the first token, where known
+    budget: Budget | None = None  # rate limits the server stated
+    memory_bytes: int = 0  # peak of the attempt's processes, where known
+    tail: str = ""  # the last lines of output
+    result: str = ""  # what a function returned (JSON) or a model answered, bounded
+
+
+DONE = Ending(EndingKind.DONE)
+
+
+def total_cost(costs: Iterable[float | None]) -> float | None:
+    """None if none of them is known."""
+    known = [cost for cost in costs if cost is not None]
+    return math.fsum(known) if known else None

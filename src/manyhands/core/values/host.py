@@ -1,0 +1,79 @@
+"""What the core knows of hosts, and of the rules, families and routes that the config declares around them."""
+
+from msgspec import Struct
+
+
+class Width(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What the config says of a host's width. `min == max` pins it."""
+
+    min: int = 1
+    start: int | None = None
+    max: int | None = None
+
+
+class Rate(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+
+
+class Prices(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """In any one currency, for a million tokens."""
+
+    tokens_in: float = 0.0
+    tokens_out: float = 0.0
+
+    def cost(self, tokens_in: int, tokens_out: int) -> float:
+        return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1e6
+
+
+class Host(Struct, frozen=True, omit_defaults=True):
+    """What the core knows of a place attempts run; how to reach it is the executor's business."""
+
+    name: str
+    kinds: tuple[str, ...] = ("*",)  # globs
+    takes: tuple[str, ...] = ("run", "call", "prompt")  # what a task may bring here, see `form_of`
+    width: Width = Width()
+    lanes: dict[str, int] = {}  # kind → the most of that kind at once on this host
+    rate: Rate | None = None
+    fallback: bool = False  # takes a task only when no other host that takes its kind has room
+    resources: dict[str, float] = {}  # what it has of what tasks ask for
+    prices: Prices | None = None
+
+
+class Rule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """`kind` may start only when at most `left` tasks of kind `after` are unfinished. Both are globs."""
+
+    kind: str
+    after: str
+    left: int = 0
+
+
+class Family(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How tasks of one family are done together. The steps are commands; {family} and {round} are filled in."""
+
+    name: str
+    host: str
+    snapshot: tuple[str, ...]
+    disrupt: tuple[str, ...]
+    healthy: tuple[str, ...]  # passes once the host is well again; waits for that itself, within bounds
+    revert: tuple[str, ...]  # back to the snapshot of this round
+    bisect: bool = False  # find out who did the harm; else all of a family that fails are failed
+    rank: int = 0  # of those on one host, smaller goes first
+
+
+class Route(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Where the results of an app's tasks are delivered; how to reach a sink is not the core's business."""
+
+    app: str
+    sinks: tuple[str, ...] = ()
+    reply_to: tuple[str, ...] = ()  # what a task's `reply_to` may begin with; none: no task has a say
+    endings: tuple[str, ...] = ("done",)  # of tasks: done, failed
+    order: str = "task"  # results of the same app, run, parent or task are delivered one after another
+
+
+class ProcessHandle(Struct, frozen=True, omit_defaults=True):
+    """Enough to find an attempt's processes again after a crash, and never to mistake another for them."""
+
+    pid: int  # also the process group
+    born_at: float  # the process's own start time, as the kernel tells it: a reused pid has another
+    boot: str = ""  # of which boot of the machine: after another one nothing of it is alive

@@ -1,0 +1,264 @@
+"""The live loop: take what arrived, let the core decide, put both on disk in one transaction, then carry out.
+
+Nothing is started, stopped or acknowledged before what led to it is in the journal. While one batch is being
+written the next one gathers, so the slower the disk, the larger the batches.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from manyhands.core import snapshot
+from manyhands.core.commands import AnyCommand, ReleaseAttempt, RunEnded, StartAttempt, StopAttempt, WakeAt
+from manyhands.core.events import AnyEvent, AttemptEnded, AttemptSpawned, Input, Woke
+from manyhands.core.scheduler import Scheduler
+from manyhands.core.state import Running
+from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.core.values.host import ProcessHandle
+from manyhands.engine.clock import Clock
+from manyhands.engine.run_opening import attempt_directory
+from manyhands.engine.store.contract.journal import Journal
+from manyhands.errors import LeaseLost, Unavailable
+from manyhands.hosts.executors.executor import Adopts, Executor
+
+#: A snapshot costs as much as the book is large: often enough to reopen fast, seldom enough not to be felt.
+SNAPSHOT_EVENTS_MIN = 200_000
+#: What a clean stop leaves unsaved at the most.
+SNAPSHOT_EVENTS_AT_CLOSE = 5_000
+#: How attempts end that were killed because another dispatcher may lead by now.
+CUT_OFF = Ending(EndingKind.LOST, "the dispatcher was cut off from its store while it ran")
+
+T = TypeVar("T")
+
+
+class Dispatcher:
+    def __init__(self, scheduler: Scheduler, journal: Journal, directory: Path, clock: Clock) -> None:
+        self.scheduler = scheduler
+        self.book = scheduler.book
+        self.clock = clock
+        self.recorded: list[Callable[[Sequence[AnyEvent]], None]] = []  # told of every batch once it is on disk
+        #: Asked what else happens because of what did: it is decided in the same turn, and on disk in one transaction.
+        self.following: list[Callable[[Sequence[Input]], Sequence[Input]]] = []
+        self.found: tuple[Running, ...] = ()  # what a dispatcher that died had in flight; adopted, or lost
+        self.commit_s = 0.0  # how long the latest batch took to get there
+        self._journal = journal
+        self._directory = str(directory)
+        self._executors: Mapping[str, Executor] = {}
+        self._executor_of: dict[int, Executor] = {}
+        self._inbox: list[Input] = []
+        self._answered: list[int] = []
+        self._awaiting: list[asyncio.Future[None]] = []
+        self._arrived = asyncio.Event()
+        self._settled: dict[str, list[asyncio.Future[None]]] = {}
+        self._wake: asyncio.TimerHandle | None = None
+        self._snapshot_at = journal.last
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="journal")
+        self._task: asyncio.Task[None] | None = None
+        self._asked = False  # requests wait in the store
+        self._cut_off: set[int] = set()  # attempts that may not go on: another may lead by now
+
+    # What executors and other outsiders call
+
+    def spawned(self, attempt: int, process: ProcessHandle) -> None:
+        self.tell(AttemptSpawned(self.clock.now(), attempt, process))
+
+    def ended(self, attempt: int, ending: Ending) -> None:
+        self._executor_of.pop(attempt, None)
+        if attempt in self._cut_off:
+            self._cut_off.discard(attempt)
+            ending = CUT_OFF
+        self.tell(AttemptEnded(self.clock.now(), attempt, ending))
+
+    def adopt(self, running: Running, executor: Executor | None) -> bool:
+        """Whether the executor takes over what a dispatcher that died has left in flight there."""
+        record = running.record
+        place = attempt_directory(self._directory, record.run, record.task.id, len(record.history or ()))
+        if not isinstance(executor, Adopts) or not executor.adopt(running.attempt, place):
+            return False
+        self._executor_of[running.attempt] = executor
+        if running.stop_why is not None:  # the word may not have got through
+            executor.stop(running.attempt)
+        return True
+
+    def cut_off(self) -> None:
+        """Kill all that is in flight: whoever leads by now may start the same."""
+        for attempt, executor in list(self._executor_of.items()):
+            self._cut_off.add(attempt)
+            executor.stop(attempt)
+            if attempt in self._executor_of:  # asked again it waits for no grace
+                executor.stop(attempt)
+
+    def tell(self, event: Input) -> None:
+        """This happened. It is on disk soon, and acted on then."""
+        self._inbox.append(event)
+        self._arrived.set()
+
+    async def submit(self, *events: Input) -> None:
+        """Returns when the events are on disk: acknowledged is never lost."""
+        self._check_alive()
+        on_disk = asyncio.get_running_loop().create_future()
+        self._inbox.extend(events)
+        self._awaiting.append(on_disk)
+        self._arrived.set()
+        await on_disk
+
+    async def wait_settled(self, run: str) -> None:
+        """Until the run has come to rest, or the loop has died of an error, which is raised here."""
+        self._check_alive()
+        if self.book.runs[run].settled:
+            return
+        settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._settled.setdefault(run, []).append(settled)
+        assert self._task is not None
+        await asyncio.wait({settled, self._task}, return_when=asyncio.FIRST_COMPLETED)
+        self._check_alive()
+
+    @property
+    def last(self) -> int:
+        """The number of the last event on disk."""
+        return self._journal.last
+
+    @property
+    def is_alive(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    def _check_alive(self) -> None:
+        if self._task is not None and self._task.done():
+            self._task.result()
+
+    # Life
+
+    def start(self, executors: Mapping[str, Executor]) -> None:
+        self._executors = executors
+        self._task = asyncio.create_task(self._loop())
+        self._task.add_done_callback(self._release_waiting)
+        asyncio.get_running_loop().add_reader(self._journal.wake_fileno(), self._note_requests)
+        self._take(self._journal.requests())
+
+    async def close(self) -> None:
+        """Stop what is in flight without recording it as ended: it is lost, and the next start knows it."""
+        self._journal.give_up()
+        asyncio.get_running_loop().remove_reader(self._journal.wake_fileno())
+        if self._wake is not None:
+            self._wake.cancel()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
+        await asyncio.gather(*(executor.close() for executor in set(self._executors.values())))
+        failed = self._task is not None and not self._task.cancelled() and self._task.exception() is not None
+        if not failed and self._journal.last - self._snapshot_at >= SNAPSHOT_EVENTS_AT_CLOSE:
+            with suppress(Unavailable):  # the next start takes longer without it, that is all
+                await self._save_snapshot()
+        self._writer.shutdown()
+
+    async def _loop(self) -> None:
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            if self._asked:
+                self._asked = False
+                self._take(await self._in_writer(self._journal.requests))
+            acknowledge = len(self._awaiting)
+            await self._take_turn()
+            for on_disk in self._awaiting[:acknowledge]:
+                if not on_disk.done():
+                    on_disk.set_result(None)
+            del self._awaiting[:acknowledge]
+            if self._journal.last - self._snapshot_at > max(SNAPSHOT_EVENTS_MIN, self.book.last_number):
+                await self._save_snapshot()
+
+    async def _take_turn(self) -> None:
+        """All that has arrived, from decision to disk to deed."""
+        happened, self._inbox = self._inbox, []
+        answered, self._answered = self._answered, []
+        batch, commands = self._decide(happened)
+        for follow in self.following:
+            if follows := follow(happened):
+                more, orders = self._decide(follows)
+                batch += more
+                commands += orders
+        if batch or answered:
+            loop = asyncio.get_running_loop()
+            handed_over_at = loop.time()
+            # Shielded: a batch once handed over is written whole before the loop can be cancelled.
+            writing = loop.run_in_executor(self._writer, self._journal.append, batch, answered)
+            await asyncio.shield(writing)
+            self.commit_s = loop.time() - handed_over_at
+            for told in self.recorded:
+                told(batch)
+        for command in commands:
+            self._carry_out(command)
+
+    def _decide(self, happened: Sequence[Input]) -> tuple[list[AnyEvent], list[AnyCommand]]:
+        """What goes on disk, and what is to be done then."""
+        step = self.scheduler.handle(happened)
+        batch: list[AnyEvent] = [event for event in happened if type(event) is not Woke]
+        return batch + step.decisions, step.commands
+
+    def _release_waiting(self, task: asyncio.Task[None]) -> None:
+        """The loop has ended: whoever waits for an acknowledgement gets its error, not silence."""
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, LeaseLost):
+            self.cut_off()
+        for on_disk in self._awaiting:
+            if not on_disk.done():
+                if error is not None:
+                    on_disk.set_exception(error)
+                else:
+                    on_disk.cancel()
+
+    async def _save_snapshot(self) -> None:
+        last = self._journal.last
+        await self._in_writer(partial(self._journal.save_snapshot, last, snapshot.save(self.scheduler)))
+        self._snapshot_at = last
+
+    async def _in_writer(self, work: Callable[[], T]) -> T:
+        """Beside the loop, and never while a batch is being written."""
+        return await asyncio.get_running_loop().run_in_executor(self._writer, work)
+
+    def _note_requests(self) -> None:
+        self._journal.clear_wake()
+        self._asked = True
+        self._arrived.set()
+
+    def _take(self, waiting: Sequence[tuple[int, AnyEvent]]) -> None:
+        """What other processes asked for: their durable requests become events of ours."""
+        known = set(self._answered)  # taken, and not yet struck off with a batch
+        for request, event in waiting:
+            if request not in known:
+                self._answered.append(request)
+                self.tell(msgspec.structs.replace(event, at=self.clock.now()))  # type: ignore[arg-type]
+
+    # Carrying out
+
+    def _carry_out(self, command: AnyCommand) -> None:
+        match command:
+            case StartAttempt():
+                executor = self._executor_of[command.attempt] = self._executors[command.host]
+                place = attempt_directory(self._directory, command.run, command.task.id, command.number)
+                executor.start(command, place)
+            case ReleaseAttempt() if command.attempt in self._executor_of:
+                self._executor_of[command.attempt].release(command.attempt)
+            case StopAttempt() if command.attempt in self._executor_of:
+                self._executor_of[command.attempt].stop(command.attempt)
+            case WakeAt():
+                self._set_wake(command.at)
+            case RunEnded():
+                for waiting in self._settled.pop(command.run, ()):
+                    if not waiting.done():
+                        waiting.set_result(None)
+
+    def _set_wake(self, at: float) -> None:
+        if self._wake is not None:
+            self._wake.cancel()
+        delay_s = max(0.0, at - self.clock.now())
+        self._wake = asyncio.get_running_loop().call_later(delay_s, self._on_wake)
+
+    def _on_wake(self) -> None:
+        self.tell(Woke(self.clock.now()))

@@ -1,0 +1,68 @@
+"""Getting to lead a journal that others may lead too, and what happens to attempts when that is over."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from manyhands.engine.dispatcher import Dispatcher
+from manyhands.engine.store.contract.journal import Durability, Journal
+from manyhands.engine.store.store_opening import Where, open_journal, open_stand_by
+from manyhands.errors import StoreBroken, StoreBusy
+
+_log = logging.getLogger(__name__)
+
+
+class StoppedStandingBy(StoreBusy):
+    """The wait was broken off: another leads."""
+
+
+#: Told who leads, before this one waits for its turn; returns when it should stop waiting.
+WaitTurn = Callable[[StoreBusy], Awaitable[object]]
+
+
+async def lead(where: Where, durability: Durability, wait_turn: WaitTurn | None) -> Journal:
+    """The journal, once this dispatcher leads it; while another does, it is refused unless there is a `wait_turn`."""
+    try:
+        # Beside the loop: a lease whose leader has died is waited for.
+        return await asyncio.to_thread(open_journal, where, durability)
+    except StoreBusy as led:
+        if wait_turn is None or isinstance(where, Path):
+            raise
+        busy = led
+    stand_by = await asyncio.to_thread(open_stand_by, where)
+    enough = asyncio.ensure_future(wait_turn(busy))
+    try:
+        while not enough.done():
+            if await asyncio.to_thread(stand_by.wait):
+                with suppress(StoreBusy, StoreBroken):  # another came first, or the server has gone
+                    return await asyncio.to_thread(open_journal, where, durability)
+        raise StoppedStandingBy(busy.message)
+    finally:
+        enough.cancel()
+        stand_by.close()
+
+
+@contextmanager
+def guarding(journal: Journal, dispatcher: Dispatcher) -> Iterator[None]:
+    """Nothing the dispatcher has started outlives its lead of a journal that others may take over."""
+    if not journal.is_shared:
+        yield
+        return
+    from manyhands.hosts.executors.attempt_guard import AttemptGuard
+
+    loop = asyncio.get_running_loop()
+    guard = AttemptGuard(journal.identity)
+
+    def cut_off() -> None:
+        _log.warning("nothing was heard of the store until the lease ran out: what runs is stopped")
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(dispatcher.cut_off)
+
+    journal.watch(guard.keep_until, cut_off)
+    try:
+        yield
+    finally:
+        journal.watch(lambda until: None, lambda: None)
+        guard.dismiss()

@@ -1,0 +1,55 @@
+"""Looks at the hosts whose width is the clutch's, about once a second, while anything is in flight there."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+
+from manyhands.core.events import HostRead
+from manyhands.core.learning import is_adaptive
+from manyhands.engine.dispatcher import Dispatcher
+from manyhands.hosts.probes.probe import Probe
+from manyhands.hosts.probes.probe_choice import probe_for
+from manyhands.sources.config.config_types import Config, HostConfig, OpenaiHost
+
+EVERY_S = 1.0
+
+
+class Probing:
+    """An idle host is not looked at: idle teaches nothing."""
+
+    def __init__(self, dispatcher: Dispatcher, config: Config) -> None:
+        self._dispatcher = dispatcher
+        self._probes: dict[str, Probe | None] = {
+            host.name: self._probe(host) for host in config.hosts if is_adaptive(host.core_host())
+        }
+        self._task = asyncio.create_task(self._look())
+
+    async def close(self) -> None:
+        self._task.cancel()
+        await asyncio.wait({self._task})
+        for probe in self._probes.values():
+            if probe is not None:
+                await probe.close()
+
+    def _probe(self, host: HostConfig) -> Probe | None:
+        url, key = ("", "")
+        if isinstance(host, OpenaiHost):
+            url, key = host.url, os.environ.get(host.api_key_env, "") if host.api_key_env else ""
+        return probe_for(host.probe, url=url, api_key=key, attempts=lambda: self._pids(host.name))
+
+    def _pids(self, host: str) -> Mapping[int, int]:
+        running = self._dispatcher.book.hosts[host].running
+        return {attempt: one.process.pid for attempt, one in running.items() if one.process is not None}
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(EVERY_S)
+            await asyncio.gather(*(self._look_at(name, probe) for name, probe in self._probes.items()))
+
+    async def _look_at(self, name: str, probe: Probe | None) -> None:
+        host = self._dispatcher.book.hosts.get(name)
+        if host is None or not host.running:
+            return
+        now = self._dispatcher.clock.now()
+        reading = await probe.read(now) if probe is not None else None
+        self._dispatcher.tell(HostRead(self._dispatcher.clock.now(), name, reading))

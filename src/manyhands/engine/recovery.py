@@ -1,0 +1,47 @@
+"""From a journal to a scheduler that stands where it ended."""
+
+import gc
+from collections.abc import Iterator
+
+from manyhands.core import snapshot
+from manyhands.core.events import AnyEvent
+from manyhands.core.scheduler import Scheduler
+from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.engine.store.contract.journal import Reader
+
+#: How attempts end that were in flight when the dispatcher died.
+LOST = Ending(EndingKind.LOST, "the dispatcher stopped while it ran")
+
+
+def rebuild(journal: Reader, scheduler: Scheduler) -> int:
+    """Fill an empty scheduler from the newest snapshot and the events after it; the number of the last."""
+    # It makes millions of objects and no garbage: looking for some takes longer than the rest.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return _rebuild(journal, scheduler)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _rebuild(journal: Reader, scheduler: Scheduler) -> int:
+    seq = 0
+    saved = journal.latest_snapshot()
+    if saved is not None and snapshot.load(scheduler, saved[1]):
+        seq = saved[0]
+    return catch_up(journal, scheduler, seq)
+
+
+def catch_up(journal: Reader, scheduler: Scheduler, seq: int) -> int:
+    """Replay what has happened after the event numbered `seq`; the number of the last."""
+    last = seq
+
+    def events() -> Iterator[AnyEvent]:
+        nonlocal last
+        for number, event in journal.read(seq):
+            last = number
+            yield event
+
+    scheduler.replay(events())
+    return last

@@ -1,0 +1,1 @@
+"""Plays a backlog on simulated hosts under virtual time."""

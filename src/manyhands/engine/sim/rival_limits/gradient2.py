@@ -1,0 +1,72 @@
+"""Netflix's Gradient2 limit: short-term latency against a long-term mean of it. For comparison.
+
+Its own window wants ten samples a second, which tasks that take seconds never give; here it is ten samples.
+"""
+
+from msgspec import Struct
+
+from manyhands.core.values.ending import EndingKind
+from manyhands.core.values.host_memory import HostMemory
+from manyhands.core.values.widths import Reading, Sample
+
+WINDOW, WINDOW_S = 10, 1.0
+TOLERANCE = 1.5
+QUEUE = 4
+SMOOTHING = 0.2
+LONG_WARM_UP, LONG_WINDOW = 10, 600
+
+
+class Gradient2(Struct, tag="gradient2"):
+    limit: float = 4.0
+    width_min: int = 1
+    width_max: int = 256
+    reason: str = "the start"
+    start_reason: str = ""
+    took: list[float] = []
+    most_in_flight: float = 0.0
+    window_until: float = 0.0
+    long_s: float = 0.0
+    long_seen: int = 0
+
+    @property
+    def width(self) -> int:
+        return int(self.limit)
+
+    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
+        return at
+
+    def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
+        self.most_in_flight = max(self.most_in_flight, in_flight)
+
+    def observe(self, sample: Sample) -> None:
+        if sample.ending not in (EndingKind.DONE, EndingKind.OVERLOADED):
+            return
+        self.took.append(sample.took_s)
+        if len(self.took) < WINDOW or sample.at < self.window_until:
+            return
+        short_s, most = sum(self.took) / len(self.took), self.most_in_flight
+        self.took, self.most_in_flight, self.window_until = [], 0.0, sample.at + WINDOW_S
+        self._learn_long(short_s)
+        if self.long_s / short_s > 2:
+            self.long_s *= 0.95
+        if most < self.limit / 2:
+            return
+        gradient = max(0.5, min(1.0, TOLERANCE * self.long_s / short_s))
+        moved = self.limit * (1 - SMOOTHING) + (self.limit * gradient + QUEUE) * SMOOTHING
+        self.limit = float(max(self.width_min, min(self.width_max, moved)))
+        self.reason = f"{short_s:.1f} s lately against {self.long_s:.1f} s usually"
+
+    def _learn_long(self, short_s: float) -> None:
+        self.long_seen += 1
+        warm = self.long_seen <= LONG_WARM_UP
+        share = 1 / self.long_seen if warm else 2 / (LONG_WINDOW + 1)
+        self.long_s += share * (short_s - self.long_s)
+
+    def read(self, reading: Reading) -> None:
+        pass
+
+    def tick(self, at: float) -> None:
+        pass
+
+    def export(self) -> HostMemory | None:
+        return None

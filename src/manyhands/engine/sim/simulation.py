@@ -1,0 +1,192 @@
+"""The very core that runs live, under virtual time on simulated hosts. Nothing here sleeps or reads a clock."""
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping
+
+from msgspec import Struct
+
+from manyhands.core.commands import AnyCommand, ReleaseAttempt, RunEnded, StartAttempt, StopAttempt, WakeAt
+from manyhands.core.events import AnyEvent, AttemptEnded, HostRead, Input, Woke
+from manyhands.core.learning import is_adaptive
+from manyhands.core.scheduler import Scheduler, TurnResult
+from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.engine.sim.hosts.simulated_host import NEVER, Job, SimulatedHost
+
+#: How often a host whose width is the clutch's is looked at while anything is in flight there.
+LOOK_EVERY_S = 1.0
+#: What a stopped attempt reports; the scheduler knows why it was stopped.
+STOPPED = Ending(EndingKind.CANCELLED, "stopped")
+
+
+class Leader(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a turn of the dispatcher takes, from decision to disk to deed; what ends meanwhile waits for the next."""
+
+    turn_s: float = 0.0
+    task_s: float = 0.0  # more for each task it starts
+
+    def takes_s(self, starts: int) -> float:
+        return self.turn_s + self.task_s * starts
+
+
+#: Takes no time at all: what is studied then is the order of things alone.
+INSTANT = Leader()
+
+
+class Calendar:
+    """Which of many hosts something happens to next, without asking each of them every time."""
+
+    def __init__(self, hosts: Iterable[SimulatedHost]) -> None:
+        self._hosts = list(hosts)
+        self._noted = [NEVER] * len(self._hosts)
+        self._heap: list[tuple[float, int]] = []
+        for place in range(len(self._hosts)):
+            self.note(place)
+
+    def note(self, place: int) -> None:
+        """Something was done to that host: what happens there next may be something else."""
+        at = self._hosts[place].next_event_at()
+        if at != self._noted[place]:
+            self._noted[place] = at
+            if at < NEVER:
+                heapq.heappush(self._heap, (at, place))
+
+    def next_at(self) -> float:
+        heap, noted = self._heap, self._noted
+        while heap and noted[heap[0][1]] != heap[0][0]:
+            heapq.heappop(heap)
+        return heap[0][0] if heap else NEVER
+
+    def advance(self, now: float) -> list[AttemptEnded]:
+        """All hosts live until then; what ended on the way, in the order of time."""
+        due: dict[int, None] = {}
+        while self.next_at() <= now:
+            place = heapq.heappop(self._heap)[1]
+            self._noted[place] = NEVER
+            due[place] = None
+        ended: list[AttemptEnded] = []
+        for place in sorted(due):
+            ended += [AttemptEnded(each.at, each.attempt, each.ending) for each in self._hosts[place].advance(now)]
+            self.note(place)
+        ended.sort(key=_at)
+        return ended
+
+
+def _at(event: AttemptEnded) -> float:
+    return event.at
+
+
+class Simulation:
+    """Feeds a scheduler with what simulated hosts report and what is to arrive from outside."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        hosts: Mapping[str, SimulatedHost],
+        job_for: Callable[[StartAttempt], Job],
+        recorded: Callable[[AnyEvent], None] | None = None,
+        leader: Leader = INSTANT,
+        supply: Callable[[], Iterable[Input]] = tuple,
+    ) -> None:
+        """`supply` is asked before each turn what else has come in by then."""
+        self.scheduler = scheduler
+        self.hosts = hosts
+        self.now = 0.0
+        self.settled: list[str] = []  # runs that have come to rest, in order
+        self.inbox: list[AttemptEnded] = []  # what the next turn begins with
+        self._job_for = job_for
+        self._recorded = recorded
+        self._leader = leader
+        self._supply = supply
+        self._places = {name: place for place, name in enumerate(hosts)}
+        self._calendar = Calendar(hosts.values())
+        self._arrivals: list[tuple[float, int, Input]] = []
+        self._arrived = 0
+        self._wake_at = NEVER
+        self._look_at = NEVER
+        self._host_of: dict[int, str] = {}
+
+    def expect(self, event: Input) -> None:
+        """This will happen at its own `at`."""
+        self._arrived += 1
+        heapq.heappush(self._arrivals, (event.at, self._arrived, event))
+
+    def run(self, until: float = NEVER) -> float:
+        """Until nothing more can happen; the time it is then."""
+        while (at := self._next_at()) <= until and at < NEVER:
+            self.now = max(self.now, at)
+            self._step()
+        return self.now
+
+    def _next_at(self) -> float:
+        if self.inbox:
+            return self.now
+        arrival = self._arrivals[0][0] if self._arrivals else NEVER
+        return min(arrival, self._wake_at, self._look_at, self._calendar.next_at())
+
+    def _step(self) -> None:
+        happened: list[Input] = []
+        while self._arrivals and self._arrivals[0][0] <= self.now:
+            happened.append(heapq.heappop(self._arrivals)[2])
+        self._live_on()
+        happened += self._supply()
+        happened += self.inbox
+        self.inbox = []
+        if self._wake_at <= self.now:
+            self._wake_at = NEVER
+            happened.append(Woke(self.now))
+        happened += self._looks()
+        step = self.scheduler.handle(happened)
+        self._record([event for event in happened if not isinstance(event, Woke)])
+        self._record(step.decisions)
+        self._pass_turn(step)
+        for command in step.commands:
+            self._carry_out(command)
+
+    def _live_on(self) -> None:
+        """Hosts go on until now; what ends there waits for the next turn."""
+        ended = self._calendar.advance(self.now)
+        for event in ended:
+            self._host_of.pop(event.attempt, None)
+        self.inbox += ended
+
+    def _pass_turn(self, step: TurnResult) -> None:
+        """Orders go out when they are on disk, and the hosts do not wait for that."""
+        starts = sum(1 for command in step.commands if isinstance(command, StartAttempt))
+        takes_s = self._leader.takes_s(starts)
+        if takes_s:
+            self.now += takes_s
+            self._live_on()
+
+    def _looks(self) -> list[Input]:
+        """What the probes see, of the hosts where it matters."""
+        if self._look_at > self.now:
+            return []
+        learning = [name for name, host in self.scheduler.book.hosts.items() if host.running and is_adaptive(host.host)]
+        self._look_at = self.now + LOOK_EVERY_S if learning else NEVER
+        return [HostRead(self.now, name, self.hosts[name].reading(self.now)) for name in learning]
+
+    def _record(self, events: Iterable[AnyEvent]) -> None:
+        if self._recorded is not None:
+            for event in events:
+                self._recorded(event)
+
+    def _carry_out(self, command: AnyCommand) -> None:
+        match command:
+            case StartAttempt():
+                self._host_of[command.attempt] = command.host
+                self._look_at = min(self._look_at, self.now + LOOK_EVERY_S)
+                host = self.hosts[command.host]
+                host.submit(self.now, command.attempt, self._job_for(command), command.number == 1)
+                self._calendar.note(self._places[command.host])
+            case StopAttempt(attempt):
+                stopped_on = self._host_of.pop(attempt, None)
+                if stopped_on is not None:  # else it ended in the same instant
+                    self.hosts[stopped_on].cancel(self.now, attempt)
+                    self._calendar.note(self._places[stopped_on])
+                    self.expect(AttemptEnded(self.now, attempt, STOPPED))
+            case WakeAt(at):
+                self._wake_at = at
+            case RunEnded(run):
+                self.settled.append(run)
+            case ReleaseAttempt():
+                pass

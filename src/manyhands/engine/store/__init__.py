@@ -1,0 +1,1 @@
+"""Keeps the journal: in SQLite, in PostgreSQL, or in memory."""

@@ -1,0 +1,1 @@
+"""What every store promises, and the form in which they all keep events."""

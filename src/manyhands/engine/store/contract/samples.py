@@ -1,0 +1,31 @@
+"""What went on at one moment and since the one before: small enough to keep every few seconds for weeks."""
+
+from msgspec import Struct
+
+#: Two weeks of samples every ten seconds are some 30 MB; those before are let go.
+SAMPLES_KEPT_S = 14 * 24 * 3600.0
+
+
+class HostSample(Struct, frozen=True, array_like=True):
+    """Fields may be added at the end, with a default."""
+
+    width: int
+    in_flight: int
+    ended: dict[str, int] = {}  # ending → attempts that ended so since the sample before
+    tokens_in: int = 0  # of those
+    tokens_out: int = 0
+    cost: float | None = None  # where known
+
+
+class RunSample(Struct, frozen=True, array_like=True):
+    tasks: dict[str, int]  # state → how many, those of none left out
+    queue_age_s: float = 0.0
+
+
+class SeriesSample(Struct, frozen=True, array_like=True):
+    at: float
+    hosts: dict[str, HostSample]
+    runs: dict[str, RunSample]
+    commits: int = 0  # since the sample before
+    commit_mean_s: float = 0.0
+    commit_max_s: float = 0.0

@@ -1,0 +1,76 @@
+"""From stored rows to numbered events, with damage told where it is; the same for every durable store."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from manyhands.core.events import AnyEvent
+from manyhands.engine.store.contract import codec
+from manyhands.errors import StoreBroken
+
+SALVAGE = "restore it from a copy, or move it aside to begin a new journal"
+SNAPSHOT_PART_BYTES = 4 << 20
+
+Row = tuple[int, int, bytes]  # the number of the last event, checksum, body
+
+
+def damaged(where: object, row: str, what: str) -> StoreBroken:
+    return StoreBroken(f"the journal `{where}` is damaged at {row}: {what}", SALVAGE)
+
+
+def rows_of(events: Iterable[AnyEvent], last: int) -> Iterator[Row]:
+    """The events as the rows to store after event `last`."""
+    for row in codec.cut(events):
+        body = codec.encode(row)
+        last += len(row)
+        yield last, codec.checksum(body, last), body
+
+
+def events_of(
+    fetch: Callable[[int, int], list[Row]], after: int, last: int, where: object
+) -> Iterator[tuple[int, AnyEvent]]:
+    """The events from `after` to `last`; `fetch(done, last)` gives the next few rows."""
+    done = after
+    while done < last:
+        rows = fetch(done, last)
+        if not rows:
+            raise damaged(where, f"event {done + 1}", f"events up to {last} are missing")
+        for seq, crc, body in rows:
+            for event in _events_after(done, seq, crc, body, where):
+                done += 1
+                yield done, event
+
+
+def _events_after(done: int, seq: int, crc: int, body: bytes, where: object) -> list[AnyEvent]:
+    row = f"row {seq} (events {done + 1} to {seq})"
+    try:
+        events = codec.decode(body, crc, seq)
+    except codec.Damaged as error:
+        raise damaged(where, row, str(error)) from error
+    if seq <= done:
+        raise damaged(where, f"row {seq}", f"it follows event {done}")
+    if len(events) < seq - done:
+        raise damaged(where, row, f"events {done + 1} to {seq - len(events)} are missing before it")
+    return events[done - seq :]
+
+
+def snapshot_parts(seq: int, data: bytes) -> Iterator[tuple[int, int, int, int, bytes]]:
+    parts = max(1, -(-len(data) // SNAPSHOT_PART_BYTES))
+    for part in range(parts):
+        body = data[part * SNAPSHOT_PART_BYTES : (part + 1) * SNAPSHOT_PART_BYTES]
+        yield seq, part, parts, codec.checksum(body, seq), body
+
+
+def snapshot_of(seq: int, rows: list[tuple[int, int, bytes]]) -> bytes | None:
+    """From its (parts, checksum, body); None if damaged: an older one serves as well, or none: the events are there."""
+    if not rows or any(parts != len(rows) or not codec.is_sound(body, crc, seq) for parts, crc, body in rows):
+        return None
+    return b"".join(body for _, _, body in rows)
+
+
+def requests_of(rows: list[Row], where: object) -> list[tuple[int, AnyEvent]]:
+    found = []
+    for number, crc, body in rows:
+        try:
+            found.append((number, codec.decode(body, crc, 0)[0]))
+        except codec.Damaged as error:
+            raise damaged(where, f"request {number}", str(error)) from error
+    return found

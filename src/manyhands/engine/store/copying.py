@@ -1,0 +1,76 @@
+"""A journal from one store to another, verified. Nobody may lead either meanwhile."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import closing
+from typing import NamedTuple
+
+from manyhands.core.events import AnyEvent
+from manyhands.engine.store.contract import codec
+from manyhands.engine.store.contract.journal import Durability, Journal, Reader
+from manyhands.engine.store.store_opening import Where, exists, open_journal, open_requests, shown
+from manyhands.errors import Conflict, StoreBroken, UsageError
+
+
+class Copied(NamedTuple):
+    events: int
+    requests: int
+    checksum: str
+
+
+class _Digest:
+    def __init__(self) -> None:
+        self.events = 0
+        self._sha = hashlib.sha256()
+
+    def over(self, reader: Reader) -> Iterator[AnyEvent]:
+        for _, event in reader.read():
+            self.events += 1
+            self._sha.update(codec.encode([event]))
+            yield event
+
+    def checksum(self) -> str:
+        return self._sha.hexdigest()[:16]
+
+
+def copy(source: Where, target: Where, durability: Durability = "power") -> Copied:
+    """Events, the newest snapshot and the requests that wait; samples over time stay where they are."""
+    if shown(source) == shown(target):
+        raise UsageError(f"`{shown(source)}` cannot be copied to itself", "name another directory or project")
+    if not exists(source):
+        raise UsageError(f"there is no journal in `{shown(source)}`", "check the path, or the `project` in the URL")
+    # Both are held: nothing can be added here after it was read, nor there before it is all written.
+    with closing(open_journal(source, durability)) as old, closing(open_journal(target, durability)) as new:
+        _check_empty(new, target)
+        waiting = old.requests()
+        written = _Digest()
+        new.append(written.over(old))
+        snapshot = old.latest_snapshot()
+        if snapshot is not None:
+            new.save_snapshot(*snapshot)
+        with closing(open_requests(target, durability)) as asking:
+            for _, event in waiting:
+                asking.ask(event)
+        _verify(written, new, len(waiting), target)
+    return Copied(written.events, len(waiting), written.checksum())
+
+
+def _check_empty(journal: Journal, target: Where) -> None:
+    if journal.last or journal.requests():
+        raise Conflict(
+            f"there is a journal in `{shown(target)}` already: {journal.last:,} events",
+            "copy to another directory or `?project=`, or remove that one first",
+        )
+
+
+def _verify(written: _Digest, new: Journal, waiting: int, target: Where) -> None:
+    found = _Digest()
+    for _ in found.over(new):
+        pass
+    same = (found.events, found.checksum()) == (written.events, written.checksum())
+    if not same or len(new.requests()) != waiting:
+        raise StoreBroken(
+            f"the copy in `{shown(target)}` is not what was copied: {found.events:,} events with checksum"
+            f" {found.checksum()} instead of {written.events:,} with {written.checksum()}",
+            "remove it and copy again; the original is untouched",
+        )

@@ -1,0 +1,129 @@
+"""A store that lives as long as its process: held to the contract of the durable one, for tests and trials."""
+
+import contextlib
+import os
+import socket
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from manyhands.core.events import AnyEvent
+from manyhands.engine.store.contract import codec
+from manyhands.errors import StoreBusy
+
+
+class MemoryStore:
+    """What the directory is to the durable store: one journal at a time, readers and askers at will."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, bytes]] = []  # the number of its last event, its events encoded
+        self.snapshots: dict[int, bytes] = {}
+        self.waiting: dict[int, bytes] = {}
+        self.asked = 0  # requests there ever were
+        self.dispatcher: MemoryJournal | None = None
+
+    def open_journal(self) -> "MemoryJournal":
+        if self.dispatcher is not None:
+            raise StoreBusy(
+                f"the journal in memory is in use by process {os.getpid()}", "close the other dispatcher first"
+            )
+        self.dispatcher = MemoryJournal(self)
+        return self.dispatcher
+
+    def open_reader(self) -> "MemoryReader":
+        return MemoryReader(self)
+
+    def open_requests(self) -> "MemoryRequests":
+        return MemoryRequests(self)
+
+
+class MemoryReader:
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def read(self, after: int = 0) -> Iterator[tuple[int, AnyEvent]]:
+        for seq, body in tuple(self._store.rows):
+            if seq > after:
+                events = codec.decode(body, codec.checksum(body, seq), seq)
+                for number, event in enumerate(events, seq - len(events) + 1):
+                    if number > after:
+                        yield number, event
+
+    def latest_snapshot(self) -> tuple[int, bytes] | None:
+        return max(self._store.snapshots.items(), default=None)
+
+    def requests(self) -> list[tuple[int, AnyEvent]]:
+        return [
+            (number, codec.decode(body, codec.checksum(body, 0), 0)[0]) for number, body in self._store.waiting.items()
+        ]
+
+    def close(self) -> None:
+        pass
+
+
+class MemoryJournal(MemoryReader):
+    identity = "memory"
+    is_shared = False
+    strangers_s = 0.0
+
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(store)
+        self.last = store.rows[-1][0] if store.rows else 0
+        self._woken, self._waker = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+
+    def append(self, events: Iterable[AnyEvent], answered: Sequence[int] = ()) -> int:
+        last = self.last
+        added = []
+        for row in codec.cut(events):
+            last += len(row)
+            added.append((last, codec.encode(row)))
+        self._store.rows.extend(added)
+        for number in answered:
+            self._store.waiting.pop(number, None)
+        self.last = last
+        return last
+
+    def save_snapshot(self, seq: int, data: bytes) -> None:
+        snapshots = self._store.snapshots
+        snapshots[seq] = data
+        for old in sorted(snapshots)[:-2]:
+            del snapshots[old]
+
+    def wake_fileno(self) -> int:
+        return self._woken.fileno()
+
+    def wake(self) -> None:
+        # When the socket is full, one waking more makes no difference.
+        with contextlib.suppress(BlockingIOError):
+            self._waker.send(b"!")
+
+    def clear_wake(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self._woken.recv(1)
+
+    def watch(self, kept: Callable[[float], None], cut_off: Callable[[], None]) -> None:
+        pass
+
+    def give_up(self) -> None:
+        pass
+
+    def close(self) -> None:
+        if self._store.dispatcher is self:
+            self._store.dispatcher = None
+            self._woken.close()
+            self._waker.close()
+
+
+class MemoryRequests:
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def ask(self, event: AnyEvent) -> int:
+        body = codec.encode([event])
+        self._store.asked += 1
+        self._store.waiting[self._store.asked] = body
+        if self._store.dispatcher is not None:
+            self._store.dispatcher.wake()
+        return self._store.asked
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,125 @@
+"""Opens the store that a place names: a directory has SQLite in it, a URL leads to PostgreSQL."""
+
+from pathlib import Path
+from typing import Protocol
+
+from manyhands.engine.store.contract.journal import Durability, Journal, Reader, Requests
+from manyhands.engine.store.contract.samples import SeriesSample
+from manyhands.engine.store.sqlite import sqlite_store
+from manyhands.engine.store.sqlite.wake import wake
+
+#: A directory, or the URL of a database.
+Where = Path | str
+
+
+class Asking(Requests, Protocol):
+    heard: bool  # is a dispatcher there that was told of the last request?
+
+
+class SeriesStore(Protocol):
+    def keep(self, sample: SeriesSample) -> None: ...
+
+    def read(self, since: float = 0.0) -> list[SeriesSample]: ...
+
+    def close(self) -> None: ...
+
+
+class StandBy(Protocol):
+    def wait(self) -> bool:
+        """Returns within a few seconds: whether the lead may be had now."""
+
+    def close(self) -> None: ...
+
+
+def open_journal(where: Where, durability: Durability = "power") -> Journal:
+    """The journal there, made if there is none, held until it is closed or the process ends."""
+    if isinstance(where, Path):
+        return sqlite_store.open_journal(where, durability)
+    _check_driver()
+    from manyhands.engine.store.postgres.postgres_journal import open_journal
+
+    return open_journal(where)
+
+
+def open_reader(where: Where) -> Reader:
+    """A view of the journal; takes no lock and changes nothing."""
+    if isinstance(where, Path):
+        return sqlite_store.open_reader(where)
+    _check_driver()
+    from manyhands.engine.store.postgres.postgres_reader import open_reader
+
+    return open_reader(where)
+
+
+def open_requests(where: Where, durability: Durability = "power") -> Asking:
+    """The way to leave requests; works while a dispatcher runs or none does."""
+    if isinstance(where, Path):
+        return sqlite_store.open_requests(where, durability)
+    _check_driver()
+    from manyhands.engine.store.postgres.postgres_requests import open_requests
+
+    return open_requests(where)
+
+
+def open_series(where: Where) -> SeriesStore:
+    """The samples over time kept beside the journal there."""
+    if isinstance(where, Path):
+        return sqlite_store.open_series(where)
+    _check_driver()
+    from manyhands.engine.store.postgres.postgres_series import open_series
+
+    return open_series(where)
+
+
+def open_stand_by(where: str) -> StandBy:
+    """For who waits to lead the journal there."""
+    _check_driver()
+    from manyhands.engine.store.postgres.leader_lease import open_stand_by
+
+    return open_stand_by(where)
+
+
+def make(where: Where, durability: Durability = "power") -> None:
+    """An empty journal, if there is none yet."""
+    if isinstance(where, Path):
+        if not exists(where):
+            sqlite_store.open_journal(where, durability).close()
+        return
+    _check_driver()
+    from manyhands.engine.store.postgres.postgres_journal import prepare
+
+    prepare(where)
+
+
+def exists(where: Where) -> bool:
+    if isinstance(where, Path):
+        return (where / sqlite_store.FILE).exists()
+    _check_driver()
+    from manyhands.engine.store.postgres.postgres_reader import exists
+
+    return exists(where)
+
+
+def is_dispatching(where: Where) -> bool:
+    """Is anyone at work on this store?"""
+    if isinstance(where, Path):
+        return wake(where)
+    _check_driver()
+    from manyhands.engine.store.postgres.postgres_requests import is_led
+
+    return is_led(where)
+
+
+def shown(where: Where) -> str:
+    """As it may be printed: without a password."""
+    if isinstance(where, Path):
+        return str(where)
+    from manyhands.engine.store.postgres.database_place import place_of
+
+    return str(place_of(where))
+
+
+def _check_driver() -> None:
+    from manyhands.engine.store.postgres.database_place import driver
+
+    driver()

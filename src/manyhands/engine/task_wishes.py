@@ -1,0 +1,48 @@
+"""What a person can ask of one task, in which states it makes sense, and what to do instead where it does not."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from manyhands.core import events
+from manyhands.core.state import Record
+from manyhands.core.values.task import TaskState, is_step
+from manyhands.errors import Conflict
+
+_WAITING = frozenset({TaskState.BLOCKED, TaskState.READY, TaskState.BACKOFF})
+
+
+class Wish(NamedTuple):
+    done: str  # cancelled, retried …
+    allowed: frozenset[TaskState]
+    event: Callable[[float, str, str], events.Input]  # at, run, task
+
+    def check(self, record: Record) -> None:
+        if is_step(record.task) and self is WISHES["retry"]:
+            message = f"`{record.task.id}` is a step of the family `{record.task.parent}` and cannot be retried alone"
+            raise Conflict(message, "retry the members that failed: they are done with all steps of a new round")
+        # A member of a family waits as deferred; putting it off says that the next round shall go without it.
+        if self is WISHES["defer"] and record.state is TaskState.DEFERRED and record.task.family:
+            return
+        if record.state not in self.allowed:
+            message = f"task `{record.task.id}` is {record.state} and cannot be {self.done}"
+            raise Conflict(message, _instead(record))
+
+
+WISHES: dict[str, Wish] = {
+    "cancel": Wish("cancelled", _WAITING | {TaskState.RUNNING, TaskState.DEFERRED}, events.CancelAsked),
+    "retry": Wish("retried", frozenset({TaskState.FAILED, TaskState.CANCELLED, TaskState.SKIPPED}), events.RetryAsked),
+    "defer": Wish("deferred", _WAITING, events.DeferAsked),
+    "resume": Wish("resumed", frozenset({TaskState.DEFERRED}), events.ResumeAsked),
+}
+
+
+def _instead(record: Record) -> str:
+    match record.state:
+        case TaskState.DONE:
+            return f"`manyhands task show {record.task.id}` shows its attempts; a new run does it again"
+        case TaskState.FAILED | TaskState.CANCELLED | TaskState.SKIPPED:
+            return f"`manyhands task retry {record.task.id}` gives it another go"
+        case TaskState.DEFERRED:
+            return f"`manyhands task resume {record.task.id}` lets it go on"
+        case _:
+            return f"`manyhands task explain {record.task.id}` says what it is waiting for"

@@ -1,6 +1,0 @@
-"""Results of other eval tools as records of ours, and ours as logs that Inspect AI reads."""
-
-from manyhands.evals.exchange.inspect_writing import write_inspect_logs
-from manyhands.evals.exchange.reading import read_results
-
-__all__ = ["read_results", "write_inspect_logs"]

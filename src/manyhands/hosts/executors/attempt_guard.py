@@ -1,0 +1,108 @@
+"""A process beside the leader of a shared journal that outlives it: it kills the leader's attempts when it cannot.
+
+Whoever takes over on another machine can reach none of them, and gives their claims free some time after the lease
+has run out. By then they must be dead, though the leader was killed or stopped. Run as a program, this is the guard.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from manyhands.hosts.executors import process_table
+
+#: After the lease has run out: a leader that is alive stops its attempts itself, and records how they ended.
+_LEADER_FIRST_S = 0.3
+_LOOK_AGAIN_S = 0.02
+_DISMISSED = b"dismissed"
+
+
+class AttemptGuard:
+    """The leader's end."""
+
+    def __init__(self, journal: str) -> None:
+        self._journal = journal
+        self._lock = threading.Lock()
+        self._process = self._start()
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-m", __name__, self._journal]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, bufsize=0)
+        assert process.stdin is not None
+        os.set_blocking(process.stdin.fileno(), False)
+        return process
+
+    def keep_until(self, until: float) -> None:
+        """The attempts may live until then, in seconds since boot."""
+        with self._lock:
+            if self._process.poll() is not None and self._process.returncode:
+                self._process = self._start()  # someone has killed it
+            self._tell(b"%.6f" % until)
+
+    def dismiss(self) -> None:
+        """All attempts have ended."""
+        with self._lock:
+            self._tell(_DISMISSED)
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+            self._process.wait()
+
+    def _tell(self, line: bytes) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError, BlockingIOError):
+            self._process.stdin.write(line + b"\n")
+
+
+def main(journal: str) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # it ends when its leader has
+    until: float | None = None
+    told = b""
+    while True:
+        left_s = None if until is None else max(0.0, until + _LEADER_FIRST_S - _now())
+        if select.select([sys.stdin.fileno()], [], [], left_s)[0]:
+            more = os.read(sys.stdin.fileno(), 4096)
+            lines = (told + more).split(b"\n")
+            told = lines.pop()
+            if _DISMISSED in lines:
+                return
+            if not more:
+                kill_all(journal, before=_now())
+                return
+            until = max((float(line) for line in lines), default=until)
+        else:
+            assert until is not None
+            # Later ones are those of whoever leads now, if that is on this machine too.
+            kill_all(journal, before=until)
+            until = None
+
+
+def kill_all(journal: str, before: float) -> None:
+    """What attempts of this journal have started before then, in seconds since boot; returns when it is dead."""
+    while alive := _attempts(journal, before):
+        for pid in alive:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(_LOOK_AGAIN_S)
+
+
+def _attempts(journal: str, before: float) -> set[int]:
+    everyone = process_table.processes()
+    found: set[int] = set()
+    for process in everyone:
+        for marker in process.markers:
+            if marker.startswith(f"{journal}.") and process.born_at < before:
+                found |= {p.pid for p in process_table.family(process.pid, marker, everyone) if p.born_at < before}
+    return found - {os.getpid(), os.getppid()}
+
+
+def _now() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,212 @@
+"""Commands of attempts, from argv to ending: the command of a shell task, and the `check` of any task."""
+
+import asyncio
+import errno
+import os
+import secrets
+import shlex
+import shutil
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from manyhands.core.commands import StartAttempt
+from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.core.values.task import Task
+from manyhands.hosts.executors.executor import Spawned
+from manyhands.hosts.executors.output_text import last_line, tail_of
+from manyhands.hosts.executors.process import Exit, ProcessGroup, keep_exit_statuses, marker_of, spawn_gated
+from manyhands.hosts.executors.process_table import Census
+from manyhands.hosts.executors.template import environment, filled
+from manyhands.hosts.executors.usage import USAGE_FILE
+
+LOG_FILE = "output.log"
+# No more processes, descriptors or memory just now: the host's state, not the task's fault.
+_NO_ROOM = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+# How many processes are made before the first of them is let go, and how long the next waits for that at the most.
+# All of many at once would start with the last of them, end together, and be followed by as many at once.
+_MADE_TOGETHER = 2
+_UNTIL_RELEASED_S = 0.005
+
+
+class ProcessSettings(Struct, frozen=True, kw_only=True):
+    """Where and how a host's processes run; what every executor needs, if only for checks."""
+
+    workspace: Path
+    #: Names the journal in the environment of all processes, so that recovery finds its own and no others.
+    journal: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
+    grace_s: float = 5.0  # between SIGTERM and SIGKILL
+    env: dict[str, str] = {}  # over the dispatcher's own environment
+
+
+class CannotStart(Exception):
+    """The attempt ends before there is a process."""
+
+    def __init__(self, detail: str, kind: EndingKind = EndingKind.FAILED) -> None:
+        self.ending = Ending(kind, detail, permanent=kind is EndingKind.FAILED)
+
+
+class AttemptSteps:
+    """Runs one command at a time for each attempt, held at its gate until its process is on record."""
+
+    def __init__(self, settings: ProcessSettings, spawned: Spawned) -> None:
+        self._settings = settings
+        self._spawned = spawned
+        self._groups: dict[int, ProcessGroup] = {}
+        self._commands = _Commands()
+        self._making = asyncio.Semaphore(_MADE_TOGETHER)
+        keep_exit_statuses()
+        self.census = Census()
+
+    def release(self, attempt: int) -> None:
+        group = self._groups.get(attempt)
+        if group is not None:
+            group.release()
+
+    async def run(
+        self, order: StartAttempt, directory: Path, argv: Sequence[str], result_file: Path | None = None
+    ) -> Ending:
+        """Run the command to its end. Cancelled, it stops it and says so in the ending."""
+        try:
+            async with self._making:
+                group, log, begin = self._spawn(order, directory, argv, result_file)
+                self._groups[order.attempt] = group
+                self._spawned(order.attempt, group.handle)
+                await group.released(_UNTIL_RELEASED_S)
+        except CannotStart as refusal:
+            return refusal.ending
+        exit, stopped = await group.run_out()
+        del self._groups[order.attempt]
+        return ending_of(exit, tail_of(log, begin), stopped)
+
+    async def checked(
+        self, ending: Ending, order: StartAttempt, directory: Path, result_file: Path | None = None
+    ) -> Ending:
+        """The ending of an attempt as its task's check leaves it: only what passes it is done."""
+        if ending.kind is not EndingKind.DONE or not order.task.check:
+            return ending
+        verdict = await self.run(order, directory, order.task.check, result_file)
+        if verdict.kind is EndingKind.DONE:
+            return ending
+        detail = verdict.detail
+        if verdict.exit_code is None:
+            detail = f"check: {detail}"
+        elif verdict.kind is EndingKind.FAILED:
+            how, _, says = detail.partition(": ")
+            detail = f"check failed ({how})" + (f": {says}" if says else "")
+        return msgspec.structs.replace(
+            ending,
+            kind=verdict.kind,
+            detail=detail,
+            exit_code=verdict.exit_code,
+            permanent=verdict.permanent,
+            tail=verdict.tail,
+        )
+
+    def _spawn(
+        self, order: StartAttempt, directory: Path, argv: Sequence[str], result_file: Path | None
+    ) -> tuple[ProcessGroup, Path, int]:
+        """The process, the file its output goes to, and from which byte on."""
+        settings, directory = self._settings, directory.absolute()
+        is_check = argv is order.task.check
+        log = directory / LOG_FILE
+        cwd = working_directory(settings, order.task)
+        env = environment(order, directory, result_file, settings.env)
+        if not is_check:
+            env["MANYHANDS_USAGE_FILE"] = str(directory / USAGE_FILE)
+        command = filled(argv, order, directory)
+        self._commands.find(command[0], "check" if is_check else "run", cwd, env)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            if order.task.prompt:
+                directory.joinpath("prompt.txt").write_bytes(order.task.prompt.encode(errors="replace"))
+            output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            try:
+                if is_check:
+                    os.write(output, f"$ {shlex.join(command)}\n".encode(errors="replace"))
+                begin = os.fstat(output).st_size
+                group = spawn_gated(
+                    command,
+                    env=env,
+                    cwd=cwd,
+                    output=output,
+                    marker=marker_of(settings.journal, order.attempt),
+                    grace_s=settings.grace_s,
+                    census=self.census,
+                )
+            finally:
+                os.close(output)
+        except (OSError, ValueError) as error:
+            raise refusal_of(error, command) from error
+        return group, log, begin
+
+
+def working_directory(settings: ProcessSettings, task: Task) -> Path:
+    cwd = settings.workspace.absolute() / task.workspace / task.cwd
+    if not cwd.is_dir():
+        raise CannotStart(f"working directory `{cwd}` does not exist; make it, or mend `cwd` of the task")
+    return cwd
+
+
+def ending_of(exit: Exit, tail: str, stopped: bool) -> Ending:
+    """What the end of a process means for its attempt."""
+    kind, detail = EndingKind.FAILED, ""
+    says = f": {last}" if (last := last_line(tail)) else ""
+    if stopped:
+        kind, detail = EndingKind.CANCELLED, "stopped"
+    elif exit.code == 0:
+        kind = EndingKind.DONE
+    elif exit.code in (-signal.SIGKILL, 128 + signal.SIGKILL) and exit.out_of_memory:
+        kind, detail = EndingKind.OVERLOADED, "killed by the kernel for lack of memory"
+    elif exit.code == -signal.SIGKILL:
+        detail = "killed by signal 9 (out of memory?)"
+    elif exit.code < 0:
+        detail = f"killed by signal {-exit.code} ({signal.strsignal(-exit.code)}){says}"
+    else:
+        detail = f"exit {exit.code}{says}"
+    return Ending(kind, detail, exit_code=exit.code, memory_bytes=exit.memory_bytes, tail=tail)
+
+
+class _Commands:
+    """Whether commands are there: said before the gate, because after it a missing one looks like one that exits with
+    127. Where one was found it is looked for first: a long PATH costs as much as a start's other files together."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], str] = {}
+
+    def find(self, name: str, field: str, cwd: Path, env: dict[str, str]) -> None:
+        if os.sep in name:
+            where = str(cwd / name)
+            if shutil.which(where) is not None:
+                return
+            if os.path.exists(where):
+                raise CannotStart(f"`{where}` is not executable; `chmod +x` it, or name its interpreter first")
+            raise CannotStart(f"command `{name}` not found; install it, or mend `{field}` of the task")
+        path = env.get("PATH", os.defpath)
+        if os.access(self._found.get((name, path), ""), os.X_OK):
+            return
+        found = shutil.which(name, path=path)
+        if found is None:
+            raise CannotStart(f"command `{name}` not found on PATH ({path}); install it, or mend `{field}` of the task")
+        self._found[name, path] = found
+
+
+def refusal_of(error: Exception, command: Sequence[str]) -> CannotStart:
+    name = command[0]
+    if isinstance(error, ValueError):
+        return CannotStart(f"`{name}` cannot be started: an argument or variable holds a NUL or is no text ({error})")
+    assert isinstance(error, OSError)
+    if error.errno == errno.E2BIG:
+        size = sum(len(argument.encode(errors="replace")) for argument in command)
+        return CannotStart(
+            f"`{name}` cannot be started: its arguments ({size:,} bytes) and environment are longer than the system"
+            " takes; a long prompt is also in the file that MANYHANDS_PROMPT_FILE names"
+        )
+    if error.errno in _NO_ROOM:
+        return CannotStart(f"`{name}` cannot be started now: {error.strerror}", EndingKind.OVERLOADED)
+    refusal = CannotStart(f"`{name}` cannot be started: {error}")
+    refusal.ending = msgspec.structs.replace(refusal.ending, permanent=False)  # a full disk may be emptied
+    return refusal

@@ -1,0 +1,174 @@
+"""What a model server's refusal means for the attempt: wait (overloaded), give up (permanent), or try again.
+
+A function of status, headers and body alone; how they arrived is `openai.py`'s business.
+"""
+
+import datetime
+import email.utils
+import math
+import os
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from manyhands.core.values.ending import Budget, Ending, EndingKind
+from manyhands.hosts.executors.output_text import one_line
+
+_RETRY_AFTER_MAX_S = 7 * 86_400.0  # a longer one is a mistake of the server's
+_BUSY_STATUSES = frozenset({408, 425, 502, 503, 504, 529})
+_BUSY = re.compile(r"overloaded|loading model|server busy|out of memory|at capacity|try again later", re.I)
+_QUOTA = re.compile(
+    r"insufficient_quota|quota_exceeded|current quota|billing_hard_limit|insufficient (credits|balance|funds)"
+    r"|credit balance|usage limit|(tokens|requests|limit) per (day|month)|per_day|daily limit|monthly limit",
+    re.I,
+)
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size|context (length|window|size)|prompt is too long|too many tokens"
+    r"|maximum (number of )?tokens",
+    re.I,
+)
+_WRONG_URL = frozenset({"UnsupportedProtocol", "InvalidURL", "LocalProtocolError", "SSLCertVerificationError"})
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_SECONDS_OF = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+
+
+def classify(status: int, headers: Mapping[str, str], body: object, *, where: str, key_env: str) -> Ending:
+    """The ending for an answer that is an error, whatever status it came with."""
+    message, words = _message(body), _words(body)
+    says = f"{status} from {where}: {one_line(message) or 'no reason given'}"
+    retry_after_s = retry_after(headers)
+    if status == 402 or _QUOTA.search(words):
+        return Ending(EndingKind.OVERLOADED, f"quota used up: {says}", retry_after_s=retry_after_s, quota=True)
+    if status == 429:
+        return Ending(EndingKind.OVERLOADED, f"rate limited: {says}", retry_after_s=retry_after_s, rate_limited=True)
+    if status in (400, 413, 422, 500) and _TOO_LONG.search(words):
+        return Ending(EndingKind.FAILED, f"longer than the model's context: {says}", permanent=True)
+    if status in _BUSY_STATUSES or (status >= 500 and _BUSY.search(words)):
+        return Ending(EndingKind.OVERLOADED, f"busy: {says}", retry_after_s=retry_after_s)
+    if status in (401, 403):
+        key = f"check the key in the environment variable {key_env}" if key_env else "set `api_key_env` of the host"
+        return Ending(EndingKind.FAILED, f"refused: {says}; {key}", permanent=True)
+    return Ending(EndingKind.FAILED, says, permanent=400 <= status < 500 and status != 409)
+
+
+def classify_embedded(error: object, *, where: str, key_env: str) -> Ending:
+    """The ending for an error object inside an answer of status 200."""
+    fields = error if isinstance(error, dict) else {}
+    code = fields.get("code", fields.get("status"))
+    status = int(code) if isinstance(code, int | str) and str(code).isdecimal() and 400 <= int(code) < 600 else 500
+    return classify(status, {}, {"error": error}, where=where, key_env=key_env)
+
+
+def unreachable(error: BaseException, where: str) -> Ending:
+    """The ending for an answer that never came, or not whole."""
+    causes = _causes(error)
+    kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
+    if kinds & _WRONG_URL:
+        says = f"cannot use {where}: {one_line(_reason(causes))}; mend `url` of the host"
+        return Ending(EndingKind.FAILED, says, permanent=True)
+    if kinds & {"APITimeoutError", "TimeoutException", "TimeoutError"}:
+        return Ending(EndingKind.OVERLOADED, f"no answer from {where} in time")
+    if kinds & {"APIConnectionError", "TransportError", "OSError"}:
+        return Ending(EndingKind.OVERLOADED, f"cannot reach {where}: {one_line(_reason(causes))}")
+    return Ending(EndingKind.FAILED, f"{where}: {type(error).__name__}: {one_line(str(error))}")
+
+
+def budget_of(headers: Mapping[str, str]) -> Budget | None:
+    """The rate limits stated with an answer, if the server states any. Theirs are per minute."""
+    lower = {name.lower(): value.strip() for name, value in headers.items()}
+    stated = [
+        _number(lower.get(f"x-ratelimit-{what}-{of}", ""))
+        for of in ("requests", "tokens")
+        for what in ("limit", "remaining")
+    ]
+    return Budget(*stated) if any(value is not None for value in stated) else None
+
+
+def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
+    """In how many seconds the server says to come back, if it says so."""
+    now = time.time() if now is None else now
+    lower = {name.lower(): value.strip() for name, value in headers.items()}
+    milliseconds = _number(lower.get("retry-after-ms", ""))
+    if milliseconds is not None:
+        return _bounded(milliseconds / 1000)
+    if "retry-after" in lower:
+        wait_s = _wait_s(lower["retry-after"], now)
+        if wait_s is not None:
+            return _bounded(wait_s)
+    resets = {
+        name: wait_s
+        for name, value in lower.items()
+        if "ratelimit" in name and "reset" in name and (wait_s := _wait_s(value, now)) is not None
+    }
+    # Several budgets may be told of; the one that is used up is the one that refused.
+    used_up = [wait_s for name, wait_s in resets.items() if lower.get(name.replace("reset", "remaining")) == "0"]
+    if used_up:
+        return _bounded(max(used_up))
+    return _bounded(min(resets.values())) if resets else None
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    causes = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and cause not in causes:
+        causes.append(cause)
+    return causes
+
+
+def _reason(causes: list[BaseException]) -> str:
+    """The system's own word for it if there is one, else what was said closest to the root."""
+    for cause in reversed(causes):
+        if isinstance(cause, OSError) and cause.errno is not None and cause.errno > 0:
+            return os.strerror(cause.errno).lower()
+    return next((text for cause in reversed(causes) if (text := str(cause))), type(causes[0]).__name__)
+
+
+def _wait_s(value: str, now: float) -> float | None:
+    """Seconds from a number, a length of time like `6m0.5s`, a point in time in seconds or ms, or a date."""
+    number = _number(value)
+    if number is not None:
+        if number > 1e11:
+            return number / 1000 - now
+        return number - now if number > 1e9 else number
+    if _DURATION.sub("", value) == "" and value:
+        return sum(float(amount) * _SECONDS_OF[unit] for amount, unit in _DURATION.findall(value))
+    for parse in (email.utils.parsedate_to_datetime, datetime.datetime.fromisoformat):
+        try:
+            date = parse(value)
+        except (ValueError, TypeError):
+            continue
+        if date.tzinfo is None:
+            date = date.replace(tzinfo=datetime.UTC)
+        return date.timestamp() - now
+    return None
+
+
+def _number(value: str) -> float | None:
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _bounded(wait_s: float) -> float:
+    return min(max(wait_s, 0.0), _RETRY_AFTER_MAX_S)
+
+
+def _error(body: object) -> Any:
+    return body.get("error", body) if isinstance(body, dict) else body
+
+
+def _message(body: object) -> str:
+    error = _error(body)
+    if isinstance(error, dict):
+        told = error.get("message") or error.get("detail") or error.get("type") or error.get("code") or ""
+        return told if isinstance(told, str) else str(told)
+    return error if isinstance(error, str) else ""
+
+
+def _words(body: object) -> str:
+    """All that may name the cause: message, type and code."""
+    error = _error(body)
+    fields = error if isinstance(error, dict) else {}
+    return " ".join([_message(body), *(str(fields.get(name, "")) for name in ("type", "code", "status"))])

@@ -1,0 +1,353 @@
+"""The one place that makes, gates, watches and kills process groups.
+
+A group's leader stays unreaped until all of its family is dead: as long as it is, the kernel gives its id to
+nobody else, so that no signal sent to the group can ever reach a stranger.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import resource
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from manyhands.core.values.host import ProcessHandle
+from manyhands.hosts.executors import process_table
+from manyhands.hosts.executors.process_table import MARKER, MARKER_SEPARATOR, Census, Process
+
+_log = logging.getLogger(__name__)
+
+# Waits for a line, then becomes the command. The pipe closes when its writer dies, and then nothing is run.
+_LAUNCHER = ("/bin/sh", "-c", 'read -r go || exit 125; exec "$@" </dev/null', "sh")
+# A younger leader's family has ids shortly after its own, so looking there is enough. Older than this, the ids
+# could have come round once.
+_YOUNG_S = 1.0
+_NEARBY_PIDS = 64
+# Killed and still there: it waits for the kernel (a dead network disk). Nothing helps but saying so.
+_UNKILLABLE_S = 10.0
+
+
+class Exit(NamedTuple):
+    code: int  # below 0: ended by that signal
+    memory_bytes: int  # peak of its largest process; 0: not known
+    out_of_memory: bool  # the kernel killed for lack of memory meanwhile
+
+
+class ProcessGroup:
+    """A process in a session of its own, with all it starts. Made waiting at a gate by `spawn_gated`."""
+
+    def __init__(
+        self,
+        popen: subprocess.Popen[bytes],
+        marker: str,
+        grace_s: float,
+        census: Census,
+        gate: int | None = None,
+    ) -> None:
+        """Takes charge of a process that leads its own session; if that fails, it is killed."""
+        self._popen = popen
+        self._marker = marker
+        self._grace_s = grace_s
+        self._census = census
+        self._gate = gate
+        self._kill_at: float | None = None  # set once it is being ended
+        self._stopped = False
+        self._since = (popen.pid, time.monotonic())
+        self._memory_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        try:
+            self._pidfd = os.pidfd_open(popen.pid)
+            self._kills_before = process_table.out_of_memory_kills()
+            self.handle = ProcessHandle(popen.pid, _born_at(popen.pid), process_table.boot())
+        except OSError:
+            os.killpg(popen.pid, signal.SIGKILL)
+            popen.wait()
+            self._close_gate()
+            raise
+        self._loop = asyncio.get_running_loop()
+        self._leader_gone = asyncio.Event()
+        self._released = asyncio.Event()
+        self._loop.add_reader(self._pidfd, self._note_leader_gone)
+        census.leaders.add(popen.pid)
+
+    def release(self) -> None:
+        """Let it through the gate."""
+        if self._gate is not None:
+            with contextlib.suppress(BrokenPipeError):
+                os.write(self._gate, b"\n")
+            self._close_gate()
+            self._released.set()
+
+    async def released(self, patience_s: float) -> None:
+        """Returns once it is through the gate, or has taken that long. Being cancelled means `stop`."""
+        try:
+            async with asyncio.timeout(patience_s):
+                await self._released.wait()
+        except TimeoutError:
+            pass
+        except asyncio.CancelledError:
+            self.stop()
+
+    def stop(self) -> None:
+        """From now on `ended` ends it: SIGTERM and, after the grace, SIGKILL. Asked again: SIGKILL at once."""
+        self._stopped = True
+        at_once = self._kill_at is not None or self._gate is not None  # at the gate there is nothing to save
+        self._kill_at = self._loop.time() + (0 if at_once else self._grace_s)
+
+    @property
+    def is_alive(self) -> bool:
+        return not self._leader_gone.is_set()
+
+    async def leader_gone(self) -> None:
+        await self._leader_gone.wait()
+
+    async def ended(self) -> Exit:
+        """Wait for the leader, end what it left behind, and tell how it ended. May be cancelled and resumed."""
+        if self._kill_at is None:
+            await self._leader_gone.wait()
+        if self._kill_at is None:
+            self._kill_at = self._loop.time() + self._grace_s
+        await _end(self._family, self._kill_at, group=self.handle.pid)
+        return self._reap()
+
+    async def run_out(self) -> tuple[Exit, bool]:
+        """`ended`, where being cancelled means `stop`; and whether it was stopped."""
+        while True:
+            try:
+                return await self.ended(), self._stopped
+            except asyncio.CancelledError:
+                self.stop()
+
+    def begin_attempt(self, marker: str) -> None:
+        """The leader serves another attempt from now on."""
+        self._marker = marker
+        self._since = (process_table.newest_pid(), time.monotonic())
+
+    async def left_behind(self) -> bool:
+        """Whether anything started since `begin_attempt` is alive beside the leader."""
+        return any(process.pid != self.handle.pid for process in await self._family())
+
+    async def _family(self) -> list[Process]:
+        stopping_it = self._kill_at is not None and self.is_alive
+        among = None if stopping_it else self._nearby()
+        if among is None:
+            among = await self._census.take()
+        return process_table.family(self.handle.pid, self._marker, among)
+
+    def _nearby(self) -> list[Process] | None:
+        """Who is alive of the ids given out since it began, or None if those are too many to look at."""
+        oldest, at = self._since
+        found: list[Process] = []
+        seen = oldest
+        if time.monotonic() - at > _YOUNG_S:
+            return None
+        while 0 <= (newest := process_table.newest_pid()) - oldest <= _NEARBY_PIDS:
+            if newest == seen:
+                return found
+            # One that was looked at may have started another meanwhile: look until nobody is new.
+            given = range(seen + 1, newest + 1)
+            found += process_table.processes(pid for pid in given if pid not in self._census.leaders)
+            seen = newest
+        return None
+
+    def _note_leader_gone(self) -> None:
+        self._loop.remove_reader(self._pidfd)
+        self._leader_gone.set()
+
+    def _reap(self) -> Exit:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.handle.pid, signal.SIGKILL)  # who joined the group after the last look
+        self._census.leaders.discard(self.handle.pid)
+        try:
+            _, status, usage = os.wait4(self._popen.pid, 0)
+        except ChildProcessError:  # reaped by someone else in this process
+            self._popen.returncode, peak = 255, 0
+        else:
+            self._popen.returncode, peak = os.waitstatus_to_exitcode(status), usage.ru_maxrss
+        self._loop.remove_reader(self._pidfd)
+        os.close(self._pidfd)
+        self._close_gate()
+        # A new process is charged with its maker's own peak until it exceeds it: below that nothing is known.
+        known = peak if peak > self._memory_before else 0
+        killed = process_table.out_of_memory_kills() > self._kills_before
+        return Exit(self._popen.returncode, known * 1024, killed)
+
+    def _close_gate(self) -> None:
+        if self._gate is not None:
+            os.close(self._gate)
+            self._gate = None
+
+
+def marker_of(journal: str, attempt: int) -> str:
+    """What the processes of this attempt carry, and those of no other attempt of any journal."""
+    return f"{journal}.{attempt}"
+
+
+def marked(env: dict[str, str], marker: str) -> dict[str, str]:
+    """The environment with the attempt's marker, after those of attempts this dispatcher itself is part of."""
+    outer = env.get(MARKER)
+    return {**env, MARKER: f"{outer}{MARKER_SEPARATOR}{marker}" if outer else marker}
+
+
+def spawn_gated(
+    argv: Sequence[str],
+    *,
+    env: dict[str, str],
+    cwd: Path,
+    output: int,
+    marker: str,
+    grace_s: float,
+    census: Census,
+) -> ProcessGroup:
+    """The command as a process that waits for `release`. Raises OSError or ValueError if there can be none."""
+    gate_read, gate_write = os.pipe()
+    try:
+        popen = subprocess.Popen(
+            [*_LAUNCHER, *_with_odd_names(argv, env)],
+            stdin=gate_read,
+            stdout=output,
+            stderr=output,
+            env=marked(env, marker),
+            cwd=cwd,
+            start_new_session=True,
+        )
+    except BaseException:
+        os.close(gate_write)
+        raise
+    finally:
+        os.close(gate_read)
+    return ProcessGroup(popen, marker, grace_s, census, gate_write)
+
+
+def keep_exit_statuses() -> None:
+    """Undo an ignored SIGCHLD that we may have inherited: it has the kernel throw away how children ended."""
+    if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
+def is_here(process: ProcessHandle | None) -> bool:
+    """Whether it was started where its id means something to us: on this machine, since it was booted."""
+    return process is not None and process.boot in ("", process_table.boot())
+
+
+async def reclaim(process: ProcessHandle, marker: str) -> None:
+    """End what an attempt left running under a dispatcher that died; returns when nothing of it is alive."""
+    await reclaim_all([(process, marker)])
+
+
+async def reclaim_all(lost: Iterable[tuple[ProcessHandle, str]]) -> None:
+    """`reclaim` for many at once, with one look at the process table for all of them."""
+    here = [(process, marker) for process, marker in lost if is_here(process)]
+
+    async def survivors() -> list[Process]:
+        everyone = await process_table.processes_aside()
+        found = {p.pid: p for process, marker in here for p in _survivors(process, marker, everyone)}
+        return list(found.values())
+
+    if here:
+        await _end(survivors, kill_at=0.0)
+
+
+def _survivors(process: ProcessHandle, marker: str, everyone: list[Process]) -> list[Process]:
+    """What is certainly the attempt's: by the leader's id and start time, by marker, or by either's company."""
+    everyone = [p for p in everyone if p.pid != os.getpid()]  # a dispatcher may be restarted from an attempt
+    leader_is_it = any(p.pid == process.pid and p.born_at == process.born_at for p in everyone)
+    marked = {p.pid for p in everyone if marker in p.markers}
+    # The leader is gone and its group lives: ours, if a marked process is in it. Otherwise the id may have been
+    # used a second time.
+    led_by_it = any(p.session == process.pid and p.pid in marked for p in everyone) and not any(
+        p.pid == process.pid for p in everyone
+    )
+    if leader_is_it or led_by_it:
+        return process_table.family(process.pid, marker, everyone)
+    return [p for p in everyone if p.pid in marked]
+
+
+async def _end(find: Callable[[], Awaitable[list[Process]]], kill_at: float, group: int | None = None) -> None:
+    """Signal what `find` finds until it finds nothing: SIGTERM before `kill_at`, SIGKILL after."""
+    loop = asyncio.get_running_loop()
+    untouchable: set[int] = set()
+    while found := [process for process in await find() if process.pid not in untouchable]:
+        left_s = kill_at - loop.time()
+        number = signal.SIGTERM if left_s > 0 else signal.SIGKILL
+        with contextlib.ExitStack() as descriptors:
+            watched = _watched(found, descriptors)
+            if group is not None:  # all of it in one instant, whatever it is about to start
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(group, number)
+            for pidfd, process in watched.items():
+                if not _send(pidfd, 0 if process.group == group else number):
+                    untouchable.add(process.pid)
+                    _log.warning("process %d belongs to another user: it is left running", process.pid)
+            if not watched:
+                await asyncio.sleep(0.01)  # gone since the look, or no descriptor to be had just now
+            mortal = [pidfd for pidfd, process in watched.items() if process.pid not in untouchable]
+            if not await _all_dead(mortal, left_s if left_s > 0 else _UNKILLABLE_S) and left_s <= 0:
+                _log.warning("killed but still there, waiting: processes %s", [p.pid for p in watched.values()])
+
+
+def _watched(found: list[Process], descriptors: contextlib.ExitStack) -> dict[int, Process]:
+    """A descriptor for each process: unlike its id, it means this very process for as long as it is open."""
+    watched = {}
+    for process in found:
+        try:
+            pidfd = os.pidfd_open(process.pid)
+        except OSError:  # gone meanwhile, or a thread
+            continue
+        descriptors.callback(os.close, pidfd)
+        if process_table.born_at(process.pid) == process.born_at:
+            watched[pidfd] = process
+    return watched
+
+
+def _send(pidfd: int, number: int) -> bool:
+    """Whether the process could be told; one that is gone could."""
+    try:
+        signal.pidfd_send_signal(pidfd, number)
+    except ProcessLookupError:
+        pass
+    except PermissionError:
+        return False
+    return True
+
+
+async def _all_dead(pidfds: Iterable[int], timeout_s: float) -> bool:
+    loop = asyncio.get_running_loop()
+    alive = set(pidfds)
+    all_dead = asyncio.Event()
+
+    def note_dead(pidfd: int) -> None:
+        loop.remove_reader(pidfd)
+        alive.discard(pidfd)
+        if not alive:
+            all_dead.set()
+
+    for pidfd in alive:
+        loop.add_reader(pidfd, note_dead, pidfd)
+    try:
+        if alive:
+            await asyncio.wait_for(all_dead.wait(), timeout_s)
+    except TimeoutError:
+        return False
+    finally:
+        for pidfd in alive:
+            loop.remove_reader(pidfd)
+    return True
+
+
+def _with_odd_names(argv: Sequence[str], env: dict[str, str]) -> list[str]:
+    """The argv with `env` before it for variables like `a.b`, which a shell drops on its way."""
+    odd = [f"{name}={value}" for name, value in env.items() if not (name.isascii() and name.isidentifier())]
+    return ["/usr/bin/env", *odd, *argv] if odd else list(argv)
+
+
+def _born_at(pid: int) -> float:
+    born_at = process_table.born_at(pid)
+    if born_at is None:
+        raise ProcessLookupError(f"process {pid} vanished")
+    return born_at

@@ -1,0 +1,126 @@
+"""Python functions: `async def` ones as tasks of the dispatcher's own loop, others in worker processes."""
+
+import asyncio
+import inspect
+import sys
+from pathlib import Path
+
+from manyhands.core.commands import StartAttempt
+from manyhands.core.values.ending import DONE, Ending, EndingKind
+from manyhands.hosts.executors.attempt_steps import AttemptSteps, ProcessSettings
+from manyhands.hosts.executors.executor import Ended, Spawned
+from manyhands.hosts.executors.function import (
+    RESULT_FILE,
+    CannotResolve,
+    Function,
+    describe_error,
+    describe_value,
+    is_plainly_sync,
+    resolve,
+)
+from manyhands.hosts.executors.in_flight import InFlight
+from manyhands.hosts.executors.python_workers import PythonWorkers, context_of
+
+
+class PythonSettings(ProcessSettings, frozen=True, kw_only=True):
+    """What a python host is built from. Modules in the workspace can be imported."""
+
+    idle_workers_max: int = 4  # workers kept for the next attempts; each holds what it has imported
+    in_processes: bool = False  # async functions too: whatever runs can be killed from outside
+
+
+class PythonExecutor:
+    """Calls `call` of a task with its `args` as keywords.
+
+    An async function shares the dispatcher's process: it has no variables, working directory or log of its
+    own, and processes it starts are its own affair.
+    """
+
+    def __init__(self, settings: PythonSettings, spawned: Spawned, ended: Ended) -> None:
+        self._steps = AttemptSteps(settings, spawned)
+        self._workers = PythonWorkers(settings, settings.idle_workers_max, spawned, self._steps.census)
+        self._in_flight = InFlight(ended, settings.grace_s)
+        self._in_processes = settings.in_processes
+        self._async_functions: dict[str, Function] = {}
+        self._sync_functions: set[str] = set()
+        self._resolving: dict[str, asyncio.Future[Function | None]] = {}
+        workspace = str(settings.workspace.absolute())
+        if workspace not in sys.path:
+            sys.path.append(workspace)  # last: a file there must not stand in for a module of ours
+
+    def start(self, order: StartAttempt, directory: str) -> None:
+        function = self._async_functions.get(order.task.call)
+        if function is None or order.task.check:
+            self._in_flight.start(order.attempt, self._carry(order, Path(directory)))
+        else:
+            self._in_flight.start(order.attempt, self._call(order, directory, function))
+
+    def release(self, attempt: int) -> None:
+        self._workers.release(attempt)
+        self._steps.release(attempt)
+
+    def stop(self, attempt: int) -> None:
+        self._in_flight.stop(attempt)
+
+    async def close(self) -> None:
+        await self._in_flight.close()
+        await self._workers.close()
+
+    async def _carry(self, order: StartAttempt, directory: Path) -> Ending:
+        if not order.task.call:
+            return Ending(
+                EndingKind.FAILED,
+                f"task `{order.task.id}` has no `call`, and host `{order.host}` calls functions; give it one",
+                permanent=True,
+            )
+        try:
+            function = await self._async_function(order.task.call)
+        except CannotResolve as error:
+            return describe_error(error).ending()
+        if function is None:
+            ending = await self._workers.call(order, directory)
+        else:
+            ending = await self._call(order, str(directory), function)
+        return await self._steps.checked(ending, order, directory, directory.absolute() / RESULT_FILE)  # noqa: ASYNC240
+
+    async def _call(self, order: StartAttempt, directory: str, function: Function) -> Ending:
+        args = order.task.args or {}
+        if function.wants_context:
+            args = {"context": context_of(order, Path(directory)), **args}
+        try:
+            value = await function.call(**args)
+            if value is None and not order.task.check:
+                return DONE
+            if inspect.isawaitable(value):
+                value = await value
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:  # also SystemExit: the loop is not the function's to end
+            return describe_error(error).ending()
+        return describe_value(value, Path(directory), in_file=bool(order.task.check)).ending()
+
+    async def _async_function(self, name: str) -> Function | None:
+        """The function if it is an async one, loaded once and outside the loop; None: a worker's business."""
+        if self._in_processes or name in self._sync_functions:
+            return None
+        if name in self._async_functions:
+            return self._async_functions[name]
+        resolving = self._resolving.get(name)
+        if resolving is None:
+            resolving = asyncio.ensure_future(asyncio.to_thread(_resolve_async, name))
+            self._resolving[name] = resolving
+            resolving.add_done_callback(lambda _: self._resolving.pop(name))
+            resolving.add_done_callback(asyncio.Future.exception)  # all who asked may have been stopped
+        function = await asyncio.shield(resolving)
+        if function is None:
+            self._sync_functions.add(name)
+        else:
+            self._async_functions[name] = function
+        return function
+
+
+def _resolve_async(name: str) -> Function | None:
+    if is_plainly_sync(name):
+        return None
+    function = resolve(name)
+    return function if function.is_async else None

@@ -1,0 +1,79 @@
+"""Commits as they land: one a task, told by a trailer which task it was, and found again by it."""
+
+import os
+from pathlib import Path
+
+from manyhands.core.commands import StartAttempt
+from manyhands.hosts.executors.output_text import one_line
+from manyhands.hosts.landing.git import Git
+from manyhands.hosts.landing.repository import Repository
+
+TRAILER = "Manyhands-Task"
+_ATTEMPT = "Manyhands-Attempt"
+_SUBJECTS_MAX = 20
+#: What tools leave beside the work: where `.gitignore` forgets it, every two attempts would conflict in it.
+_NOBODYS_WORK = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", "node_modules"}
+
+
+def name_of(order: StartAttempt) -> str:
+    """What the trailer says."""
+    return one_line(f"{order.run}/{order.task.id}")
+
+
+def message_of(order: StartAttempt, subjects: list[str]) -> str:
+    """`subjects` are those of commits the attempt made itself: they become this one."""
+    title = one_line(order.task.title)
+    lines = [f"{order.task.id}: {title}" if title else order.task.id, ""]
+    if subjects:
+        lines += [*(f"* {one_line(subject)}" for subject in subjects[:_SUBJECTS_MAX]), ""]
+    return "\n".join([*lines, f"{TRAILER}: {name_of(order)}", f"{_ATTEMPT}: {order.number}", ""])
+
+
+def commit(git: Git, tree: str, parent: str, message: str) -> str:
+    given = message.encode(errors="replace")
+    return git.line("commit-tree", "--no-gpg-sign", "-p", parent, "-F", "-", tree, given=given)
+
+
+def tree_of(git: Git, commit: str) -> str:
+    return git.line("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
+
+
+def snapshot(git: Git, base: str) -> tuple[str, list[str]]:
+    """What the working tree holds now, new caches aside, and the subjects of the commits made in it since `base`."""
+    # Whoever had it locked is dead: an attempt's processes are gone before its work is looked at.
+    Path(git.line("rev-parse", "--path-format=absolute", "--git-path", "index.lock")).unlink(missing_ok=True)
+    git("add", "--all", "--", ".")
+    new = git.names("diff", "--cached", "--name-only", "--no-renames", "--diff-filter=A", "-z", base, "--")
+    if caches := [name for name in new if not _NOBODYS_WORK.isdisjoint(name.split("/")[:-1])]:
+        git(
+            "update-index", "--force-remove", "-z", "--stdin", given=b"".join(os.fsencode(f"{one}\0") for one in caches)
+        )
+    subjects = git.line(
+        "log", "--reverse", "--no-merges", "--format=%s", f"--max-count={_SUBJECTS_MAX}", f"{base}..HEAD"
+    )
+    return git.line("write-tree"), [line for line in subjects.splitlines() if line.strip()]
+
+
+def find_landed(repository: Repository, since: str, name: str) -> str | None:
+    """The commit of this task on the target, if there is one that is newer than `since`."""
+    log = repository.git.ask(
+        "log",
+        f"--format=%H%x00%(trailers:key={TRAILER},valueonly,unfold,separator=%x1f)%x01",
+        "--end-of-options",
+        f"{since}..{repository.ref}",
+        "--",
+    )
+    for entry in (log or "").split("\x01"):
+        found, _, names = entry.strip("\n").partition("\0")
+        if name in names.split("\x1f"):
+            return found
+    return None
+
+
+def is_on_target(repository: Repository, commit: str) -> bool:
+    """Is this commit, or the one it became when it landed, on the target?"""
+    git = repository.git
+    if git.ask("merge-base", "--is-ancestor", commit, repository.ref) is not None:
+        return True
+    name = git.ask("log", "-1", f"--format=%(trailers:key={TRAILER},valueonly,unfold,separator=%x1f)", commit, "--")
+    return bool(name) and find_landed(repository, f"{commit}^", name or "") is not None

@@ -1,0 +1,37 @@
+"""What landing must know of a run: the places of its tasks, and whether it still wants their work."""
+
+from collections.abc import Callable
+
+from manyhands.core.book import Book
+from manyhands.core.events import CancelAsked, Input
+from manyhands.core.values.task import TaskState
+
+
+class RunFacts:
+    def __init__(self, book: Book, tell: Callable[[Input], None], now: Callable[[], float]) -> None:
+        self._book = book
+        self._tell = tell
+        self._now = now
+
+    def place_of(self, run: str, task: str) -> int:
+        """The task's place in its plan, against others of any run."""
+        return self._book.runs[run].records[task].number
+
+    def why_not(self, run: str, attempt: int) -> str:
+        """Why the attempt's work is no longer wanted; "": it is.
+
+        With `fail_fast`, what was under way when a task failed ends but stays out. What a person starts
+        again afterwards does not.
+        """
+        found, running = self._book.runs[run], self._book.running.get(attempt)
+        if running is None or not found.fail_fast or not found.counts[TaskState.FAILED]:
+            return ""
+        for record in found.records.values():
+            last = record.history[-1] if record.history else None
+            if record.state is TaskState.FAILED and last and (last.ended_at or 0.0) >= running.started_at:
+                return f"fail_fast: {record.task.id} failed"
+        return ""
+
+    def cancel(self, run: str, task: str, why: str) -> None:
+        """Have the attempt stopped, so that its task counts as cancelled."""
+        self._tell(CancelAsked(self._now(), run, task, why))

@@ -1,0 +1,167 @@
+"""The way of one attempt's work from its worktree to the target: commit, wait for the turn, merge, check, publish."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from manyhands.core.commands import StartAttempt
+from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.errors import ManyhandsError
+from manyhands.hosts.landing.commits import commit, message_of, name_of, snapshot, tree_of
+from manyhands.hosts.landing.landing_record import LandingRecord, earlier_records
+from manyhands.hosts.landing.landing_site import LandingSite
+from manyhands.hosts.landing.merging import Merged, merge
+from manyhands.hosts.landing.publishing import Blocked, Moved, publish
+from manyhands.hosts.landing.repository import Repository, listed
+from manyhands.hosts.landing.touched import Touched, is_claimed, touched_by
+from manyhands.hosts.landing.worktree import Worktree
+
+#: Someone else who moves the target this often while we merge is no person.
+_TURNS_MAX = 50
+
+#: Runs a command as a step of the attempt, in its worktree.
+Step = Callable[[Sequence[str]], Awaitable[Ending]]
+
+
+class Touchdown:
+    def __init__(
+        self, ground: LandingSite, order: StartAttempt, directory: str, worktree: Worktree, record: LandingRecord
+    ) -> None:
+        self.keeps_branch = False  # there is work on it that is nowhere else
+        self._ground = ground
+        self._order = order
+        self._directory = directory
+        self._worktree = worktree
+        self._record = record
+        self._message = ""
+
+    async def land(self, ending: Ending, step: Step) -> Ending:
+        """The ending of an attempt whose command and check have passed, once its work is on the target or is not."""
+        touched = await self._ground.aside(self._take)
+        if touched is None:
+            return _with(ending, "changed nothing")
+        if touched.strays:
+            return _failed(ending, f"it made a repository of its own in {listed(touched.strays)}; take out its .git")
+        await self._stay_out_if_unwanted()
+        queue = self._ground.queue
+        async with queue.turn(self._order.attempt, self._worktree.repository.common) as lock:
+            repository = replace(self._worktree.repository, git=self._worktree.repository.git.holding(lock))
+            for _ in range(_TURNS_MAX):
+                landed = await self._try(repository, ending, step)
+                if landed is not None:
+                    return landed
+        return self._kept(ending, f"`{self._worktree.repository.target}` was moved again and again meanwhile")
+
+    def _take(self) -> Touched | None:
+        """Commit what is there on the attempt's branch; None if that is nothing."""
+        git, base, task = self._worktree.git, self._worktree.base, self._order.task
+        tree, subjects = snapshot(git, base)
+        if tree == tree_of(git, base):
+            return None
+        touched = touched_by(git, base, tree, task, self._worktree.repository.prefix)
+        self._message = message_of(self._order, subjects)
+        self._record.commit = commit(git, tree, base, self._message)
+        self._record.touched, self._record.undeclared = touched.paths, touched.undeclared
+        git("update-ref", "-m", f"manyhands: {name_of(self._order)}", self._worktree.ref, self._record.commit)
+        self.keeps_branch = not touched.strays
+        self._record.save(self._directory)
+        return touched
+
+    async def _stay_out_if_unwanted(self) -> None:
+        facts = await self._ground.facts
+        why = facts.why_not(self._order.run, self._order.attempt)
+        if why:
+            facts.cancel(self._order.run, self._order.task.id, why)
+            await asyncio.Event().wait()  # until it is stopped, which the cancel leads to
+
+    async def _try(self, repository: Repository, ending: Ending, step: Step) -> Ending | None:
+        """Once from merge to publication; None if the target moved meanwhile."""
+        await self._stay_out_if_unwanted()
+        aside, config, base = self._ground.aside, self._ground.config, self._worktree.base
+        tip = await aside(repository.tip)
+        merged = await aside(self._merge, tip)
+        if merged.conflicts:
+            self._record.conflicts = merged.conflicts
+            final = config.strategy == "fail-on-conflict"
+            return self._kept(ending, f"conflict in {listed(merged.conflicts)} with what landed meanwhile", final)
+        if merged.tree == await aside(tree_of, repository.git, tip):
+            self.keeps_branch = False
+            return _with(ending, f"`{repository.target}` has its changes already")
+        new = self._record.commit if tip == base else await aside(self._commit, merged.tree, tip)
+        if tip != base and config.check and self._order.task.check:
+            await aside(self._show, new)
+            verdict = await step(self._order.task.check)
+            if verdict.kind is not EndingKind.DONE:
+                said = f"check failed on top of what landed meanwhile ({verdict.detail})"
+                failed = self._kept(ending, said)
+                return replace(failed, kind=verdict.kind, exit_code=verdict.exit_code, tail=verdict.tail)
+        # Not to be stopped half way: what it says is what has become of the target.
+        outcome, _ = await self._ground.to_the_end(
+            partial(publish, repository, tip, new, config.dirty, name_of(self._order))
+        )
+        if isinstance(outcome, Moved):
+            return None
+        if isinstance(outcome, Blocked):
+            return self._kept(ending, _in_the_way(outcome))
+        self.keeps_branch = False
+        self._record.landed = new
+        await self._ground.to_the_end(self._tidy)
+        return _with(ending, self._told(new, repository.target, outcome.remark))
+
+    def _tidy(self) -> None:
+        """Branches of earlier attempts that could not say why they should stay: that work is done again now."""
+        with contextlib.suppress(ManyhandsError, OSError):  # it has landed, whatever becomes of these
+            self._record.save(self._directory)
+            for _, earlier in earlier_records(self._directory, self._order.number):
+                if not earlier.kept:
+                    self._worktree.repository.git("update-ref", "-d", f"refs/heads/{earlier.branch}")
+
+    def _merge(self, tip: str) -> Merged:
+        prefix, claims = self._worktree.repository.prefix, self._order.task.claims
+        appends = claims.append if claims is not None else ()
+        return merge(
+            self._worktree.git,
+            self._ground.config.strategy,
+            self._worktree.base,
+            tip,
+            self._record.commit,
+            lambda path: is_claimed(path, appends, prefix),
+        )
+
+    def _commit(self, tree: str, tip: str) -> str:
+        return commit(self._worktree.git, tree, tip, self._message)
+
+    def _show(self, new: str) -> None:
+        """Bring the worktree to the state that would be published."""
+        self._worktree.git("checkout", "--quiet", "--force", "--detach", new, "--")
+
+    def _kept(self, ending: Ending, why: str, final: bool = False) -> Ending:
+        self._record.kept = why
+        self._record.save(self._directory)
+        return _failed(ending, f"{why}; its work is on branch {self._worktree.branch}", final)
+
+    def _told(self, new: str, target: str, remark: str) -> str:
+        count, undeclared = len(self._record.touched), self._record.undeclared
+        told = f"landed as {new[:10]} on {target}: {count} {'file' if count == 1 else 'files'}"
+        if undeclared:
+            told += f"; outside its claims: {listed(undeclared)}"
+        return f"{told}; {remark}" if remark else told
+
+
+def _in_the_way(blocked: Blocked) -> str:
+    place: Path = blocked.place
+    if blocked.paths:
+        return f"{listed(blocked.paths)} in {place} would be overwritten; commit, stash or move what is there"
+    return f"{place} cannot be brought up to date: {blocked.said}"
+
+
+def _with(ending: Ending, detail: str) -> Ending:
+    return replace(ending, detail=f"{ending.detail}; {detail}" if ending.detail else detail)
+
+
+def _failed(ending: Ending, detail: str, final: bool = False) -> Ending:
+    return replace(ending, kind=EndingKind.FAILED, detail=detail, permanent=final)

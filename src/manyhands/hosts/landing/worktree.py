@@ -1,0 +1,125 @@
+"""The worktree of one attempt: where it is, how it is made, and how it goes away again."""
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+from pathlib import Path
+
+from msgspec import Struct
+
+from manyhands.errors import UsageError
+from manyhands.hosts.landing.commits import is_on_target
+from manyhands.hosts.landing.git import Git, GitFailed
+from manyhands.hosts.landing.repository import BRANCHES, Repository
+
+#: Below the store's directory.
+WORKTREES = "worktrees"
+_UNSAFE = re.compile(r"[^A-Za-z0-9._+=,-]|^[.-]|\.(?=\.)|\.$|(?<=@)\{")
+_NAME_MAX = 120
+
+
+class Worktree(Struct, frozen=True):
+    repository: Repository
+    path: Path
+    branch: str
+    base: str  # the commit of the target that it started from
+
+    @property
+    def git(self) -> Git:
+        return self.repository.git.at(self.path).below(self.path.parent)
+
+    @property
+    def ref(self) -> str:
+        return f"refs/heads/{self.branch}"
+
+    @property
+    def workspace(self) -> Path:
+        """What the project's own workspace is to it."""
+        return self.path / self.repository.prefix
+
+    def make(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        new = ("--quiet", "--no-checkout", "--no-track", "-b", self.branch)
+        with self.repository.alone() as git:
+            # From a commit and not from a branch: nothing is written to the repository's config, which has one lock.
+            git("worktree", "add", *new, "--", str(self.path), self.base)
+        self.git("reset", "--quiet", "--hard")
+
+    def remove(self, *, keep_branch: bool) -> None:
+        """Asked again, it does nothing. What cannot be deleted stays for the next start to try."""
+        remove_worktree(self.repository, self.path)
+        if not keep_branch:
+            self.repository.git("update-ref", "-d", self.ref)
+
+
+def worktree_for(repository: Repository, store: Path, run: str, task: str, number: int) -> Worktree:
+    """A name that is free: a branch kept from a store that is no more may be called the same."""
+    name = first = f"{safe_name(run)}/{safe_name(f'{task}.{number}')}"
+    again = 1
+    while repository.git.ask("show-ref", "--verify", f"refs/heads/{BRANCHES}/{name}") is not None:
+        again += 1
+        name = f"{first}-{again}"
+    return Worktree(repository, store.absolute() / WORKTREES / name, f"{BRANCHES}/{name}", repository.tip())
+
+
+def safe_name(name: str) -> str:
+    """Fit for a branch and a directory; different names stay different."""
+    safe = _UNSAFE.sub(lambda match: "".join(f"%{byte:02X}" for byte in os.fsencode(match[0])), name)
+    if safe.endswith(".lock"):
+        safe = safe.removesuffix(".lock") + "%2Elock"
+    if len(safe) > _NAME_MAX:
+        digest = hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
+        safe = f"{safe[: _NAME_MAX - 17].rstrip('.%')}-{digest}"
+    return safe
+
+
+def remove_worktree(repository: Repository, path: Path) -> None:
+    _delete(path)  # by ourselves: git would give up at the first directory that nobody may write to
+    with repository.alone() as git:
+        try:
+            # Twice: even one that was locked while it was being made. Not `prune`, which looks at others' too.
+            git("worktree", "remove", "--force", "--force", "--", str(path))
+        except GitFailed as error:
+            if "is not a working tree" not in error.stderr:
+                git("worktree", "prune")  # killed while it was being made
+    if path.exists():
+        raise UsageError(f"worktree `{path}` cannot be deleted", "delete it, and run `git worktree prune`")
+
+
+def _delete(path: Path) -> None:
+    if path.is_symlink():
+        path.unlink()
+        return
+    shutil.rmtree(path, ignore_errors=True)
+    if not path.exists():
+        return
+    for directory, names, _ in os.walk(path):
+        for name in names:
+            below = os.path.join(directory, name)
+            if not os.path.islink(below):
+                with contextlib.suppress(OSError):
+                    os.chmod(below, 0o700)
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def clear_leftovers(repository: Repository, store: Path) -> list[str]:
+    """Remove what attempts of dead dispatchers left; the branches kept because there is work on them are told."""
+    root = store.absolute() / WORKTREES
+    kept: list[str] = []
+    # Killed in the middle, a worktree may be there for git alone, or for the file system alone.
+    for path in sorted({*root.glob("*/*"), *(path for path, _ in repository.worktrees() if root in path.parents)}):
+        branch = f"{BRANCHES}/{path.parent.name}/{path.name}"
+        remove_worktree(repository, path)
+        tip = repository.git.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")
+        if tip is None:
+            continue
+        if is_on_target(repository, tip):
+            repository.git("update-ref", "-d", f"refs/heads/{branch}")
+        else:
+            kept.append(branch)
+    for directory in root.glob("*"):
+        with contextlib.suppress(OSError):
+            directory.rmdir()
+    return kept

@@ -1,0 +1,50 @@
+"""What an Ollama server says of itself on `/api/ps`: the models it holds and where they lie.
+
+It tells no requests, running or waiting: those the clutch has to learn from endings.
+"""
+
+import msgspec
+
+from manyhands.core.values.widths import Reading
+from manyhands.hosts.probes.guarded_probe import GuardedProbe
+from manyhands.hosts.probes.http import ServerPages
+from manyhands.readers.no_answer import NoAnswer
+
+
+class OllamaModel(msgspec.Struct, frozen=True):
+    name: str
+    size: int  # bytes, its context included
+    size_vram: int = 0  # bytes of it on the device
+    context_length: int | None = None
+
+    @property
+    def spilled(self) -> bool:
+        """Part of it lies in main memory, so every token waits for the processor."""
+        return self.size_vram < self.size
+
+
+class OllamaModels(msgspec.Struct):
+    models: list[OllamaModel]
+
+
+class OllamaProbe(GuardedProbe):
+    def __init__(self, url: str, api_key: str = "") -> None:
+        super().__init__()
+        self._pages = ServerPages(url, api_key)
+        self.loaded: tuple[OllamaModel, ...] = ()  # as of the last reading; empty without one
+
+    async def ask(self, at: float) -> Reading:
+        self.loaded = ()
+        page = await self._pages.get("/api/ps")
+        try:
+            models = msgspec.json.decode(page, type=OllamaModels).models
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise NoAnswer(f"{self._pages.root}/api/ps is not a list of models: {error}") from None
+        for model in models:
+            if not 0 <= model.size_vram <= model.size:
+                raise NoAnswer(f"impossible answer: {model.size_vram} of {model.size} bytes on the device")
+        self.loaded = tuple(models)
+        return Reading(at=at, source="ollama", memory_used_bytes=sum(model.size_vram for model in models))
+
+    async def close(self) -> None:
+        await self._pages.close()

@@ -1,0 +1,102 @@
+"""Where on a Ray cluster an attempt may run: what its task asks for in Ray's words, and which node is next.
+
+Pure. Attempts that ask for resources are placed by Ray itself, which reserves them; the others are spread here.
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from msgspec import Struct
+
+from manyhands.core.values.task import Task
+
+#: Labels of a task that are meant for its node: `node:region=eu`.
+NODE_LABEL = "node:"
+_OURS = {"cpus": ("CPU", 1.0), "gpus": ("GPU", 1.0), "memory_gb": ("memory", 1e9)}
+#: So many more in flight are still sooner done than the model is loaded elsewhere.
+_WORTH_A_LOAD = 8
+_LIST = re.compile(r"in\((.*)\)")
+
+
+class RayNode(Struct, frozen=True):
+    id: str
+    labels: dict[str, str]
+    resources: dict[str, float]
+
+
+class Seat(Struct, frozen=True, order=True):
+    """Where a model worker can be: on one GPU of a node, or on a node that has none."""
+
+    node: str
+    number: int
+    gpus: int  # 0 or 1
+
+
+#: Where a worker is: a seat, or the number of one that Ray has found a place for.
+Post = TypeVar("Post", Seat, int)
+
+
+class WorkerStanding(Struct, frozen=True):
+    """What is known of the worker in its place."""
+
+    in_flight: int
+    models: tuple[str, ...] = ()  # that are in its memory
+    room_bytes: float = math.inf  # for further ones; of a worker that is not there yet, all
+
+
+def seats(nodes: Sequence[RayNode], selectors: Mapping[str, str]) -> list[Seat]:
+    """One for each GPU; where no node has any, one for each node."""
+    able = [node for node in nodes if matches(node.labels, selectors)]
+    on_gpus = [Seat(node.id, n, 1) for node in able for n in range(int(node.resources.get("GPU", 0)))]
+    return on_gpus or [Seat(node.id, 0, 0) for node in able if node.resources.get("CPU", 0.0) > 0]
+
+
+def route(model: str, standing: Mapping[Post, WorkerStanding], worth_a_load: int = _WORTH_A_LOAD) -> Post | None:
+    """To a worker that has the model, unless others have far less to do; else to where most memory is free."""
+    if not standing:
+        return None
+    least = min(one.in_flight for one in standing.values())
+    having = [post for post, one in standing.items() if model in one.models and one.in_flight <= least + worth_a_load]
+    if having:
+        return min(having, key=lambda post: (standing[post].in_flight, post))
+    # A worker without the model and with much to do is the last to be given another.
+    return min(standing, key=lambda post: (-standing[post].room_bytes, standing[post].in_flight, post))
+
+
+def resources_of(task: Task) -> dict[str, float]:
+    return in_words_of_ray(task.resources or {})
+
+
+def in_words_of_ray(resources: Mapping[str, float]) -> dict[str, float]:
+    """`cpus`, `gpus` and `memory_gb` under Ray's names; any other is a custom resource of the cluster."""
+    asked: dict[str, float] = {}
+    for name, amount in resources.items():
+        known, factor = _OURS.get(name, (name, 1.0))
+        if amount > 0:
+            asked[known] = amount * factor
+    return asked
+
+
+def labels_of(task: Task) -> dict[str, str]:
+    """The selectors among the task's labels; Ray's own forms: `value`, `!value`, `in(a,b)`, `!in(a,b)`."""
+    wanted = (label.removeprefix(NODE_LABEL) for label in task.labels if label.startswith(NODE_LABEL))
+    return {key.strip(): value.strip() for key, _, value in (one.partition("=") for one in wanted)}
+
+
+def matches(labels: Mapping[str, str], selectors: Mapping[str, str]) -> bool:
+    return all(_fits(labels.get(key), selector) for key, selector in selectors.items())
+
+
+def pick(nodes: Sequence[RayNode], selectors: Mapping[str, str], in_flight: Mapping[str, int]) -> RayNode | None:
+    """The node with the fewest attempts for its cores; a node without cores (a head, say) takes none."""
+    able = [node for node in nodes if node.resources.get("CPU", 0.0) > 0 and matches(node.labels, selectors)]
+    return min(able, key=lambda node: ((in_flight.get(node.id, 0) + 1) / node.resources["CPU"], node.id), default=None)
+
+
+def _fits(value: str | None, selector: str) -> bool:
+    negated, wanted = selector.startswith("!"), selector.removeprefix("!")
+    listed = _LIST.fullmatch(wanted)
+    among = [one.strip() for one in listed[1].split(",")] if listed else [wanted]
+    return (value in among) is not negated

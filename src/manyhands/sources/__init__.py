@@ -1,0 +1,1 @@
+"""Where work and settings come from: the config, plans, Beads and split code bases."""

@@ -1,0 +1,96 @@
+"""A file as it stood at one moment, and its replacement in one step unless it has changed since."""
+
+import os
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from manyhands.errors import Unavailable
+
+#: Reads that straddle a write in place; each more waits for nothing but its own length.
+_READS_MAX = 5
+_LEFTOVER_S = 60.0
+
+
+class FileSnapshot(Struct, frozen=True):
+    raw: bytes
+    inode: int
+    mtime_ns: int
+    mode: int
+    owner: tuple[int, int]
+
+
+def take(file: Path) -> FileSnapshot:
+    """The file at one moment, also when someone writes to it in place while it is read."""
+    try:
+        for _ in range(_READS_MAX):
+            with file.open("rb") as stream:
+                before = os.fstat(stream.fileno())
+                raw = stream.read()
+                after = os.fstat(stream.fileno())
+            if (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size) and len(raw) == after.st_size:
+                break
+    except OSError as error:
+        raise Unavailable(
+            f"cannot read `{file}`: {error.strerror}", "the file must be there and readable by this user"
+        ) from error
+    return FileSnapshot(raw, after.st_ino, after.st_mtime_ns, after.st_mode & 0o7777, (after.st_uid, after.st_gid))
+
+
+def replace_unless_changed(file: Path, base: FileSnapshot, raw: bytes) -> bool:
+    """False, and nothing done, if the file is no longer what `base` was taken from."""
+    try:
+        temporary = _written_beside(file, base, raw)
+        try:
+            now = take(file)
+            if (now.inode, now.mtime_ns, now.raw) != (base.inode, base.mtime_ns, base.raw):
+                return False
+            os.replace(temporary, file)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
+        # Without it the new name may be lost with the power though the content is safe.
+        directory = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+    except OSError as error:
+        hint = "the directory must be writable by this user and have room for a second copy of the file"
+        raise Unavailable(f"cannot write `{file}`: {error.strerror}", hint) from error
+    return True
+
+
+def _written_beside(file: Path, base: FileSnapshot, raw: bytes) -> str:
+    fd, temporary = tempfile.mkstemp(prefix=_prefix(file), dir=file.parent)
+    try:
+        with open(fd, "wb") as stream:
+            stream.write(raw)
+            stream.flush()
+            os.fchmod(fd, base.mode)
+            if (os.geteuid(), os.getegid()) != base.owner:
+                with suppress(PermissionError):
+                    os.fchown(fd, *base.owner)
+            os.fsync(fd)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    return temporary
+
+
+def _prefix(file: Path) -> str:
+    return f".~{file.name}.mh-"
+
+
+def remove_leftovers(file: Path) -> None:
+    """What writers of ours left that were killed half-way: old enough that none of them is still at work."""
+    long_ago = time.time() - _LEFTOVER_S
+    for name in os.listdir(file.parent):
+        if name.startswith(_prefix(file)):
+            with suppress(OSError):
+                leftover = file.parent / name
+                if leftover.stat().st_mtime < long_ago:
+                    leftover.unlink()

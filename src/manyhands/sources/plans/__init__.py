@@ -1,0 +1,1 @@
+"""Plan files: read as a whole, checked, or refused as a whole."""

@@ -1,0 +1,125 @@
+"""One row of a plan file becomes a `Task`, or every reason why it cannot.
+
+Files may say things in friendlier forms than `Task` has them (`timeout = "20m"`); here they become plain.
+"""
+
+import json
+import shlex
+from typing import Any
+
+import msgspec
+
+from manyhands.core.values.task import WORKTREE, Task
+from manyhands.readers.problems import Sheet, shown
+from manyhands.readers.shape import fits, is_clean, is_too_deep, known
+from manyhands.sources.plans.task_fields import PRIORITY_HINT, RULES, plain_claims, plain_cwd, seconds_of
+
+FIELD_TYPES: dict[str, Any] = {field.name: field.type for field in msgspec.structs.fields(Task)}
+_FIELD_NAMES = list(FIELD_TYPES)
+_NOTHING_TO_RUN = 'give it `run = ["…"]`, `call = "package.module:function"` or a `prompt`'
+
+
+def default_kind(row: dict[str, Any]) -> str:
+    return "shell" if row.get("run") else "python" if row.get("call") else "text"
+
+
+def task_from(row: object, sheet: Sheet) -> Task | None:
+    """The task, or None when the sheet has been told what is wrong."""
+    if not isinstance(row, dict):
+        hint = 'for example {"id": "a", "run": ["true"]}'
+        sheet.tell((), f"a task must be a table, got {shown(row)}", hint, row)
+        return None
+    if is_too_deep(row):
+        sheet.tell((), "is nested too deeply", "a task has tables in tables, but not dozens of them")
+        return None
+    good = is_clean(row, (), sheet)
+    plain: dict[str, Any] = {}
+    for name, value in row.items():
+        good = _take(name, value, plain, sheet) and good
+    good = _has_work(row, sheet) and good
+    if not good:
+        return None
+    plain["kind"] = plain.get("kind") or default_kind(plain)
+    return msgspec.convert(plain, Task)
+
+
+def _take(name: str, value: Any, plain: dict[str, Any], sheet: Sheet) -> bool:
+    """Put the plain form of one field into `plain`, or tell why not."""
+    if not known(name, _FIELD_NAMES, (), sheet):
+        return False
+    path = (name,)
+    if name == "timeout" and value is not None:
+        taken: Any = seconds_of(value, path, sheet)
+    elif _explained(name, value, sheet):
+        return False
+    elif name == "claims" and isinstance(value, dict):
+        # Of claims that are bad in one place, the others are looked at too.
+        well_formed = fits(value, FIELD_TYPES[name], path, sheet)
+        taken = plain_claims(value, path, sheet)
+        taken = taken if well_formed else None
+    elif not fits(value, FIELD_TYPES[name], path, sheet):
+        return False
+    elif name == "cwd":
+        taken = plain_cwd(value, path, sheet)
+    elif name == "needs":
+        taken = list(dict.fromkeys(value))
+    elif name in RULES and not RULES[name](value, path, sheet):
+        return False
+    else:
+        plain[name] = value
+        return True
+    plain[name] = taken
+    return taken is not None
+
+
+def _explained(name: str, value: Any, sheet: Sheet) -> bool:
+    """Whether this is a common mistake of form that was told with the right form as its hint."""
+    if name in ("run", "check") and isinstance(value, str):
+        sheet.wrong((name,), value, "must be a list of strings", f"write `{name} = {_argv_text(value)}`")
+        return True
+    if name == "priority" and isinstance(value, str):
+        digits = value.strip().lstrip("pP")
+        hint = f"write `priority = {digits}`" if digits in ("0", "1", "2", "3", "4") else PRIORITY_HINT
+        sheet.wrong((name,), value, "must be a whole number", hint)
+        return True
+    if name in ("needs", "labels") and isinstance(value, str):
+        sheet.wrong((name,), value, "must be a list of strings", f"write `{name} = {_list_text([value[:60]])}`")
+        return True
+    if name == "claims" and isinstance(value, list | str):
+        strings = [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)]
+        first = strings[0] if strings else "src/**"
+        sheet.wrong((name,), value, "must be a table", f"write `claims = {{ write = {_list_text([first[:60]])} }}`")
+        return True
+    return False
+
+
+def _argv_text(command: str) -> str:
+    """The command as a TOML and JSON list, short enough for a hint."""
+    try:
+        argv = shlex.split(command[:200])
+    except ValueError:
+        argv = ["sh", "-c", command[:200]]
+    return _list_text(argv)
+
+
+def _list_text(items: list[str]) -> str:
+    """As TOML, YAML and JSON all write it."""
+    return "[" + ", ".join(json.dumps(item, ensure_ascii=not item.isprintable()) for item in items) + "]"
+
+
+def _has_work(row: dict[str, Any], sheet: Sheet) -> bool:
+    if "id" not in row:
+        sheet.tell((), "`id` is missing", 'every task has an id of its own, for example `id = "lint-1"`')
+        return False
+    if row.get("run") and row.get("call"):
+        hint = "make two tasks of it, or keep one of them"
+        sheet.tell(("call",), "a task has `run` or `call`, not both", hint, row["call"])
+        return False
+    if not (row.get("run") or row.get("call") or row.get("prompt")):
+        sheet.tell((), "the task has nothing to run", _NOTHING_TO_RUN)
+        return False
+    if row.get("workspace") == WORKTREE and not row.get("run"):
+        hint = "give it `run`, or leave out `workspace`: functions and model calls work in no directory"
+        sheet.tell(("workspace",), "only a command can have a worktree", hint, WORKTREE)
+        return False
+    return True

@@ -1,0 +1,45 @@
+"""A directory as the source of a split: its files, their imports and their history."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from manyhands.errors import UsageError
+from manyhands.sources.split.history import read_history
+from manyhands.sources.split.imports.import_ties import FilesOnDisk, read_imports
+from manyhands.sources.split.split_types import Source, make_source
+from manyhands.sources.split.splitter import Reader
+from manyhands.sources.split.tie_weights import COMMIT_FILES_MAX
+from manyhands.sources.split.walking import find_files
+
+
+class CodeBase(NamedTuple):
+    source: Source
+    read: Reader
+    notes: tuple[str, ...]
+
+
+def read_directory(
+    root: Path,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    gitignore: bool = True,
+    told: Callable[[str], None] = lambda line: None,
+) -> CodeBase:
+    """`told` hears what is being done: a large code base takes longer than anyone waits without a word."""
+    found = find_files(root, include, exclude, gitignore)
+    left_out = ", ".join(f"{count:,} {why}" for why, count in sorted(found.left_out.items()))
+    if not found.size_of:
+        hint = f"left out: {left_out}" if left_out else "--include and --exclude say which files count"
+        raise UsageError(f"`{root}` has no files to split", hint)
+    files = FilesOnDisk(root, found.size_of)
+    told(f"{len(found.size_of):,} files found; reading their imports")
+    imports, notes = read_imports(files)
+    told(f"{len(imports):,} imports found; reading the history")
+    history = read_history(root)
+    told(f"{len(history.commits):,} commits of 2 to {COMMIT_FILES_MAX} files found; splitting")
+    if left_out:
+        notes.insert(0, f"left out: {left_out}")
+    if history.missing:
+        notes.append(f"no history to learn from: {history.missing}")
+    return CodeBase(make_source(found.size_of.items(), imports, history.commits), files.read, tuple(notes))

@@ -1,0 +1,74 @@
+"""A task for every leaf: its files are what it may write, its neighbours are told in the prompt."""
+
+import re
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from manyhands.core.values.task import Claims, Task
+from manyhands.sources.split.neighbours import Neighbour, neighbours_of_leaves
+from manyhands.sources.split.split_types import Source, Subplan, Tree
+from manyhands.sources.workspace_paths import BadPath, plain_claim
+
+DEFAULT_TEMPLATE = """\
+Work on {name} ({tokens} tokens, {id}). Change these files only:
+{files}
+
+Files outside of it that it depends on or changes with, for reading:
+{neighbours}
+"""
+_FIELD = re.compile(r"\{(id|name|tokens|files|neighbours|parent)\}")
+#: Characters that mean something in a claim. `?` stands for any one character, so the claim still holds the file.
+_SPECIAL = re.compile(r"[*?\[\]{}\\]")
+
+
+def tasks_of(
+    tree: Tree,
+    source: Source,
+    template: str = DEFAULT_TEMPLATE,
+    kind: str = "code",
+    run: Sequence[str] = (),
+    workspace: str = "",
+) -> list[Task]:
+    near = neighbours_of_leaves(tree, source)
+    like = Task("", kind=kind, run=tuple(run), workspace=workspace)
+    return [_task(leaf, near.get(leaf.id, []), template, like) for leaf in tree.leaves()]
+
+
+def _task(leaf: Subplan, near: list[Neighbour], template: str, like: Task) -> Task:
+    part = f" lines {leaf.ranges[0].first_line}-{leaf.ranges[0].last_line}" if leaf.ranges else ""
+    values = {
+        "id": leaf.id,
+        "name": leaf.name,
+        "tokens": f"{leaf.tokens:,}",
+        "files": "\n".join(_listed(leaf)),
+        "neighbours": "\n".join(f"- {each.file} ({each.leaf})" for each in near) or "(none)",
+        "parent": leaf.parent or "",
+    }
+    return replace(
+        like,
+        id=leaf.id,
+        title=f"{leaf.name}{part} ({len(leaf.files)} files, {leaf.tokens:,} tokens)",
+        claims=Claims(write=tuple(dict.fromkeys(claim_of(file) for file in leaf.files))),
+        prompt=_FIELD.sub(lambda match: values[match[1]], template),
+        parent=leaf.parent or "",
+    )
+
+
+def _listed(leaf: Subplan) -> list[str]:
+    if leaf.ranges:
+        return [f"- {part.file} lines {part.first_line}-{part.last_line}" for part in leaf.ranges]
+    return [f"- {file}" for file in leaf.files]
+
+
+def claim_of(path: str) -> str:
+    """The claim that holds this file, whatever its name is made of."""
+    claim = _SPECIAL.sub("?", path)
+    claim = "".join(letter if letter.isprintable() else "?" for letter in claim)
+    # A blank at an end, `!`, `~` or a colon would make it another kind of claim.
+    claim = re.sub(r"^[\s!~]|\s$|(?<=^[A-Za-z]):", "?", claim)
+    claim = re.sub(r"^[A-Za-z][A-Za-z0-9_+.-]*:", lambda match: match[0][:-1] + "?", claim)
+    try:
+        return plain_claim(claim)
+    except BadPath:
+        return "**"  # the safe side: it excludes everyone

@@ -1,0 +1,74 @@
+"""Three ways to take a set of files apart, in the order in which they are tried. Each may decline with no parts."""
+
+from collections.abc import Callable
+
+from manyhands.sources.split.agglomeration import Group, agglomerate
+from manyhands.sources.split.directories import directory_groups
+from manyhands.sources.split.even_runs import even_runs
+from manyhands.sources.split.nesting import Part, nest_by_ties, nest_in_order
+from manyhands.sources.split.packing import pack
+from manyhands.sources.split.split_types import Source
+from manyhands.sources.split.tie_weights import Ties, all_ties, static_ties
+
+#: Ties closer than this share decide by all that is known. Looser ones are near draws that any new commit would turn
+#: over, so they are left to what does not move: imports and directories. On django 0.1 and 0.2 did alike; 0.3 lost
+#: whole changes and 0.05 steadiness.
+_CLOSE = 0.15
+
+
+class Strategies:
+    """The strategies over one source; what they share is computed once."""
+
+    def __init__(self, source: Source, budget: int) -> None:
+        self._source, self._budget = source, budget
+        self._tokens = source.tokens
+        self._connected = bool(source.imports or source.commits)
+        self._all: Ties | None = None
+        self._static: Ties = {}
+
+    def leaf_sized(self, parts: list[Part]) -> list[Part]:
+        """The same parts without levels in between, each as large as a leaf may be."""
+        leaves = [leaf for part in parts for leaf in part.leaves()]
+        fits = [sum(self._tokens[i] for i in leaf.files) <= self._budget or len(leaf.files) == 1 for leaf in leaves]
+        return [
+            small
+            for leaf, as_it_is in zip(leaves, fits, strict=True)
+            for small in ([leaf] if as_it_is else [Part(run) for run in self._even(leaf.files)])
+        ]
+
+    def in_order(self) -> list[tuple[str, Callable[[Group], list[Part]]]]:
+        return [("affinity", self.by_affinity), ("directory", self.by_directory), ("chunks", self.by_chunks)]
+
+    def ties(self) -> Ties:
+        if self._all is None:
+            self._all, self._static = all_ties(self._source), static_ties(self._source)
+        return self._all
+
+    def by_affinity(self, files: Group) -> list[Part]:
+        if not self._connected or not self._is_tied(files):
+            return []
+        ties = self.ties()
+        inside = set(files)
+        ties = {tie: weight for tie, weight in ties.items() if tie[0] in inside and tie[1] in inside}
+        static = {tie: weight for tie, weight in self._static.items() if tie[0] in inside and tie[1] in inside}
+        groups = agglomerate([[i] for i in files], self._tokens, ties, self._budget, _CLOSE)
+        groups = agglomerate(groups, self._tokens, static, self._budget)
+        leaves = pack(groups, self._source.paths, self._tokens, ties, self._budget)
+        return nest_by_ties(leaves, self._source, self._tokens, ties, self._budget)
+
+    def _is_tied(self, files: Group) -> bool:
+        inside = set(files)
+        return any(a in inside and b in inside for a, b, _ in self._source.imports) or any(
+            len(inside.intersection(commit)) > 1 for commit in self._source.commits
+        )
+
+    def by_directory(self, files: Group) -> list[Part]:
+        leaves = directory_groups(files, self._source.paths, self._tokens, self._budget)
+        return nest_in_order(leaves, self._tokens, self._budget)
+
+    def by_chunks(self, files: Group) -> list[Part]:
+        """Neighbours by path, as even as the files allow."""
+        return nest_in_order(self._even(files), self._tokens, self._budget)
+
+    def _even(self, files: Group) -> list[Group]:
+        return even_runs(files, [self._tokens[i] for i in files], self._budget)

@@ -1,0 +1,70 @@
+"""A single file over the budget, taken apart between its top-level symbols; where one is too large, between lines."""
+
+import ast
+from typing import NamedTuple
+
+from manyhands.sources.split.even_runs import even_runs
+from manyhands.sources.split.imports.grammars import top_level_lines
+from manyhands.sources.split.split_types import tokens_of
+
+
+class Span(NamedTuple):
+    first_line: int  # from 1, both ends belong to it
+    last_line: int
+    size_bytes: int
+
+
+def split_inside(path: str, content: bytes, budget: int) -> list[Span]:
+    """Spans that cover the file, each within the budget unless one line alone is larger. At most one: it stays."""
+    lines = content.splitlines(keepends=True)
+    if len(lines) < 2:
+        return []
+    starts = [_symbol_starts(path, content, lines), _after_blank_lines(lines), list(range(1, len(lines) + 1))]
+    sizes = [len(line) for line in lines]
+    units = _units(1, len(lines), starts, sizes, budget)
+    weights = [tokens_of(sum(sizes[first - 1 : last])) for first, last in units]
+    runs = even_runs(units, weights, budget)
+    return [Span(run[0][0], run[-1][1], sum(sizes[run[0][0] - 1 : run[-1][1]])) for run in runs]
+
+
+def _units(first: int, last: int, starts: list[list[int]], sizes: list[int], budget: int) -> list[tuple[int, int]]:
+    """Stretches of lines that stay together: as coarse as the budget allows."""
+    if tokens_of(sum(sizes[first - 1 : last])) <= budget or not starts:
+        return [(first, last)]
+    cuts = [line for line in starts[0] if first < line <= last]
+    units: list[tuple[int, int]] = []
+    for start, end in zip([first, *cuts], [*(cut - 1 for cut in cuts), last], strict=True):
+        if tokens_of(sum(sizes[start - 1 : end])) > budget:
+            units.extend(_units(start, end, starts[1:], sizes, budget))
+        else:
+            units.append((start, end))
+    return units
+
+
+def _symbol_starts(path: str, content: bytes, lines: list[bytes]) -> list[int]:
+    starts = _python_starts(content) if path.endswith((".py", ".pyi")) else top_level_lines(path, content)
+    if starts is None:
+        starts = [line for line in _after_blank_lines(lines) if not lines[line - 1][:1].isspace()]
+    return [_with_comment(start, lines) for start in starts]
+
+
+def _python_starts(content: bytes) -> list[int] | None:
+    try:
+        module = ast.parse(content)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return [
+        min([statement.lineno, *(each.lineno for each in getattr(statement, "decorator_list", ()))])
+        for statement in module.body
+    ]
+
+
+def _with_comment(start: int, lines: list[bytes]) -> int:
+    """A comment right above a symbol belongs to it."""
+    while start > 1 and lines[start - 2].lstrip().startswith((b"#", b"//", b"/*", b"*", b"--")):
+        start -= 1
+    return start
+
+
+def _after_blank_lines(lines: list[bytes]) -> list[int]:
+    return [i + 1 for i in range(1, len(lines)) if lines[i].strip() and not lines[i - 1].strip()]

@@ -1,0 +1,1 @@
+"""How people and programs talk to manyhands: command line, HTTP, page, MCP and reviews."""

@@ -1,0 +1,87 @@
+"""The HTTP application: the page, the API and the metrics of one dispatcher, behind one gate."""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+
+import manyhands
+from manyhands.engine.dispatcher import Dispatcher
+from manyhands.errors import ManyhandsError
+from manyhands.surfaces.api.api_context import ApiContext
+from manyhands.surfaces.api.endpoints import PREFIX, routes
+from manyhands.surfaces.api.last_lines import tell_outputs
+from manyhands.surfaces.api.metrics import Metrics
+from manyhands.surfaces.api.openapi import description
+from manyhands.surfaces.api.page_files import PageFiles
+from manyhands.surfaces.api.refusals import JSON, on_error, on_http_error, refusal
+from manyhands.surfaces.api.security import Gate
+
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+PAGE = Path(manyhands.__file__).parent / "page"
+
+
+class Served:
+    """A dispatcher's HTTP application, and how to end it: those who follow it would otherwise never go."""
+
+    def __init__(self, app: Starlette, office: ApiContext) -> None:
+        self.app = app
+        self.office = office
+        self._lines = asyncio.create_task(tell_outputs(office.feed, office.directory, office.redact))
+
+    def close(self) -> None:
+        if not self.office.feed.is_closed:
+            self._lines.cancel()
+            self.office.close()
+
+
+def make_app(office: ApiContext, token: str, beyond_loopback: bool) -> Served:
+    """Made and called in the dispatcher's loop: nothing here waits, and no other thread looks at the book."""
+    dispatcher = office.dispatcher
+    app = Starlette(
+        routes=[*_pages(), *routes(office), *_figures(dispatcher, office.metrics)],
+        middleware=[Middleware(Gate, token=token, beyond_loopback=beyond_loopback)],
+        exception_handlers={ManyhandsError: on_error, HTTPException: on_http_error},
+    )
+    return Served(app, office)
+
+
+def _figures(dispatcher: Dispatcher, metrics: Metrics) -> list[BaseRoute]:
+    async def show_metrics(request: Request) -> Response:
+        return Response(metrics.page(), headers={"content-type": METRICS_TYPE})
+
+    async def show_health(request: Request) -> Response:
+        hosts = dispatcher.book.hosts.values()
+        in_flight = sum(len(host.running) for host in hosts)
+        alive = dispatcher.is_alive
+        told = {"status": "ok" if alive else "stopped", "in_flight": in_flight, "hosts": len(hosts)}
+        return JSONResponse(told, 200 if alive else 503)
+
+    described = msgspec.json.encode(description())
+
+    async def show_description(request: Request) -> Response:
+        return Response(described, media_type=JSON)
+
+    return [
+        Route("/metrics", show_metrics),
+        Route("/healthz", show_health),
+        Route(f"{PREFIX}/openapi.json", show_description),
+    ]
+
+
+def _pages() -> list[BaseRoute]:
+    files = PageFiles(PAGE)
+    # All modules at once, where a browser would find out about them one import at a time.
+    ahead = ", ".join(f"</static/{name}>; rel=modulepreload" for name in files.modules)
+
+    async def show_page(request: Request) -> Response:
+        nothing = refusal(404, "this installation has no page", "/api/v1/openapi.json lists what there is")
+        return files.answer("index.html", request, {"link": ahead}) or nothing
+
+    return [Route("/", show_page), Mount("/static", files)]

@@ -1,0 +1,217 @@
+"""Every address of `/api/v1` in one table: what it takes, what it answers, who does. It is its own description."""
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any, NamedTuple
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from manyhands.engine.store.store_opening import open_series
+from manyhands.surfaces.api import (
+    answer_types,
+    command_handlers,
+    offline_process,
+    output_files,
+    query_handlers,
+    request_types,
+)
+from manyhands.surfaces.api.api_context import ApiContext
+from manyhands.surfaces.api.event_stream import EventStream
+from manyhands.surfaces.api.refusals import JSON
+from manyhands.surfaces.api.request_types import ApiRequest, read_asked
+
+PREFIX = "/api/v1"
+
+#: A value of the table's type of answer, or a whole response; or a promise of one.
+Handler = Callable[[ApiContext, ApiRequest], Any]
+
+
+class Endpoint(NamedTuple):
+    method: str
+    path: str
+    summary: str
+    handler: Handler
+    answer: Any  # a type, or the media type of what is no JSON
+    query: Any = request_types.NoFields
+    body: Any = None
+    refusals: tuple[int, ...] = ()  # besides those that any request may meet
+
+
+def stream(office: ApiContext, asked: ApiRequest) -> EventStream:
+    after = asked.query.after or asked.after
+    return EventStream(office.feed, after, asked.query.run or None, asked.may_command, asked.takes_gzip)
+
+
+async def series(office: ApiContext, asked: ApiRequest) -> answer_types.SeriesAnswer:
+    points = await asyncio.to_thread(_read_series, office, asked.query.since)
+    return answer_types.SeriesAnswer(points[-request_types.SAMPLES_MAX :], len(points))
+
+
+def _read_series(office: ApiContext, since: float) -> list[answer_types.Point]:
+    with closing(open_series(office.where)) as kept:
+        return [answer_types.point_of(sample) for sample in kept.read(since)]
+
+
+def _command(
+    path: str, summary: str, handler: Handler, body: Any = request_types.NoFields, method: str = "POST"
+) -> Endpoint:
+    return Endpoint(method, path, summary, handler, answer_types.Done, body=body, refusals=(404, 409))
+
+
+ENDPOINTS: tuple[Endpoint, ...] = (
+    Endpoint(
+        "GET",
+        "/stream",
+        "A snapshot, then changes as they happen, as server-sent events",
+        stream,
+        "text/event-stream",
+        request_types.StreamQuery,
+    ),
+    Endpoint(
+        "GET",
+        "/runs",
+        "The runs of this store, the newest first",
+        query_handlers.runs,
+        answer_types.Runs,
+        request_types.RunsQuery,
+    ),
+    Endpoint("GET", "/runs/{run}", "One run", query_handlers.run, answer_types.RunRow, refusals=(404,)),
+    Endpoint(
+        "GET",
+        "/runs/{run}/recording",
+        "A run from its journal: the first snapshot and every frame, for replay",
+        offline_process.recording,
+        answer_types.RecordingAnswer,
+        refusals=(404, 429, 503),
+    ),
+    Endpoint(
+        "GET",
+        "/runs/{run}/export.html",
+        "The run as one file that opens offline",
+        offline_process.export_html,
+        "text/html",
+        refusals=(404, 429, 503),
+    ),
+    Endpoint(
+        "GET",
+        "/runs/{run}/export.trace.json",
+        "The run as a Chrome trace",
+        offline_process.export_trace,
+        answer_types.Trace,
+        refusals=(404, 429, 503),
+    ),
+    Endpoint(
+        "GET",
+        "/tasks",
+        "Tasks, filtered; counts are complete",
+        query_handlers.tasks,
+        answer_types.TasksAnswer,
+        request_types.TasksQuery,
+        None,
+        (404,),
+    ),
+    Endpoint(
+        "GET",
+        "/tasks/{run}/{task}",
+        "A task, its attempts, and why it is where it is",
+        query_handlers.task,
+        answer_types.TaskDetail,
+        refusals=(404,),
+    ),
+    Endpoint(
+        "GET",
+        "/tasks/{run}/{task}/story",
+        "The events of a task, told",
+        offline_process.story,
+        answer_types.Story,
+        refusals=(404, 429, 503),
+    ),
+    Endpoint(
+        "GET",
+        "/tasks/{run}/{task}/output",
+        "What an attempt printed, from a byte on",
+        output_files.output,
+        answer_types.OutputAnswer,
+        request_types.OutputQuery,
+        refusals=(404,),
+    ),
+    Endpoint("GET", "/hosts", "Hosts, how wide they are and why", query_handlers.hosts, answer_types.Hosts),
+    Endpoint("GET", "/lanes", "Lanes: the attempts of one kind on one host", query_handlers.lanes, answer_types.Lanes),
+    Endpoint(
+        "GET",
+        "/widths",
+        "Moves of widths since the dispatcher started",
+        query_handlers.widths,
+        answer_types.Widths,
+        request_types.WidthsQuery,
+    ),
+    Endpoint(
+        "GET",
+        "/series",
+        "Throughput, tokens and cost over time",
+        series,
+        answer_types.SeriesAnswer,
+        request_types.SeriesQuery,
+        refusals=(503,),
+    ),
+    Endpoint(
+        "POST",
+        "/tasks",
+        "Add tasks, as `manyhands add` does",
+        command_handlers.add,
+        answer_types.AddedAnswer,
+        body=request_types.NewTasks,
+        refusals=(404, 409),
+    ),
+    *(
+        Endpoint(
+            "POST",
+            f"/tasks/{{run}}/{{task}}/{verb}",
+            text,
+            command_handlers.task_wish(verb),
+            answer_types.Done,
+            body=request_types.NoFields,
+            refusals=(404, 409),
+        )
+        for verb, text in (
+            ("cancel", "Take the task off; if it runs it is stopped"),
+            ("retry", "A fresh set of attempts for a task that did not end well"),
+            ("defer", "Put the task off"),
+            ("resume", "Let a deferred task go on"),
+        )
+    ),
+    _command("/runs/{run}/pause", "Start nothing more in this run", command_handlers.pause_run),
+    _command("/runs/{run}/resume", "Go on with the run", command_handlers.resume_run),
+    _command("/runs/{run}/cancel", "Cancel all that is unfinished", command_handlers.cancel_run, request_types.Why),
+    _command("/hosts/{host}/pause", "Let a host take nothing more", command_handlers.pause_host, request_types.Pause),
+    _command("/hosts/{host}/resume", "Let a paused host go on", command_handlers.resume_host),
+    _command(
+        "/hosts/{host}/width",
+        "Set a host's width, or free it",
+        command_handlers.set_width,
+        request_types.WidthWanted,
+        "PUT",
+    ),
+)
+
+
+def routes(office: ApiContext) -> list[Route]:
+    return [Route(PREFIX + one.path, _served(office, one), methods=[one.method]) for one in ENDPOINTS]
+
+
+def _served(office: ApiContext, endpoint: Endpoint) -> Callable[[Request], Any]:
+    async def serve(request: Request) -> Any:
+        asked = await read_asked(request, endpoint.query, endpoint.body)
+        answer = endpoint.handler(office, asked)
+        if inspect.isawaitable(answer):
+            answer = await answer
+        if isinstance(answer, Response | EventStream):
+            return answer
+        return Response(msgspec.json.encode(answer), media_type=JSON)
+
+    return serve

@@ -1,0 +1,52 @@
+"""The last line that each attempt in flight has printed, looked up twice a second while anybody watches."""
+
+import asyncio
+from pathlib import Path
+
+from manyhands.surfaces.api.feed import Feed
+from manyhands.surfaces.api.output_files import last_lines, output_path
+from manyhands.surfaces.api.picture.picture_rows import Redact
+
+EVERY_S = 0.5
+LINE_CHARACTERS_MAX = 200
+#: More than anyone reads; those that started last are looked at.
+ATTEMPTS_MAX = 200
+
+#: attempt → its file, and its size when it was last looked at
+Looked = dict[int, tuple[Path, int]]
+
+
+async def tell_outputs(feed: Feed, directory: Path, redact: Redact) -> None:
+    """Until cancelled."""
+    known: Looked = {}
+    while True:
+        await asyncio.sleep(EVERY_S)
+        if not feed.followers:
+            known = {}
+            continue
+        bars = list(feed.picture.bars.in_flight.values())[-ATTEMPTS_MAX:]
+        looking: Looked = {}
+        for bar in bars:
+            attempt = bar.tried.attempt
+            path = output_path(directory, bar.record.run, bar.record.task.id, bar.number)
+            looking[attempt] = known.get(attempt, (path, 0))
+        known, lines = await asyncio.to_thread(_look, looking)
+        for attempt, text in lines.items():
+            line = next((one for one in reversed(text.splitlines()) if one.strip()), "")
+            if line:
+                feed.tell_output(attempt, redact(line.strip())[:LINE_CHARACTERS_MAX])
+
+
+def _look(looking: Looked) -> tuple[Looked, dict[int, str]]:
+    """What has grown since, and the end of it."""
+    now: Looked = {}
+    lines: dict[int, str] = {}
+    for attempt, (path, was) in looking.items():
+        try:
+            size = path.stat().st_size
+        except OSError:
+            size = 0
+        if size != was:
+            lines[attempt] = last_lines(path)
+        now[attempt] = (path, size)
+    return now, lines

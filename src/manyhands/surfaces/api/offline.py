@@ -1,0 +1,102 @@
+"""Answers that need a whole journal, made in a process of their own: the dispatcher goes on meanwhile.
+
+What is wanted comes on stdin as JSON, the answer goes to stdout. So that no secret stands in a list of processes.
+"""
+
+import gzip
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, cast
+
+import msgspec
+from msgspec import Struct
+
+from manyhands.engine.redaction import Secrets
+from manyhands.engine.store.store_opening import open_reader
+from manyhands.surfaces.api.picture.recording import EVENTS_MAX, Recording
+from manyhands.surfaces.api.picture.story import story_of
+
+#: How a process ends that has nothing to tell: there is no such run.
+NOT_FOUND = 3
+GZIP_LEVEL = 5
+
+_encode = msgspec.json.encode
+
+
+class OfflineRequest(Struct):
+    what: str  # recording, html, trace or story
+    where: str
+    is_directory: bool
+    run: str
+    task: str = ""
+    gzip: bool = False
+    secrets: tuple[str, ...] = ()
+
+
+def answer(wanted: OfflineRequest) -> Iterator[bytes]:
+    """Nothing at all if there is no such run."""
+    secrets = Secrets({})
+    secrets.know(wanted.secrets)
+    with closing(open_reader(Path(wanted.where) if wanted.is_directory else wanted.where)) as reader:
+        if wanted.what == "story":
+            events = (event for _, event in islice(reader.read(), EVENTS_MAX))
+            told = [{"at": at, "text": text} for at, text in story_of(events, wanted.run, wanted.task, secrets.redact)]
+            yield _encode({"story": told, "truncated": False})
+            return
+        pieces = recorded(Recording(reader.read(), wanted.run, secrets.redact))
+        if wanted.what == "recording":
+            yield from pieces
+            return
+        whole = b"".join(pieces)
+        if whole and wanted.what == "trace":
+            from manyhands.surfaces.api.picture.trace import trace_of
+
+            yield _encode(trace_of(msgspec.json.decode(whole)))
+        elif whole:
+            from manyhands.surfaces.page.inlining import single_page
+
+            yield single_page(whole.decode()).encode()
+
+
+def recorded(recording: Recording) -> Iterator[bytes]:
+    """The recording as JSON, piece by piece."""
+    first = recording.snapshot()
+    if first is None:
+        return
+    yield b'{"run":%b,"snapshot":%b,"frames":[' % (_encode(recording.run), _encode(first))
+    comma = b""
+    for frame in recording.frames():
+        yield comma + _encode(frame)
+        comma = b","
+    yield b'],"truncated":%b}' % (b"true" if recording.truncated else b"false")
+
+
+def write(pieces: Iterable[bytes], out: IO[bytes]) -> bool:
+    """Whether there was anything."""
+    some = False
+    for piece in pieces:
+        out.write(piece)
+        some = True
+    return some
+
+
+def main() -> None:
+    wanted = msgspec.convert(json.load(sys.stdin), OfflineRequest)
+    out: IO[bytes] = sys.stdout.buffer
+    pieces = answer(wanted)
+    first = next(pieces, None)
+    if first is None:
+        sys.exit(NOT_FOUND)
+    if wanted.gzip:
+        out = cast(Any, gzip.GzipFile(fileobj=out, mode="wb", compresslevel=GZIP_LEVEL, mtime=0))
+    out.write(first)
+    write(pieces, out)
+    out.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Runs `offline` beside the dispatcher and hands on what it says, as it comes."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+
+import msgspec
+from starlette.responses import Response, StreamingResponse
+
+from manyhands.errors import Unavailable
+from manyhands.surfaces.api import answer_types
+from manyhands.surfaces.api.api_context import ApiContext
+from manyhands.surfaces.api.offline import NOT_FOUND, OfflineRequest
+from manyhands.surfaces.api.refusals import JSON, BadRequest
+from manyhands.surfaces.api.request_types import ApiRequest
+
+#: Each takes a core for seconds.
+AT_ONCE_MAX = 2
+PIECE_BYTES = 64 << 10
+STORY_BYTES_MAX = 64 << 20
+
+
+async def recording(office: ApiContext, asked: ApiRequest) -> Response:
+    return await _run_told(office, asked, "recording", JSON)
+
+
+async def export_html(office: ApiContext, asked: ApiRequest) -> Response:
+    return await _run_told(office, asked, "html", "text/html; charset=utf-8", f"{asked.path['run']}.html")
+
+
+async def export_trace(office: ApiContext, asked: ApiRequest) -> Response:
+    return await _run_told(office, asked, "trace", JSON, f"{asked.path['run']}.trace.json")
+
+
+async def story(office: ApiContext, asked: ApiRequest) -> answer_types.Story:
+    record = office.record(asked.path["run"], asked.path["task"])
+    pieces = _told(office, _wanted(office, "story", record.run, record.task.id))
+    return msgspec.json.decode(b"".join([piece async for piece in pieces]), type=answer_types.Story)
+
+
+async def _run_told(office: ApiContext, asked: ApiRequest, what: str, kind: str, file: str = "") -> Response:
+    run = office.run(asked.path["run"])
+    wanted = _wanted(office, what, run.name)
+    wanted.gzip = asked.takes_gzip
+    pieces = _told(office, wanted)
+    # What goes wrong before the first piece can still be said properly.
+    first = await anext(pieces, b"")
+    headers = {"content-encoding": "gzip", "vary": "accept-encoding"} if wanted.gzip else {}
+    if file:
+        headers["content-disposition"] = f"attachment; filename*=UTF-8''{_quoted(file)}"
+    return StreamingResponse(_with_first(first, pieces), media_type=kind, headers=headers)
+
+
+def _quoted(name: str) -> str:
+    return "".join(one if one.isascii() and (one.isalnum() or one in "-._") else "_" for one in name)
+
+
+async def _with_first(first: bytes, others: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for piece in others:
+        yield piece
+
+
+def _wanted(office: ApiContext, what: str, run: str, task: str = "") -> OfflineRequest:
+    where = office.where
+    is_directory = not isinstance(where, str)
+    return OfflineRequest(what, str(where), is_directory, run, task, secrets=office.secrets.known)
+
+
+async def _told(office: ApiContext, wanted: OfflineRequest) -> AsyncIterator[bytes]:
+    if office.at_work >= AT_ONCE_MAX:
+        raise BadRequest(f"{AT_ONCE_MAX} recordings are being made already", "try again in a moment", status=429)
+    office.at_work += 1
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "manyhands.surfaces.api.offline"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, "PYTHONHASHSEED": "0"},
+            start_new_session=True,
+        )
+        try:
+            async for piece in _talk(process, wanted):
+                yield piece
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+    finally:
+        office.at_work -= 1
+
+
+async def _talk(process: asyncio.subprocess.Process, wanted: OfflineRequest) -> AsyncIterator[bytes]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdin.write(msgspec.json.encode(wanted))
+    process.stdin.close()
+    complaint = asyncio.create_task(process.stderr.read(10_000))
+    while piece := await process.stdout.read(PIECE_BYTES):
+        yield piece
+    code = await process.wait()
+    said = (await complaint).decode(errors="replace").strip().splitlines()
+    if code == NOT_FOUND:
+        raise Unavailable(f"run {wanted.run} is not in the journal yet", "try again in a moment")
+    if code != 0:
+        raise Unavailable(f"the journal cannot be read: {said[-1] if said else f'exit {code}'}", "see the server's log")

@@ -1,0 +1,22 @@
+"""The claims that most wait for: of what is held now, what the most unfinished tasks want to write."""
+
+from manyhands.core.book import Book
+from manyhands.core.claims import each_claim
+from manyhands.surfaces.api.picture.picture_rows import Row
+
+SHOWN_MAX = 20
+HOLDERS_MAX = 20
+
+
+def hot_claims(book: Book) -> list[Row]:
+    held: dict[tuple[str, str], list[str]] = {}
+    for running in book.running.values():
+        for mode, pattern in each_claim(running.claims):
+            held.setdefault((mode, pattern), []).append(running.record.task.id)
+    rows: list[Row] = []
+    for (mode, pattern), holders in held.items():
+        taken = len(holders) if mode == "write" else 0
+        waiting = max(0, book.ready.demand(pattern) - taken)
+        rows.append({"claim": pattern, "mode": mode, "holders": holders[:HOLDERS_MAX], "waiting": waiting})
+    rows.sort(key=lambda row: (-row["waiting"], -len(row["holders"]), row["claim"]))
+    return rows[:SHOWN_MAX]

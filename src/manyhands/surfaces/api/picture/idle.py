@@ -1,0 +1,152 @@
+"""Why hosts have room that nobody takes: the obstacles that keep tasks waiting, seen from the host.
+
+Costs pools, lanes and attempts in flight, never a look at every task.
+"""
+
+import math
+from collections import deque
+from fnmatch import fnmatchcase
+from itertools import islice
+
+from manyhands.core.book import Book
+from manyhands.core.obstacles import group_obstacle, host_obstacle, run_obstacle, what_meets
+from manyhands.core.ready import Group
+from manyhands.core.state import HostState, Run
+from manyhands.core.values.task import TaskState
+from manyhands.surfaces.api.picture.picture_rows import Redact, Row, short
+
+#: Of what groups wait for in particular, so much is looked at: one reason is enough for a person.
+PARKED_LOOKS_MAX = 64
+SPANS_MAX = 5_000
+
+#: (cause, detail): the first of these words that is found is the one told.
+Why = tuple[str, str]
+_FIRST = ("rate", "memory", "lane", "barrier", "concurrency", "claims", "rule", "drained", "elsewhere")
+
+
+class IdleSpans:
+    """Who is idle now, and the spans of it that are over: a page that opens later can colour what was before."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self._over: deque[Row] = deque(maxlen=SPANS_MAX)
+        self._since: dict[str, float] = {}
+
+    def now(self, at: float, rows: list[Row]) -> bool:
+        """Whether that is anything new."""
+        if rows == self.rows:
+            return False
+        coming = {row["host"]: row for row in rows}
+        for row in self.rows:
+            name = row["host"]
+            if not _is_same_span(row, coming.get(name)):
+                self._over.append({**row, "from": self._since.pop(name), "to": at})
+        for name in coming:
+            self._since.setdefault(name, at)
+        self.rows = rows
+        return True
+
+    def spans(self) -> list[Row]:
+        """The latest that are over, then those that last."""
+        return [*self._over, *({**row, "from": self._since[row["host"]], "to": None} for row in self.rows)]
+
+
+def _is_same_span(row: Row, coming: Row | None) -> bool:
+    """The details of a cause change far more often than the cause."""
+    return coming is not None and all(row[name] == coming[name] for name in ("free", "cause"))
+
+
+def idle_rows(book: Book, redact: Redact) -> list[Row]:
+    runs = [run for run in book.runs.values() if run.unfinished]
+    rows: list[Row] = []
+    for host in book.hosts.values():
+        free = host.width - len(host.running)
+        if free > 0:
+            cause, detail = why_idle(book, host, runs)
+            rows.append({"host": host.name, "free": free, "cause": cause, "detail": short(detail, redact)})
+    return rows
+
+
+def why_idle(book: Book, host: HostState, runs: list[Run]) -> Why:
+    if host.paused is not None:
+        return "paused", host.paused
+    if host.barrier is not None:
+        return "barrier", f"{host.barrier.task.id} runs alone here"
+    if host.kept_by:
+        return "barrier", f"is kept for {host.kept_by} until that is over"
+    if host.kept_for is not None and host.kept_for.queue:
+        return "barrier", f"empties for {host.kept_for.head.task.id}"
+    found = [*_of_pools(book, host), *_of_parked(book, host)]
+    if found:
+        return min(found, key=lambda why: _FIRST.index(why[0]))
+    return _of_states(host, runs)
+
+
+def _of_pools(book: Book, host: HostState) -> list[Why]:
+    found: list[Why] = []
+    for pool in book.ready.pools.values():
+        if host not in pool.hosts:
+            continue
+        group = next((entry[2] for entry in pool.heap if entry[2].queue), None)
+        if group is None:
+            continue
+        obstacle = run_obstacle(pool)
+        if obstacle is not None:
+            found.append((obstacle.what, obstacle.text))
+        else:
+            found.append(_of_host(book, host, group))
+    return found
+
+
+def _of_host(book: Book, host: HostState, group: Group) -> Why:
+    """Why this host does not take the first that waits, though it has room."""
+    kind = group.key.kind
+    text = host_obstacle(host, group)
+    if text is None:
+        start_at = host.limit.start_at(book.at, kind, group.head.seen_bytes)
+        if start_at > book.at:  # for ever: until something ends that holds memory
+            return ("memory" if math.isinf(start_at) else "rate"), host.limit.start_reason
+        return "elsewhere", f"{group.head.task.id} waits for a better place than this one"
+    if host.on_trial:
+        return "rate", text
+    lane = host.lane(kind)
+    if lane.width is not None and lane.in_flight >= lane.width:
+        return "lane", text
+    return ("barrier" if group.key.barrier else "memory"), text
+
+
+def _of_parked(book: Book, host: HostState) -> list[Why]:
+    for _, groups in islice(book.ready.parked(), PARKED_LOOKS_MAX):
+        group = next((one for one in groups[:PARKED_LOOKS_MAX] if host in one.pool.hosts and one.queue), None)
+        if group is None:
+            continue
+        obstacle = group_obstacle(group, book.held, book.running, book.ready)
+        if obstacle is None:
+            continue
+        if obstacle.holder is not None:
+            held = what_meets(group.key.claims, obstacle.holder.claims)
+            return [("claims", f"{group.head.task.id} waits: {held} is held by {obstacle.holder}")]
+        cause = "concurrency" if obstacle.what == "parent" else "claims"
+        return [(cause, f"{group.head.task.id} waits: {obstacle.text}")]
+    return []
+
+
+def _of_states(host: HostState, runs: list[Run]) -> Why:
+    """Nothing is ready for it: what its kinds wait for instead."""
+    waiting = dict.fromkeys((TaskState.BACKOFF, TaskState.BLOCKED, TaskState.DEFERRED), 0)
+    drained = 0
+    for run in runs:
+        for kind, counts in run.counts_of_kind.items():
+            if any(fnmatchcase(kind, pattern) for pattern in host.host.kinds):
+                drained += counts[TaskState.READY] if run.draining else 0
+                for state in waiting:
+                    waiting[state] += counts[state]
+    if waiting[TaskState.BACKOFF]:
+        return "backoff", f"{waiting[TaskState.BACKOFF]:,} wait out a delay before they are tried again"
+    if waiting[TaskState.BLOCKED]:
+        return "needs", f"{waiting[TaskState.BLOCKED]:,} wait for other tasks"
+    if drained:
+        return "drained", f"{drained:,} wait in runs that are stopping"
+    if waiting[TaskState.DEFERRED]:
+        return "deferred", f"{waiting[TaskState.DEFERRED]:,} put off until someone resumes them"
+    return "no work", "nothing is left that it takes"

@@ -1,0 +1,318 @@
+"""The book as a page sees it: what there is (`snapshot`), and what became different with each batch (`changes`).
+
+A function of the book and of the events it is told of, so a journal on disk gives the same picture as a live run. Every
+change says how something is now, never by how much it moved: told twice is told once.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import manyhands
+from manyhands.core import events as ev
+from manyhands.core.book import Book
+from manyhands.core.state import Record
+from manyhands.core.values.ending import EndingKind, total_cost
+from manyhands.core.values.task import TaskState, claims_of
+from manyhands.surfaces.api.picture.bars import Bar, Bars, tried_of
+from manyhands.surfaces.api.picture.columns import TASKS_MAX, bar_columns, task_columns
+from manyhands.surfaces.api.picture.hot_claims import hot_claims
+from manyhands.surfaces.api.picture.idle import IdleSpans, idle_rows
+from manyhands.surfaces.api.picture.picture_rows import (
+    Redact,
+    Row,
+    claims_row,
+    counts_row,
+    host_row,
+    queued_at,
+    run_row,
+    short,
+    state_row,
+    task_row,
+    width_row,
+)
+from manyhands.surfaces.api.picture.queue_age import QueueAge
+from manyhands.surfaces.api.picture.work_ceiling import WorkCeiling
+
+WIDTHS_MAX = 5_000
+RUNS_MAX = 1_000
+STOOD_MAX = 2_000
+#: Of each lane, the latest so many durations tell what is slow for it.
+DURATIONS_MAX = 50
+#: The age of the oldest that waits goes on by itself; told again when it is another's by so much.
+AGE_STEP_S = 0.5
+
+
+class Picture:
+    def __init__(self, book: Book, redact: Redact = str, seq: int = 0, age: QueueAge | None = None) -> None:
+        """`age` is one that others keep up to date; without it the picture keeps its own."""
+        self.book = book
+        self.seq = seq  # of the last event it has been told of
+        self._redact = redact
+        self._age = age or QueueAge(book)
+        self._keeps_age = age is None
+        self.bars = Bars(book)
+        self._widths: deque[Row] = deque(maxlen=WIDTHS_MAX)
+        self._widths_total = 0
+        self._durations: dict[tuple[str, str], deque[float]] = {}
+        self._tokens = {"in": 0, "out": 0}
+        self._cost: float | None = None
+        for bar in self.bars.ended:
+            self._learn(bar)
+        self._changed: dict[int, Record] = {}
+        book.changed_for.append(self._changed)
+        self._last_number = book.last_number  # tasks with higher ones are new: all is to be told of them
+        self._edited: set[int] = set()  # and of these
+        self._runs: dict[str, None] = {}  # to be told whole
+        self._hosts: dict[str, None] = {}
+        self._ended: list[Bar] = []
+        self._told_hosts: dict[str, Row] = {}
+        self._told_ended_at: dict[str, float | None] = {name: run.ended_at for name, run in book.runs.items()}
+        self._idle = IdleSpans()
+        self._ceiling = WorkCeiling()
+        waiting = {"oldest_s": 0.0, "ready": 0, "ceiling": None}
+        self._told: dict[str, Any] = {
+            "claims": [],
+            "waiting": waiting,
+            "tokens": dict(self._tokens),
+            "cost": self._cost,
+        }
+        self._told_since: float | None = None
+        self._stood: list[Row] = []  # who waited and what it had cost, for a page that opens later
+        self._on: dict[type[Any], Callable[[Any, list[Row]], None]] = {
+            ev.AttemptStarted: self._on_started,
+            ev.AttemptEnded: self._on_ended,
+            ev.WidthMoved: self._on_width,
+            ev.TasksSubmitted: self._on_submitted,
+            ev.TaskEdited: self._on_edited,
+            ev.HostsConfigured: self._on_hosts,
+            ev.HostPaused: self._on_host,
+            ev.HostResumed: self._on_host,
+            ev.WidthSet: self._on_host,
+            ev.WorkersMoved: self._on_host,
+            ev.RunOpened: self._on_run,
+            ev.RunResumed: self._on_run,
+            ev.RunDrained: self._on_run,
+            ev.RunStopped: self._on_run,
+        }
+        self._tell_hosts()
+
+    def close(self) -> None:
+        self.book.changed_for.remove(self._changed)
+
+    def changes(self, batch: Sequence[ev.AnyEvent]) -> list[Row]:
+        """What is different since the last call; costs as much as the batch and what it changed, however many wait."""
+        happened: list[Row] = []
+        for event in batch:
+            on = self._on.get(type(event))
+            if on is not None:
+                on(event, happened)
+        self.seq += len(batch)
+        if self._keeps_age:
+            self._age.recorded(batch, self._ended)
+        self._ended = []
+        touched: dict[str, None] = {}
+        tasks = [self._task(record, touched) for record in self._changed.values()]  # before what happened to them
+        runs = self._tell_runs(touched)
+        self._changed.clear()
+        self._edited.clear()
+        self._last_number = self.book.last_number
+        return [*runs, *tasks, *happened, *self._tell_hosts()]
+
+    def standing(self) -> list[Row]:
+        """What follows from all of it, where that is different: who is idle and why, what is most wanted, who waits."""
+        rows: list[Row] = []
+        idle = idle_rows(self.book, self._redact)
+        if self._idle.now(self.book.at, idle):
+            rows.append({"t": "idle", "idle": idle})
+        claims = hot_claims(self.book)
+        if claims != self._told["claims"]:
+            self._told["claims"] = claims
+            rows.append({"t": "claims", "claims": claims})
+        return rows + self._tell_waiting()
+
+    def snapshot(self, run: str | None = None) -> Row:
+        """All there is, as of the last `changes` and `standing`."""
+        runs = [one for name, one in self.book.runs.items() if run is None or name == run]
+        return {
+            "seq": self.seq,
+            "at": self.book.at,
+            "version": manyhands.__version__,
+            "runs": [run_row(one, self._redact) for one in runs[-RUNS_MAX:]],
+            "runs_total": len(runs),
+            "hosts": list(self._told_hosts.values()),
+            "tasks": task_columns(runs, self._redact),
+            "bars": bar_columns(self.bars, run),
+            "widths": list(self._widths),
+            "widths_total": self._widths_total,
+            "idle": self._idle.rows,
+            "idle_past": self._idle.spans(),
+            "waiting_past": self._stood,
+            **self._told,
+        }
+
+    def widths(self, host: str | None, since: float) -> list[Row]:
+        return [row for row in self._widths if row["at"] >= since and host in (None, row["host"])]
+
+    def slowest_of(self, host: str, kind: str) -> float | None:
+        """Nine of ten that were done lately took no longer."""
+        took = self._durations.get((host, kind))
+        return sorted(took)[int(0.9 * (len(took) - 1))] if took else None
+
+    # What each event adds
+
+    def _on_started(self, event: ev.AttemptStarted, rows: list[Row]) -> None:
+        record = self.book.runs[event.run].records[event.task]
+        tried, number = tried_of(record, event.attempt)
+        bar = self.bars.start(record, tried, number)
+        self._hosts[event.host] = None
+        rows.append(
+            {
+                "t": "start",
+                "attempt": event.attempt,
+                "run": event.run,
+                "task": event.task,
+                "kind": record.task.kind,
+                "host": event.host,
+                "slot": bar.slot,
+                "queued_at": queued_at(tried),
+                "at": tried.started_at,
+                "number": number,
+                "of": record.task.attempts,
+                "claims": claims_row(claims_of(record.task)),
+            }
+        )
+
+    def _on_ended(self, event: ev.AttemptEnded, rows: list[Row]) -> None:
+        bar = self.bars.end(event.attempt)
+        if bar is None:
+            return
+        self._ended.append(bar)
+        self._learn(bar)
+        self._hosts[bar.tried.host] = None
+        ending = bar.tried.ending or event.ending
+        rows.append(
+            {
+                "t": "end",
+                "attempt": event.attempt,
+                "run": bar.record.run,
+                "at": bar.tried.ended_at,
+                "ending": ending.kind,
+                "detail": short(ending.detail, self._redact),
+                "tokens_in": ending.tokens_in,
+                "tokens_out": ending.tokens_out,
+                "cost": ending.cost,
+            }
+        )
+
+    def _on_width(self, event: ev.WidthMoved, rows: list[Row]) -> None:
+        row = width_row(event)
+        self._widths.append(row)
+        self._widths_total += 1
+        self._hosts[event.host] = None
+        rows.append({"t": "width", **row})
+
+    def _on_submitted(self, event: ev.TasksSubmitted, rows: list[Row]) -> None:
+        self._runs[event.run] = None
+
+    def _on_edited(self, event: ev.TaskEdited, rows: list[Row]) -> None:
+        run = self.book.runs.get(event.run)
+        record = run.records.get(event.task.id) if run is not None else None
+        if record is not None:
+            self._edited.add(record.number)
+            self._changed[record.number] = record
+
+    def _on_hosts(self, event: ev.HostsConfigured, rows: list[Row]) -> None:
+        self._hosts.update(dict.fromkeys(self.book.hosts))
+
+    def _on_host(self, event: ev.HostPaused | ev.HostResumed | ev.WidthSet | ev.WorkersMoved, rows: list[Row]) -> None:
+        self._hosts[event.host] = None
+
+    def _on_run(self, event: ev.RunOpened | ev.RunResumed | ev.RunDrained | ev.RunStopped, rows: list[Row]) -> None:
+        if event.run in self.book.runs:
+            self._runs[event.run] = None
+
+    def _learn(self, bar: Bar) -> None:
+        tried, ending = bar.tried, bar.tried.ending
+        if ending is None or tried.ended_at is None:
+            return
+        self._tokens["in"] += ending.tokens_in
+        self._tokens["out"] += ending.tokens_out
+        self._cost = total_cost((self._cost, ending.cost))
+        if ending.kind is EndingKind.DONE:
+            lane = (tried.host, bar.record.task.kind)
+            took = self._durations.get(lane)
+            if took is None:
+                took = self._durations[lane] = deque(maxlen=DURATIONS_MAX)
+            took.append(tried.ended_at - tried.started_at)
+
+    # What is told of it
+
+    def _task(self, record: Record, touched: dict[str, None]) -> Row:
+        touched[record.run] = None
+        # Of more tasks than a snapshot shows, the page may not know this one.
+        is_new = record.number > self._last_number or record.number in self._edited
+        whole = is_new or self.book.last_number > TASKS_MAX
+        row = task_row(record, self._redact) if whole else state_row(record, self._redact)
+        row["t"] = "task"
+        return row
+
+    def _tell_runs(self, touched: dict[str, None]) -> list[Row]:
+        rows: list[Row] = []
+        for name in {**touched, **self._runs}:
+            run = self.book.runs[name]
+            ended_at = run.ended_at
+            whole = name in self._runs or self._told_ended_at.get(name, ended_at) != ended_at
+            self._told_ended_at[name] = ended_at
+            rows.append({"t": "run", **run_row(run, self._redact)} if whole else {"t": "counts", **counts_row(run)})
+        self._runs.clear()
+        return rows
+
+    def _tell_hosts(self) -> list[Row]:
+        rows: list[Row] = []
+        for name, host in self.book.hosts.items():
+            told = self._told_hosts.get(name)
+            if told is None or name in self._hosts or (told["paused"] is None) != (host.paused is None):
+                row = host_row(host, self.slowest_of, self._redact)
+                if row != told:
+                    self._told_hosts[name] = row
+                    rows.append({"t": "host", **row})
+        for name in [name for name in self._told_hosts if name not in self.book.hosts]:
+            del self._told_hosts[name]
+            rows.append({"t": "gone", "host": name})
+        self._hosts.clear()
+        return rows
+
+    def _tell_waiting(self) -> list[Row]:
+        rows: list[Row] = []
+        waiting, since = self._waiting()
+        moved = (since is None) != (self._told_since is None) or abs(
+            (since or 0) - (self._told_since or 0)
+        ) > AGE_STEP_S
+        told = self._told["waiting"]
+        if waiting["ready"] != told["ready"] or waiting["ceiling"] != told["ceiling"] or moved:
+            self._told["waiting"], self._told_since = waiting, since
+            rows.append({"t": "waiting", **waiting})
+        if self._tokens != self._told["tokens"] or self._cost != self._told["cost"]:
+            self._told["tokens"], self._told["cost"] = dict(self._tokens), self._cost
+            rows.append({"t": "cost", "tokens": self._told["tokens"], "cost": self._cost})
+        if rows:
+            tokens = sum(self._tokens.values())
+            self._stood.append({"at": self.book.at, **waiting, "tokens": tokens, "cost": self._cost})
+            if len(self._stood) > STOOD_MAX:
+                del self._stood[::2]  # the further back, the coarser
+        return rows
+
+    def _waiting(self) -> tuple[Row, float | None]:
+        at, ready, oldest_s = self.book.at, 0, 0.0
+        for run in self.book.runs.values():
+            if run.unfinished and not run.draining:
+                ready += run.counts[TaskState.READY]
+                oldest_s = max(oldest_s, self._age(run, at))
+        ceiling = self._ceiling.look(self.book)
+        return {"oldest_s": oldest_s, "ready": ready, "ceiling": ceiling}, (at - oldest_s) if ready else None
+
+
+def concerns(row: Row, run: str) -> bool:
+    """Is this change of interest to someone who looks at one run? Hosts and what waits are everyone's."""
+    return "run" not in row or row["run"] == run

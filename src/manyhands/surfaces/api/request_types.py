@@ -1,0 +1,148 @@
+"""What can be asked and how: queries and bodies as types, read strictly, with the field named that is wrong."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+from starlette.requests import Request
+
+from manyhands.core.values.task import TaskState
+from manyhands.surfaces.api.refusals import JSON, BadRequest
+from manyhands.surfaces.api.security import BODY_BYTES_MAX, BodyTooLarge
+
+Name = Annotated[str, Meta(min_length=1, max_length=200)]
+Text = Annotated[str, Meta(max_length=300)]
+#: A moment in seconds since 1970; later than the year 9999 is a mistake.
+Moment = Annotated[float, Meta(ge=0, le=253_402_300_800)]
+Number = Annotated[int, Meta(ge=0, le=2**53)]
+LIMIT_MAX = 1_000
+#: Of what is kept over time, the newest so many: two weeks of it would be a hundred thousand.
+SAMPLES_MAX = 20_000
+
+
+# What may be left out of a query is unset, not None: `null` in an address is a word like any other.
+
+
+class NoFields(Struct, forbid_unknown_fields=True):
+    pass
+
+
+class StreamQuery(Struct, forbid_unknown_fields=True):
+    run: Name | UnsetType = UNSET
+    after: Annotated[str, Meta(max_length=60)] = ""
+
+
+class RunsQuery(Struct, forbid_unknown_fields=True):
+    offset: Number = 0
+    limit: Annotated[int, Meta(ge=1, le=LIMIT_MAX)] = 100
+
+
+class TasksQuery(Struct, forbid_unknown_fields=True):
+    run: Name | UnsetType = UNSET
+    state: TaskState | UnsetType = UNSET
+    kind: Text | UnsetType = UNSET
+    host: Name | UnsetType = UNSET  # of its latest attempt
+    q: Text = ""  # in its id or title
+    file: Text = ""  # one that it claims
+    offset: Number = 0
+    limit: Annotated[int, Meta(ge=1, le=LIMIT_MAX)] = 100
+
+
+class OutputQuery(Struct, forbid_unknown_fields=True):
+    attempt: Annotated[int, Meta(ge=1, le=2**53)] | UnsetType = UNSET  # its number among those of the task; the latest
+    after: Number = 0  # byte
+
+
+class WidthsQuery(Struct, forbid_unknown_fields=True):
+    host: Name | UnsetType = UNSET
+    since: Moment = 0.0
+
+
+class SeriesQuery(Struct, forbid_unknown_fields=True):
+    since: Moment = 0.0
+
+
+class Why(Struct, forbid_unknown_fields=True):
+    why: Text = ""
+
+
+class Pause(Struct, forbid_unknown_fields=True):
+    why: Text = ""
+    until: Moment | None = None
+
+
+class WidthWanted(Struct, forbid_unknown_fields=True):
+    width: Annotated[int, Meta(ge=1, le=10_000)] | None  # null: free again
+
+
+class NewTasks(Struct, forbid_unknown_fields=True):
+    """One or more tasks, with the fields of a plan."""
+
+    tasks: Annotated[list[dict[str, Any]], Meta(min_length=1, max_length=10_000)]
+    run: Name | None = None  # the run to add to; else that of all that is added by hand
+
+
+class ApiRequest:
+    """One request, read and found to be as described."""
+
+    def __init__(self, request: Request, query: Any, body: Any) -> None:
+        self.path: Mapping[str, str] = request.path_params
+        self.query = query
+        self.body = body
+        self.may_command: bool = request.scope["state"]["may_command"]
+        self.after = request.headers.get("last-event-id", "")[:60]
+        self.takes_gzip = "gzip" in request.headers.get("accept-encoding", "")
+
+
+async def read_asked(request: Request, query: type[Struct], body: Any) -> ApiRequest:
+    return ApiRequest(request, _query(request, query), None if body is None else await _body(request, body))
+
+
+def _query(request: Request, wanted: type[Struct]) -> Any:
+    given: dict[str, str] = {}
+    for name, value in request.query_params.multi_items():
+        if name in given:
+            raise BadRequest(f"`{name}` is given twice", "give it once", name)
+        if "\0" in value:
+            raise BadRequest(f"`{name}` has a NUL in it", "leave it out", name)
+        given[name] = value
+    try:
+        return msgspec.convert(given, wanted, strict=False)
+    except msgspec.ValidationError as error:
+        raise _explained(error, "query") from None
+
+
+async def _body(request: Request, wanted: Any) -> Any:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    try:
+        content = await request.body()
+    except BodyTooLarge:
+        raise BadRequest(
+            f"the body is larger than {BODY_BYTES_MAX:,} bytes", "send it in several parts", status=413
+        ) from None
+    if not content and not kind:
+        content = b"{}"
+    elif kind != JSON:
+        raise BadRequest(f"the body must be {JSON}, got {kind[:100] or 'nothing said'}", "", status=415)
+    try:
+        return msgspec.json.decode(content, type=wanted)
+    except msgspec.ValidationError as error:
+        raise _explained(error, "body") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadRequest(f"the body is no JSON: {error}", "", status=400) from None
+
+
+_PLACE = re.compile(r" - at `\$?\.?(?:key in )?([^`]*)`$")
+_UNKNOWN = re.compile(r"unknown field `([^`]*)`")
+
+
+def _explained(error: msgspec.ValidationError, where: str) -> BadRequest:
+    text = str(error)
+    place = _PLACE.search(text)
+    unknown = _UNKNOWN.search(text)
+    field = place[1] if place else unknown[1] if unknown else ""
+    message = _PLACE.sub("", text)
+    said = f"{where}: " + (f"`{field}`: " if field and not unknown else "") + message[:1].lower() + message[1:]
+    return BadRequest(said, "/api/v1/openapi.json says what it takes", field)

@@ -1,0 +1,190 @@
+"""Who is answered, before anything else is looked at: by name of this machine, origin of the page, and token.
+
+On loopback anyone of this machine may read, and commands want the token. Beyond loopback everything wants it.
+"""
+
+import hmac
+import ipaddress
+import socket
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from manyhands.surfaces.api.refusals import refusal
+
+LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
+#: What asks only; everything else changes something and wants the token.
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
+#: The longest query that is as described, each of its characters escaped.
+QUERY_BYTES_MAX = 16_384
+BODY_BYTES_MAX = 8 << 20
+
+CSP = (
+    "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+SAFE_HEADERS = {
+    "content-security-policy": CSP,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+}
+
+
+class Gate:
+    """Stands before the application."""
+
+    def __init__(self, app: ASGIApp, token: str, beyond_loopback: bool) -> None:
+        self._app = app
+        self._token = token.encode()
+        self._beyond_loopback = beyond_loopback
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        headers = Headers(scope=scope)
+        holds_token = self._holds_token(scope, headers)
+        scope.setdefault("state", {})["may_command"] = holds_token
+        answer = self._refusal(scope, headers, holds_token) or self._entry(scope)
+        app = answer if answer is not None else self._app
+        await app(scope, _bounded(receive), _with_safe_headers(send))
+
+    def _refusal(self, scope: Scope, headers: Headers, holds_token: bool) -> ASGIApp | None:
+        host = headers.get("host", "")
+        if not (is_own_name(host) if self._beyond_loopback else is_loopback_name(host)):
+            return refusal(403, "this server does not go by that name", "use its address, localhost or 127.0.0.1")
+        if not _is_own_page(scope, headers, host):
+            return refusal(403, "pages of another origin are not answered", "open this server's own page")
+        if len(scope.get("query_string", b"")) > QUERY_BYTES_MAX:
+            return refusal(414, f"the query is longer than {QUERY_BYTES_MAX:,} bytes", "ask for less at once")
+        if _is_too_long(headers):
+            return refusal(413, f"the body is larger than {BODY_BYTES_MAX:,} bytes", "send it in several parts")
+        if not holds_token and self._wants_token(scope):
+            return refusal(
+                401,
+                "this wants the token",
+                "`Authorization: Bearer …` with what is in `token` in the store's directory, or open /?token=… once",
+                {"www-authenticate": "Bearer"},
+            )
+        return None
+
+    def _wants_token(self, scope: Scope) -> bool:
+        # An address with a token shows by itself whether it may come in.
+        return self._beyond_loopback or scope["method"] not in READING or _token_in_query(scope) is not None
+
+    def _holds_token(self, scope: Scope, headers: Headers) -> bool:
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        offered = [given.strip()] if scheme.lower() == "bearer" else []
+        offered.append(_cookie(headers, cookie_name(scope)))
+        if scope["path"] == "/":
+            offered.append(_token_in_query(scope) or "")
+        return any(hmac.compare_digest(one.encode(), self._token) for one in offered)
+
+    def _entry(self, scope: Scope) -> ASGIApp | None:
+        """`/?token=…` was opened: from now on the browser shows it by itself, and the address no longer has it."""
+        token = _token_in_query(scope)
+        if token is None:
+            return None
+        answer = RedirectResponse("/", 303, {"cache-control": "no-store"})
+        answer.set_cookie(cookie_name(scope), token, httponly=True, samesite="strict", path="/")
+        return answer
+
+
+def is_loopback_name(host: str) -> bool:
+    """Of a Host header: with or without a port. A page elsewhere that had its name lead here would be given away."""
+    name, is_sound = _name_of(host)
+    return is_sound and name in LOOPBACK_NAMES
+
+
+def is_own_name(host: str) -> bool:
+    """Beyond loopback: an address, which no one else's name can be, or what this machine is called."""
+    name, is_sound = _name_of(host)
+    if not is_sound:
+        return False
+    if name in LOOPBACK_NAMES or name == socket.gethostname().lower() or name == socket.getfqdn().lower():
+        return True
+    try:
+        ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True
+
+
+def cookie_name(scope: Scope) -> str:
+    """Cookies know no ports: two servers on one machine must not overwrite each other's."""
+    server = scope.get("server") or ("", 0)
+    return f"manyhands-{server[1]}"
+
+
+def _name_of(host: str) -> tuple[str, bool]:
+    name, colon, port = host.rpartition(":")
+    if not colon or host.endswith("]"):
+        name, port = host, "0"
+    return name.lower(), port.isdecimal()
+
+
+def _is_own_page(scope: Scope, headers: Headers, host: str) -> bool:
+    origin = headers.get("origin")
+    if origin is not None and origin.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}"):
+        return False
+    if headers.get("sec-fetch-site", "none") in ("none", "same-origin"):
+        return True
+    # A link from elsewhere may open the page; nothing else may come from there.
+    is_visit = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    return is_visit and scope["method"] == "GET" and scope["path"] == "/"
+
+
+def _token_in_query(scope: Scope) -> str | None:
+    if scope["path"] != "/" or b"token=" not in scope.get("query_string", b""):
+        return None
+    found = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=20).get("token")
+    return found[0] if found else None
+
+
+def _cookie(headers: Headers, name: str) -> str:
+    try:
+        cookie = SimpleCookie(headers.get("cookie", ""))
+    except CookieError:
+        return ""
+    return cookie[name].value if name in cookie else ""
+
+
+def _is_too_long(headers: Headers) -> bool:
+    length = headers.get("content-length", "0")
+    return not length.isdecimal() or len(length) > 15 or int(length) > BODY_BYTES_MAX
+
+
+class BodyTooLarge(Exception):
+    """More came than was said, or it was not said how much."""
+
+
+def _bounded(receive: Receive) -> Receive:
+    seen = 0
+
+    async def bounded() -> Message:
+        nonlocal seen
+        message = await receive()
+        if message["type"] == "http.request":
+            seen += len(message.get("body", b""))
+            if seen > BODY_BYTES_MAX:
+                raise BodyTooLarge
+        return message
+
+    return bounded
+
+
+def _with_safe_headers(send: Send) -> Send:
+    async def safe(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in SAFE_HEADERS.items():
+                headers[name] = value
+            headers.setdefault("cache-control", "no-store")
+        await send(message)
+
+    return safe

@@ -1,0 +1,73 @@
+"""`manyhands add`: more tasks, for whoever dispatches now or next; on disk when the command returns."""
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from manyhands.errors import UsageError
+from manyhands.sources.config.config_types import Config
+from manyhands.sources.plans.plan_reading import read_plan
+from manyhands.surfaces.cli.printing import OutputFormat, print_rows, say
+from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.verbs.plan_verbs import HandedIn, add, added_to
+from manyhands.surfaces.verbs.store_view import View
+
+
+def add_tasks(
+    files: Sequence[Path],
+    fields: dict[str, Any],
+    to: str | None,
+    output: OutputFormat,
+    config_path: Path | None,
+    hosts_path: Path | None,
+    store: str | None,
+    url: str | None = None,
+) -> None:
+    config = load(config_path, hosts_path, store)
+    if url is not None:
+        _add_over_http(url, files, fields, to, output, config)
+        return
+    added = add(View(config), _handed_in(files, fields), to)
+    _tell(added.tasks, added.run, added.done, output)
+
+
+def _tell(ids: Sequence[str], run: str, done: str, output: OutputFormat) -> None:
+    print_rows([{"task": id, "run": run} for id in ids], output, "task")
+    say(done)
+
+
+def _add_over_http(
+    url: str, files: Sequence[Path], fields: dict[str, Any], to: str | None, output: OutputFormat, config: Config
+) -> None:
+    """Whether its hosts can take them and its runs know them, the dispatcher itself finds out."""
+    from manyhands.surfaces.cli.over_http import RemoteDispatcher
+
+    given = _given(files, fields)
+    rows = [msgspec.to_builtins(task) for task in read_plan(files).tasks] if files else [given]
+    body = {"tasks": rows} if to is None else {"tasks": rows, "run": to}
+    added = RemoteDispatcher(url, config.store_directory).ask("POST", "/tasks", body)
+    _tell(added["tasks"], added["run"], added_to(added["run"], len(added["tasks"])), output)
+
+
+def _given(files: Sequence[Path], fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of one task, as a plan has them."""
+    given = {name: value for name, value in fields.items() if value not in (None, [], "")}
+    if bool(files) == bool(given):
+        hint = "`manyhands add tasks.toml` or `manyhands add --id lint --run 'ruff check'`"
+        raise UsageError("give either plan files or the fields of one task", hint)
+    return {name: _argv(name, value) if name in ("run", "check") else value for name, value in given.items()}
+
+
+def _handed_in(files: Sequence[Path], fields: dict[str, Any]) -> HandedIn:
+    given = _given(files, fields)
+    return HandedIn(files) if files else HandedIn(rows=[given], rows_from="command line")
+
+
+def _argv(name: str, command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"`--{name}` cannot be taken apart: {error}", "quote it as a shell would want it") from None

@@ -1,0 +1,37 @@
+"""`manyhands backlog`: what a backlog of Beads holds and what of it may run now."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from manyhands.readers.problems import LISTED_MAX, Problem
+from manyhands.sources.beads.beads_ready import Order
+from manyhands.surfaces.cli.printing import OutputFormat, print_rows, say
+from manyhands.surfaces.verbs.ready_issues import ready_in
+
+
+def print_ready(directory: Path, output: OutputFormat, order: Order = Order.PRIORITY) -> None:
+    """What may run now, in the order in which Beads lists it; epics are left out."""
+    ready = ready_in(directory, order)
+    _say(ready.warnings)
+    _say_problems(ready.problems, ready.problems_total)
+    if output is not OutputFormat.TABLE:
+        print_rows(ready.tasks, output, "task")
+        return
+    columns = ("task", "priority", "kind", "type", "title")
+    print_rows([{name: row[name] for name in columns} for row in ready.tasks], output, "task")
+    sys.stdout.write(f"{len(ready.tasks)} ready of {ready.unfinished} unfinished · closed {ready.closed}\n")
+
+
+def _say_problems(problems: list[Problem], total: int) -> None:
+    _say(problems[:LISTED_MAX])
+    if total > LISTED_MAX:
+        say(f"… and {total - LISTED_MAX} more ({total} problems in all)")
+
+
+def _say(problems: Iterable[Problem]) -> None:
+    for problem in problems:
+        line = f" line {problem.line}" if problem.line else ""
+        say(f"warning: `{problem.file}`{line}: {problem.message}")
+        if problem.hint:
+            say(f"hint: {problem.hint}")

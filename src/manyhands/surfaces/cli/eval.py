@@ -1,0 +1,125 @@
+"""`manyhands eval SPEC`: an eval to its end, or until the user has had enough."""
+
+import asyncio
+from importlib.util import find_spec
+from pathlib import Path
+
+from manyhands.apps.evals.eval_hosts import check_against
+from manyhands.apps.evals.evaluation import Wishes, evaluate, with_flags
+from manyhands.apps.evals.pacing import SessionTurn
+from manyhands.apps.evals.scoring.scorer_loading import check_functions
+from manyhands.apps.evals.spec.eval_types import EvalRecord, Spec
+from manyhands.apps.evals.spec.ordering import Trial
+from manyhands.apps.evals.spec.spec_file import read_spec
+from manyhands.apps.evals.trial.manifest import Scores
+from manyhands.core.state import Record
+from manyhands.errors import UsageError
+from manyhands.surfaces.cli.eval_commands import ReportOutput
+from manyhands.surfaces.cli.eval_report import print_report
+from manyhands.surfaces.cli.interrupts import Interrupts
+from manyhands.surfaces.cli.printing import duration, put_lines, say
+from manyhands.surfaces.cli.settings import load
+
+#: More sessions than anyone reads line by line: from here on a line every few seconds says how far it is.
+LINES_MAX = 1000
+LINE_EVERY_S = 5.0
+
+
+def run_eval(
+    spec_file: Path,
+    wishes: Wishes,
+    interleave: bool,
+    stop_when_decided: bool,
+    output: ReportOutput,
+    config_path: Path | None,
+    hosts_path: Path | None,
+    store: str | None,
+) -> int:
+    _check_libraries()
+    config = load(config_path, hosts_path, store)
+    read = with_flags(read_spec(spec_file), interleave, stop_when_decided)
+
+    async def go() -> EvalRecord:
+        return await evaluate(read, config, wishes, Interrupts(), EvalLines(read.spec))
+
+    record = asyncio.run(go())
+    _print(record, output)
+    return _exit_code(record)
+
+
+def _check_libraries() -> None:
+    """Asked for now: the figures that need them come hours later."""
+    if find_spec("scipy") is None:
+        raise UsageError("the report of an eval needs scipy", "`pip install 'manyhands[evals]'` has it")
+
+
+def _print(record: EvalRecord, output: ReportOutput) -> None:
+    if record.state != "stopped":
+        print_report(record, output)
+    scored = sum(outcome.state == "scored" for outcome in record.outcomes)
+    took = duration(record.ended_at - record.started_at)
+    say(f"eval {record.id}: {record.state} · {scored} of {len(record.outcomes)} trials scored · {took}")
+    if record.state == "stopped":
+        say("the same command goes on from here")
+
+
+def _exit_code(record: EvalRecord) -> int:
+    """That an arm fails is a result; that a trial has none is not as it should be."""
+    if record.state == "stopped":
+        return 75
+    given = {"scored", "missing"} if record.state == "decided" else {"scored"}
+    whole = all(outcome.state in given and not outcome.score_errors for outcome in record.outcomes)
+    return 0 if record.state in ("finished", "decided") and whole else 1
+
+
+def check_eval(spec_file: Path, config_path: Path | None, hosts_path: Path | None, store: str | None) -> None:
+    config = load(config_path, hosts_path, store)
+    read = read_spec(spec_file)
+    check_against(read, config)
+    check_functions(read, config.workspace)
+    spec = read.spec
+    trials = len(spec.arms) * len(spec.cases) * spec.replications
+    put_lines(
+        [
+            f"arms      {', '.join(arm.name for arm in spec.arms)} (baseline {spec.baseline})",
+            f"cases     {len(spec.cases)}",
+            f"scorers   {', '.join(f'{scorer.name} ({scorer.type})' for scorer in spec.scorers)}",
+            f"trials    {trials} ({spec.replications} replications), {trials * spec.sessions} sessions",
+            f"order     {spec.order if spec.interleave else 'one arm after the other'}, seed {spec.seed}",
+        ]
+    )
+
+
+class EvalLines:
+    """A line for every session that ends, or every few seconds where those would be too many."""
+
+    def __init__(self, spec: Spec) -> None:
+        self._sessions = len(spec.arms) * len(spec.cases) * spec.replications * spec.sessions
+        self._ended = 0
+        self._said_at = 0.0
+
+    def begins(self, over: int) -> None:
+        self._ended = over
+        if over:
+            say(f"goes on: {over} of {self._sessions} sessions were over")
+
+    def ended(self, turn: SessionTurn, record: Record) -> None:
+        self._ended += 1
+        last = record.history[-1] if record.history else None
+        at = last.ended_at if last is not None and last.ended_at is not None else 0.0
+        if self._sessions > LINES_MAX and at - self._said_at < LINE_EVERY_S:
+            return
+        self._said_at = at
+        took = duration(at - last.started_at) if last is not None else ""
+        trial = turn.trial
+        place = f"{trial.arm} · {trial.case} · {trial.replication}"
+        place += f" · session {turn.session}" if turn.session > 1 else ""
+        detail = record.cause if record.cause else ""
+        say(f"{self._ended:>5} of {self._sessions}  {record.state:<9} {place}  {took}  {detail}".rstrip())
+
+    def marked(self, trial: Trial, scores: Scores) -> None:
+        for scorer, why in scores.errors.items():
+            say(f"scorer {scorer} gave no score on {trial.arm} · {trial.case} · {trial.replication}: {why}")
+
+    def says(self, text: str) -> None:
+        say(text)

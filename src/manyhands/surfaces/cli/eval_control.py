@@ -1,0 +1,154 @@
+"""`manyhands eval pause|resume|abort|inject|status`: asked durably of the process that runs the eval."""
+
+import time
+from pathlib import Path
+
+from manyhands.apps.evals import eval_control_events
+from manyhands.apps.evals.trial.eval_layout import EvalLayout, read_whole
+from manyhands.apps.evals.trial.manifest import Manifest, Scores
+from manyhands.apps.evals.trial.outcomes import outcome_of, trials_of
+from manyhands.apps.evals.trial.trials import run_name
+from manyhands.core.book import Book
+from manyhands.core.events import Input
+from manyhands.engine.store.store_opening import open_requests
+from manyhands.errors import Conflict, UnknownRun, UsageError
+from manyhands.readers.problems import did_you_mean
+from manyhands.sources.config.config_types import Config
+from manyhands.surfaces.cli.printing import print_table, put_lines, say
+from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.verbs.store_view import is_dispatching, open_book
+
+WATCH_EVERY_S = 1.0
+
+
+def pause_eval(eval_id: str | None, config_path: Path | None, store: str | None) -> None:
+    config = load(config_path, None, store)
+    manifest = _running(eval_id, config)
+    _ask(config, eval_control_events.pause(manifest.id))
+    say(f"eval {manifest.id} is being paused; `manyhands eval resume {manifest.id}` lets it go on")
+
+
+def resume_eval(eval_id: str | None, config_path: Path | None, store: str | None) -> None:
+    config = load(config_path, None, store)
+    manifest = _running(eval_id, config)
+    _ask(config, eval_control_events.resume(manifest.id))
+    say(f"eval {manifest.id} goes on")
+
+
+def abort_eval(eval_id: str | None, config_path: Path | None, store: str | None) -> None:
+    config = load(config_path, None, store)
+    manifest = _running(eval_id, config)
+    _ask(config, eval_control_events.abort(manifest.id))
+    say(f"eval {manifest.id} is being aborted; what finished is kept")
+
+
+def inject_context(
+    eval_id: str | None,
+    text: str,
+    arm: str,
+    case: str,
+    replication: int,
+    config_path: Path | None,
+    store: str | None,
+) -> None:
+    config = load(config_path, None, store)
+    manifest = _running(eval_id, config)
+    if not manifest.allow_tampering:
+        raise Conflict(
+            f"eval {manifest.id} was begun without `--allow-tampering`: nothing can be put into its trials",
+            "begin it with `manyhands eval SPEC --allow-tampering`; trials it reaches are in no figure",
+        )
+    spec = manifest.spec
+    for what, name, names in (
+        ("arm", arm, [each.name for each in spec.arms]),
+        ("case", case, [each.name for each in spec.cases]),
+    ):
+        if name and name not in names:
+            hint = did_you_mean(name, names) or f"there are {', '.join(names)}"
+            raise UsageError(f"eval {manifest.id} has no {what} `{name}`", hint)
+    if replication > spec.replications:
+        raise UsageError(f"eval {manifest.id} has {spec.replications} replications, not {replication}")
+    _ask(config, eval_control_events.inject(manifest.id, text, arm, case, replication))
+    say(f"sessions of eval {manifest.id} that have not begun get it, and their trials are tainted")
+
+
+def _running(eval_id: str | None, config: Config) -> Manifest:
+    """What it was begun with; refused unless someone is at work on it."""
+    book = open_book(config.store_at)
+    manifest = _find(eval_id, config, book)
+    if not eval_control_events.is_unfinished(book.runs[manifest.id]):
+        how = "aborted" if eval_control_events.is_aborted(book.runs[manifest.id]) else "finished"
+        raise Conflict(f"eval {manifest.id} is {how}", "`manyhands eval SPEC` begins another")
+    if not is_dispatching(config.store_at):
+        raise Conflict(f"eval {manifest.id} is not running", f"`manyhands eval {manifest.source}` goes on with it")
+    return manifest
+
+
+def _find(eval_id: str | None, config: Config, book: Book) -> Manifest:
+    """The eval of that id, or the newest."""
+    names = [
+        name
+        for name, run in book.runs.items()
+        if eval_control_events.END in run.records and run.source.startswith("eval ")
+    ]
+    if not names:
+        raise UnknownRun("no eval has been run here yet", "`manyhands eval SPEC` runs one")
+    if eval_id is not None and eval_id not in names:
+        raise UnknownRun(f"there is no eval `{eval_id}`", did_you_mean(eval_id, names) or f"the newest is {names[-1]}")
+    name = eval_id or names[-1]
+    manifest = read_whole(EvalLayout(config.store_directory, name).manifest, Manifest)
+    if manifest is None:
+        raise UnknownRun(f"the files of eval `{name}` are gone", f"they were in {config.store_directory}/evals/{name}")
+    return manifest
+
+
+def _ask(config: Config, event: Input) -> None:
+    asking = open_requests(config.store_at, config.store.durability)
+    try:
+        asking.ask(event)
+    finally:
+        asking.close()
+
+
+def show_status(eval_id: str | None, watch: bool, config_path: Path | None, store: str | None) -> None:
+    config = load(config_path, None, store)
+    while True:
+        book = open_book(config.store_at)
+        manifest = _find(eval_id, config, book)
+        is_over = not eval_control_events.is_unfinished(book.runs[manifest.id])
+        _print_status(manifest, book, config, is_over)
+        if is_over or not watch:
+            return
+        time.sleep(WATCH_EVERY_S)
+
+
+def _print_status(manifest: Manifest, book: Book, config: Config, is_over: bool) -> None:
+    layout = EvalLayout(config.store_directory, manifest.id)
+    run = book.runs[manifest.id]
+    rows: dict[str, dict[str, object]] = {
+        arm.name: {"arm": arm.name, "scored": 0, "running": 0, "waiting": 0, "infrastructure": 0, "tainted": 0}
+        for arm in manifest.spec.arms
+    }
+    for trial in trials_of(manifest.spec):
+        name = run_name(manifest.id, trial)
+        scores = read_whole(layout.scores(trial), Scores)
+        known = book.runs.get(name)
+        outcome = outcome_of(trial, known, name, manifest.spec, scores, 0)
+        row = rows[trial.arm]
+        column = outcome.state if outcome.state in row else "running" if known and known.in_flight else "waiting"
+        row[column] = int(str(row[column])) + 1
+        row["tainted"] = int(str(row["tainted"])) + outcome.tainted
+    n = manifest.concurrency.n if manifest.concurrency is not None else "still to be found"
+    state = (
+        "aborted"
+        if eval_control_events.is_aborted(run)
+        else "finished"
+        if is_over
+        else "paused"
+        if run.draining
+        else "running"
+    )
+    if state in ("running", "paused") and not is_dispatching(config.store_at):
+        state = "left unfinished"
+    print_table(list(rows.values()))
+    put_lines([f"eval {manifest.id}: {state} · concurrency {n}"])

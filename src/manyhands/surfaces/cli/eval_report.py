@@ -1,0 +1,57 @@
+"""`manyhands eval report|export|import`: from what is kept of an eval, or from files of other tools."""
+
+from pathlib import Path
+
+from manyhands.apps.evals.spec.eval_types import EvalRecord
+from manyhands.apps.evals.trial.eval_layout import EvalLayout, read_whole
+from manyhands.errors import UnknownRun
+from manyhands.readers.problems import did_you_mean
+from manyhands.surfaces.cli.eval_commands import ReportOutput
+from manyhands.surfaces.cli.printing import put, put_lines, say
+from manyhands.surfaces.cli.settings import load
+
+
+def report_eval(
+    eval_id: str | None, output: ReportOutput, sequential: bool, config_path: Path | None, store: str | None
+) -> None:
+    print_report(_record(eval_id, config_path, store), output, sequential)
+
+
+def export_eval(eval_id: str | None, directory: Path, config_path: Path | None, store: str | None) -> None:
+    from manyhands.apps.evals.exchange import write_inspect_logs
+
+    record = _record(eval_id, config_path, store)
+    put_lines(str(path) for path in write_inspect_logs(record, directory))
+    say(f"eval {record.id} as logs of Inspect AI; `inspect view --log-dir {directory}` shows them")
+
+
+def import_results(files: list[Path], baseline: str, output: ReportOutput) -> None:
+    from manyhands.apps.evals.exchange import read_results
+
+    print_report(read_results(files, baseline), output)
+
+
+def print_report(record: EvalRecord, output: ReportOutput, sequential: bool = False) -> None:
+    from manyhands.apps.evals import reports
+    from manyhands.apps.evals.figures import compare
+
+    render = {ReportOutput.TABLE: reports.terminal, ReportOutput.JSON: reports.as_json, ReportOutput.HTML: reports.html}
+    put(render[output](record, compare(record, sequential=sequential)))
+
+
+def _record(eval_id: str | None, config_path: Path | None, store: str | None) -> EvalRecord:
+    """Of that eval, or of the one that ended last."""
+    directory = load(config_path, None, store).store_directory
+    kept = sorted((directory / "evals").glob("*/record.json"), key=lambda path: path.stat().st_mtime)
+    names = [path.parent.name for path in kept]
+    if not names:
+        raise UnknownRun(f"no eval has ended in {directory} yet", "`manyhands eval SPEC` runs one")
+    if eval_id is not None and eval_id not in names:
+        raise UnknownRun(
+            f"there is no eval `{eval_id}` that ended", did_you_mean(eval_id, names) or f"there are {', '.join(names)}"
+        )
+    name = eval_id or names[-1]
+    record = read_whole(EvalLayout(directory, name).record, EvalRecord)
+    if record is None:
+        raise UnknownRun(f"the record of eval `{name}` cannot be read", f"it is {EvalLayout(directory, name).record}")
+    return record

@@ -1,0 +1,39 @@
+"""The page of a dispatcher as commands offer it: where it is, and what is kept out of it."""
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from manyhands.engine.dispatcher import Dispatcher
+from manyhands.engine.redaction import Secrets
+from manyhands.engine.store.store_opening import Where
+from manyhands.errors import Unavailable
+from manyhands.surfaces.cli.printing import say
+
+if TYPE_CHECKING:
+    from manyhands.surfaces.api.api_server import ApiServer
+
+
+def say_address(offered: "ApiServer") -> None:
+    """The token goes to a person's eyes alone, never to where a terminal's output is kept."""
+    say(f"page: {offered.entry if sys.stderr.isatty() else offered.url}")
+
+
+@asynccontextmanager
+async def page_beside(
+    dispatcher: Dispatcher, directory: Path, where: Where | None = None, secrets: Secrets | None = None, port: int = 0
+) -> AsyncIterator["ApiServer"]:
+    """The page of a run that would go on without it: at the usual port, or if that is taken at any other."""
+    # Imported here: what only reads the config has no need of a web server.
+    from manyhands.surfaces.api.api_server import DEFAULT_PORT, offering
+
+    async with AsyncExitStack() as stack:
+        try:
+            offered = await stack.enter_async_context(
+                offering(dispatcher, directory, port or DEFAULT_PORT, where=where, secrets=secrets)
+            )
+        except Unavailable:
+            offered = await stack.enter_async_context(offering(dispatcher, directory, 0, where=where, secrets=secrets))
+        yield offered

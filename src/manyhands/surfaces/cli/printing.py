@@ -1,0 +1,116 @@
+"""How answers are printed: as a table for people, as JSON or bare ids for programs. stdout is data, stderr is talk."""
+
+import enum
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TextIO
+
+#: A cell of a table is cut here; `--output json` has all of it.
+CELL_CHARACTERS_MAX = 100
+
+
+class OutputFormat(enum.StrEnum):
+    TABLE = "table"
+    JSON = "json"
+    IDS = "ids"
+
+
+class ReviewOutput(enum.StrEnum):
+    MARKDOWN = "markdown"
+    JSON = "json"
+    HTML = "html"
+
+
+def say(text: str) -> None:
+    """Talk: to stderr, so that it never gets into data."""
+    _write(sys.stderr, text + "\n")
+
+
+def put(text: str) -> None:
+    """Data: to stdout."""
+    _write(sys.stdout, text)
+
+
+def _write(stream: TextIO, text: str) -> None:
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        # Whoever read it has enough (`| head`). That must not stop a run, nor change what it exits with.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def put_lines(lines: Iterable[str]) -> None:
+    put("".join(f"{line}\n" for line in lines))
+
+
+def print_json(value: object) -> None:
+    # Imported here: `--help` needs none of it and must be quick.
+    import msgspec
+
+    put(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+
+
+def print_rows(rows: Sequence[Mapping[str, object]], output: OutputFormat, id_field: str, none: str = "") -> None:
+    """Rows with the same keys. JSON has the values as they are, a table has them as text; `none` is said of no rows."""
+    if output is OutputFormat.JSON:
+        print_json(list(rows))
+    elif output is OutputFormat.IDS:
+        put_lines(str(row[id_field]) for row in rows)
+    else:
+        print_table(rows)
+    if not rows and none and output is not OutputFormat.JSON:
+        say(none)
+
+
+def print_table(rows: Sequence[Mapping[str, object]]) -> None:
+    if not rows:
+        return
+    names = list(rows[0])
+    cells = [[name.upper().replace("_", " ") for name in names]]
+    cells += [[cell(row[name]) for name in names] for row in rows]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
+    numeric = [all(isinstance(row[name], (int, float, type(None))) for row in rows) for name in names]
+    put_lines(
+        "  ".join(
+            text.rjust(width) if right else text.ljust(width)
+            for text, width, right in zip(line, widths, numeric, strict=True)
+        ).rstrip()
+        for line in cells
+    )
+
+
+def cell(value: object) -> str:
+    """On one line and of bounded length, as people would write it."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return f"{value:.4g}"
+        case list() | tuple():
+            text = ", ".join(cell(each) for each in value)
+        case dict():
+            text = ", ".join(f"{name} = {cell(each)}" for name, each in value.items())
+        case _:
+            text = " ".join(str(value).split())
+    return text if len(text) <= CELL_CHARACTERS_MAX else text[: CELL_CHARACTERS_MAX - 1] + "…"
+
+
+def duration(seconds: float) -> str:
+    """0.3s, 12s, 3m 41s, 2h 5m: two units at the most."""
+    if seconds < 10:
+        return f"{seconds:.1f}s"
+    whole = round(seconds)
+    for unit, size, smaller, part in (("d", 86400, "h", 3600), ("h", 3600, "m", 60), ("m", 60, "s", 1)):
+        if whole >= size:
+            rest = whole % size // part
+            return f"{whole // size}{unit} {rest}{smaller}" if rest else f"{whole // size}{unit}"
+    return f"{whole}s"
+
+
+def counted(counts: Mapping[str, int], always: Sequence[str] = ("done", "failed")) -> str:
+    """`done 96 · failed 0 · running 6`: complete, with the zeros people look for."""
+    return " · ".join(f"{name} {n}" for name, n in counts.items() if n or name in always)

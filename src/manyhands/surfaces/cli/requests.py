@@ -1,0 +1,26 @@
+"""`manyhands task cancel|retry|defer|resume`: asked durably of whoever dispatches now, or next."""
+
+from pathlib import Path
+
+from manyhands.sources.config.config_types import Config
+from manyhands.surfaces.cli.printing import say
+from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.verbs import request_verbs
+from manyhands.surfaces.verbs.store_view import View
+
+
+def ask_of_task(
+    verb: str, id: str, run: str | None, config_path: Path | None, store: str | None, url: str | None = None
+) -> None:
+    config = load(config_path, None, store)
+    if url is not None:
+        _ask_over_http(verb, id, run, url, config)
+        return
+    say(request_verbs.ask_of_task(View(config), verb, id, run).done)
+
+
+def _ask_over_http(verb: str, id: str, run: str | None, url: str, config: Config) -> None:
+    from manyhands.surfaces.cli.over_http import RemoteDispatcher, path_of
+
+    dispatcher = RemoteDispatcher(url, config.store_directory)
+    say(dispatcher.ask("POST", path_of("tasks", run or dispatcher.run_of(id), id, verb))["done"])

@@ -1,0 +1,103 @@
+"""`manyhands route`: where results go, what waits, what was given up, and sending that again."""
+
+import time
+from collections import Counter
+from collections.abc import Collection
+from pathlib import Path
+
+from manyhands.core.events import ResendAsked
+from manyhands.core.outbox import Outbox
+from manyhands.engine.store.store_opening import exists, open_requests
+from manyhands.errors import Conflict, UsageError
+from manyhands.sources.config.config_types import Config
+from manyhands.surfaces.cli.printing import OutputFormat, print_rows, say
+from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.verbs.store_view import open_book
+
+#: What a sink is known by, the first that it has.
+_PLACES = ("path", "stream", "table", "url", "url_env")
+
+
+def say_undelivered(outbox: Outbox, dead_before: Collection[int]) -> None:
+    """After a run: what has not arrived, and what to do about it."""
+    if waiting := len(outbox.waiting):
+        are = "1 result is" if waiting == 1 else f"{waiting:,} results are"
+        say(
+            f"{are} not delivered yet: the next `manyhands run` or `serve` goes on with that\n"
+            "hint: `manyhands route` lists what waits"
+        )
+    if dead := sum(number not in dead_before for number in outbox.dead):
+        were = "1 result was" if dead == 1 else f"{dead:,} results were"
+        say(f"{were} given up\nhint: `manyhands route dead` says why, `manyhands route resend` sends again")
+
+
+def list_routes(output: OutputFormat, config_path: Path | None, store: str | None) -> None:
+    config = load(config_path, None, store)
+    outbox = _outbox(config)
+    waiting = Counter((one.app, one.sink) for one in outbox.waiting.values())
+    dead = Counter((one.delivery.app, one.delivery.sink) for one in outbox.dead.values())
+    shown = {app: route.for_people() for app, route in config.routes.items()}
+    sinks = {(app, name): _shown(sink) for app, route in shown.items() for name, sink in route.named().items()}
+    sinks |= {(app, "reply_to"): " ".join(route.reply_to) for app, route in config.routes.items() if route.reply_to}
+    rows = [
+        {
+            "route": f"{app}/{name}",
+            "to": sinks.get((app, name), "no longer in the config"),
+            "waiting": waiting[app, name],
+            "dead": dead[app, name],
+        }
+        for app, name in dict.fromkeys((*sinks, *waiting, *dead))
+    ]
+    print_rows(rows, output, "route", none="no routes: results stay here")
+
+
+def _shown(sink: object) -> str:
+    kind = sink.__struct_config__.tag  # type: ignore[attr-defined]
+    where = next((str(value) for name in _PLACES if (value := getattr(sink, name, ""))), "")
+    return f"{kind} {where}"
+
+
+def list_dead(app: str | None, output: OutputFormat, config_path: Path | None, store: str | None) -> None:
+    outbox = _outbox(load(config_path, None, store))
+    rows = [
+        {
+            "letter": number,
+            "app": letter.delivery.app,
+            "sink": letter.delivery.sink,
+            "task": letter.delivery.task,
+            "run": letter.delivery.run,
+            "tries": letter.tries,
+            "error": letter.error,
+        }
+        for number, letter in outbox.dead.items()
+        if app in (None, letter.delivery.app)
+    ]
+    print_rows(rows, output, "letter", none="no dead letters")
+
+
+def resend(letters: list[int], app: str | None, everything: bool, config_path: Path | None, store: str | None) -> None:
+    config = load(config_path, None, store)
+    if bool(letters) + (app is not None) + everything != 1:
+        raise UsageError("say which letters to send again, one way", "their numbers, `--app NAME`, or `--all`")
+    outbox = _outbox(config)
+    unknown = [number for number in letters if number not in outbox.dead]
+    if unknown:
+        raise Conflict(f"there is no dead letter {unknown[0]}", "`manyhands route dead` lists them")
+    count = len(letters) or sum(app in (None, one.delivery.app) for one in outbox.dead.values())
+    if not count:
+        say("nothing was given up")
+        return
+    now = time.time()
+    wishes = [ResendAsked(now, number) for number in letters] or [ResendAsked(now, 0, app or "")]
+    asking = open_requests(config.store_at, config.store.durability)
+    try:
+        for wish in wishes:
+            asking.ask(wish)
+        heard = asking.heard
+    finally:
+        asking.close()
+    say(f"{count} sent again" + ("" if heard else " by the next `manyhands run` or `serve`"))
+
+
+def _outbox(config: Config) -> Outbox:
+    return open_book(config.store_at).outbox if exists(config.store_at) else Outbox()

@@ -1,0 +1,134 @@
+"""`manyhands serve`: watches backlogs and works them off until it is told to stop."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from manyhands.apps.serve.beads_backlog import BeadsBacklog
+from manyhands.apps.serve.event_log import Log
+from manyhands.apps.serve.live_backlog import LiveBacklog
+from manyhands.apps.serve.plan_backlog import PlanBacklog
+from manyhands.apps.serve.service import Service
+from manyhands.assembly import open_session
+from manyhands.core.values.task import Task
+from manyhands.engine.dispatcher import Dispatcher
+from manyhands.engine.leading import StoppedStandingBy
+from manyhands.engine.redaction import Secrets, secrets_of
+from manyhands.engine.store.store_opening import shown
+from manyhands.errors import StoreBusy, UsageError
+from manyhands.sources.beads.beads_ready import Conditional
+from manyhands.sources.beads.issue_kinds import table_of
+from manyhands.sources.config.config_types import BacklogConfig, Config
+from manyhands.surfaces.cli.offered import say_address
+from manyhands.surfaces.cli.printing import say
+from manyhands.surfaces.cli.settings import load
+
+
+def serve(
+    beads: Sequence[Path],
+    plans: Sequence[Path],
+    address: str,
+    port: int,
+    config_path: Path | None,
+    hosts_path: Path | None,
+    store: str | None,
+) -> int:
+    config = load(config_path, hosts_path, store)
+    backlogs = backlogs_of(config, beads, plans)
+    if not backlogs:
+        raise UsageError("there is no backlog to watch", "`--plan FILE`, `--beads DIR`, or [[backlogs]] in the config")
+    try:
+        asyncio.run(_serve(config, backlogs, address, port))
+    except StoppedStandingBy:
+        say("stopped standing by")
+    return 0
+
+
+def backlogs_of(config: Config, beads: Sequence[Path], plans: Sequence[Path]) -> list[LiveBacklog]:
+    """Those of the config and those of the flags; one that both name is as the config has it."""
+    rows = [*config.backlogs]
+    known = {_path_of(row, config.workspace).resolve() for row in rows}
+    rows += [BacklogConfig(plan=str(path.absolute())) for path in plans if path.resolve() not in known]
+    rows += [BacklogConfig(beads=str(path.absolute())) for path in beads if path.resolve() not in known]
+    return [_backlog(row, config) for row in rows]
+
+
+def _path_of(row: BacklogConfig, workspace: Path) -> Path:
+    return workspace / (row.plan or row.beads)
+
+
+def _backlog(row: BacklogConfig, config: Config) -> LiveBacklog:
+    path = _path_of(row, config.workspace)
+    if row.plan:
+        if not path.parent.is_dir():
+            raise UsageError(f"there is no directory `{path.parent}`", "the plan may come later, its directory not")
+        return PlanBacklog(path, row.weight, config.core_hosts(), config.core_families(), config.core_routes())
+    like = Task(
+        "",
+        run=row.run,
+        call=row.call,
+        args=row.args,
+        check=row.check,
+        workspace=row.workspace,
+        claims=row.claims,
+        timeout=row.timeout,
+        attempts=row.attempts,
+    )
+    kinds, conditional = table_of(row.kinds, row.otherwise), Conditional(row.conditional)
+    return BeadsBacklog(path, row.weight, like, config.store_directory, kinds=kinds, conditional=conditional)
+
+
+async def _serve(config: Config, backlogs: Sequence[LiveBacklog], address: str, port: int) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # `nohup` means: live on
+        loop.add_signal_handler(signal.SIGHUP, stop.set)
+    secrets = secrets_of(config)
+    talk = _Talk()
+    service = Service(backlogs, talk)
+
+    async def stand_by(busy: StoreBusy) -> None:
+        say(f"standing by: {busy.message}")
+        import manyhands.surfaces.api.api_server  # noqa: F401  # so that it need not be waited for when its turn comes
+
+        await stop.wait()
+
+    async with AsyncExitStack() as stack:
+        dispatcher = await stack.enter_async_context(open_session(config, service.around, stand_by))
+        talk.begin(dispatcher, secrets)
+        # Imported here: what only reads the config has no need of a web server.
+        from manyhands.surfaces.api.api_server import offering
+        from manyhands.surfaces.api.sampling import sampling
+
+        await stack.enter_async_context(sampling(dispatcher, config.store_at))
+        offered = await stack.enter_async_context(
+            offering(dispatcher, config.store_directory, port, address, where=config.store_at, secrets=secrets)
+        )
+        talk("serving", offered.url, backlogs=len(backlogs), store=shown(config.store_at))
+        if sys.stderr.isatty():
+            say_address(offered)
+        await service.serve(dispatcher, stop)
+
+
+class _Talk:
+    """What the service says, as lines of the log; there is one as soon as there is a dispatcher."""
+
+    def __init__(self) -> None:
+        self._log: Log | None = None
+        self._dispatcher: Dispatcher | None = None
+
+    def begin(self, dispatcher: Dispatcher, secrets: Secrets) -> None:
+        self._dispatcher = dispatcher
+        self._log = Log(dispatcher.book, secrets)
+        dispatcher.recorded.append(self._log.recorded)
+        self._log.lost(dispatcher.found)
+
+    def __call__(self, action: str, text: str, **fields: object) -> None:
+        if self._log is not None and self._dispatcher is not None:
+            told = {name: value for name, value in fields.items() if value != ""}
+            self._log.say(self._dispatcher.clock.now(), action, **told, detail=text)

@@ -1,0 +1,110 @@
+"""The decisions of a run as its journal has them, each with its reason."""
+
+from collections.abc import Iterable, Iterator
+
+from manyhands.core import events as ev
+from manyhands.core.values.ending import EndingKind
+from manyhands.surfaces.review.review_types import Moment
+
+
+class Moments:
+    """Told every event in order. Widths and pauses concern every run that goes on at the time."""
+
+    def __init__(self, run: str) -> None:
+        self._run = run
+        self._opened_at: float | None = None
+        self._ended_at: float | None = None
+        self._task_of: dict[int, str] = {}
+        self._last_ending: dict[str, str] = {}
+        self.kept: list[Moment] = []
+
+    def follow(self, journal: Iterable[ev.AnyEvent]) -> Iterator[ev.AnyEvent]:
+        """The same events, noted as they pass."""
+        for event in journal:
+            self._take(event)
+            yield event
+
+    def _take(self, event: ev.AnyEvent) -> None:
+        match event:
+            case ev.RunOpened(run=self._run):
+                self._opened_at = event.at
+            case ev.AttemptStarted(run=self._run):
+                self._task_of[event.attempt] = event.task
+            case ev.AttemptEnded() if event.attempt in self._task_of:
+                detail = event.ending.detail or str(event.ending.kind)
+                self._last_ending[self._task_of.pop(event.attempt)] = detail
+            case ev.StopDecided() if event.attempt in self._task_of and event.why is not EndingKind.CANCELLED:
+                self._note(event.at, str(event.why), self._task_of[event.attempt], "stopped", event.detail)
+            case _ if getattr(event, "run", None) == self._run:
+                self._take_of_run(event)
+            case _ if self._opened_at is not None:
+                self._take_of_host(event)
+
+    def _take_of_run(self, event: ev.AnyEvent) -> None:
+        match event:
+            case ev.RetryDecided():
+                why = self._last_ending.get(event.task, "")
+                self._note(event.at, "retry", event.task, f"again in {max(0.0, event.until - event.at):.1f} s", why)
+            case ev.FamilyMoved():
+                self._note(event.at, "family", event.family, f"round {event.round}: {event.phase}", event.reason)
+            case ev.CancelAsked():
+                text = "cancelled" if event.task else "the whole run is cancelled"
+                self._note(event.at, "cancelled", event.task or self._run, text, event.why or "a person said so")
+            case ev.DeferAsked():
+                self._note(event.at, "deferred", event.task, "put off", "a person said so")
+            case ev.ResumeAsked():
+                self._note(event.at, "resumed", event.task, "goes on", "a person said so")
+            case ev.RetryAsked():
+                self._note(event.at, "retried", event.task, "gets another go", "a person said so")
+            case ev.TaskEdited():
+                self._note(event.at, "edited", event.task.id, "the backlog says something else of it", "")
+            case ev.RunResumed():
+                self._note(event.at, "resumed", self._run, "the run goes on", "it had been stopped or left unfinished")
+            case ev.RunDrained() | ev.RunStopped():
+                self._note(event.at, "stopped", self._run, "nothing more is started", "")
+            case _:
+                pass
+
+    def _take_of_host(self, event: ev.AnyEvent) -> None:
+        match event:
+            case ev.WidthMoved():
+                who = f"{event.kind} on {event.host}" if event.kind else event.host
+                self._note(event.at, "width", who, f"{event.was} → {event.width}", event.reason)
+            case ev.WorkersMoved():
+                self._note(event.at, "workers", event.host, f"{event.was} → {event.workers}", event.reason)
+            case ev.WidthSet():
+                text = f"pinned to {event.width}" if event.width is not None else "freed"
+                self._note(event.at, "width", event.host, text, "a person said so")
+            case ev.HostPaused():
+                self._note(event.at, "paused", event.host, "takes nothing", event.why or "a person said so")
+            case ev.HostResumed():
+                self._note(event.at, "unpaused", event.host, "takes tasks again", "a person said so")
+            case _:
+                pass
+
+    def _note(self, at: float, what: str, who: str, text: str, why: str) -> None:
+        after_s = at - (self._opened_at if self._opened_at is not None else at)
+        self.kept.append(Moment(at, after_s, what, who, text, why))
+
+
+def told_once(moments: Iterable[Moment], until: float | None) -> list[Moment]:
+    """Those up to the end of the run; the same of the same one, again and again, counted instead of repeated."""
+    kept: dict[tuple[str, str, str], Moment] = {}
+    found: list[tuple[str, str, str]] = []
+    times: dict[tuple[str, str, str], int] = {}
+    for number, moment in enumerate(moments):
+        if until is not None and moment.at > until:
+            break
+        # Each move of a width counts; retries of one task for one reason are one thing.
+        key = (moment.what, moment.who, moment.why if moment.what == "retry" else f"{number}")
+        if key not in kept:
+            kept[key] = moment
+            found.append(key)
+        times[key] = times.get(key, 0) + 1
+    return [_times(kept[key], times[key]) for key in found]
+
+
+def _times(moment: Moment, times: int) -> Moment:
+    if times == 1:
+        return moment
+    return Moment(moment.at, moment.after_s, moment.what, moment.who, moment.text, moment.why, times)

@@ -1,0 +1,89 @@
+"""What a review says of a run, in the segments it is read in."""
+
+from msgspec import Struct
+
+
+class Goal(Struct, frozen=True):
+    source: str
+    opened_at: float
+    tasks: int
+    by_kind: dict[str, int]
+    by_priority: dict[int, int]
+    concurrency: int | None
+    hosts: tuple[str, ...]  # those that attempts ran on
+
+
+class HostShare(Struct, frozen=True):
+    host: str
+    attempts: int
+    done: int
+    peak: int
+    busy_s: float  # attempts' time there, summed
+    width: int | None  # where it stood at the end
+    cost: float | None  # None: unknown
+
+
+class RunOutcome(Struct, frozen=True):
+    headline: str
+    counts: dict[str, int]
+    endings: dict[str, int]  # of attempts
+    ended_at: float | None
+    took_s: float
+    peak: int
+    mean_in_flight: float
+    one_at_a_time_s: float  # all attempts one after another
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+    hosts: list[HostShare]
+
+
+class Moment(Struct, frozen=True):
+    """A decision, and why."""
+
+    at: float
+    after_s: float  # since the run was opened
+    what: str  # width, retry, preempted, deferred, cancelled, paused, family, edited, resumed …
+    who: str  # a host, or a task
+    text: str
+    why: str
+    times: int = 1  # the same again and again is told once
+
+
+class OpenQuestion(Struct, frozen=True):
+    """Something that a person has to look at."""
+
+    what: str  # failed, skipped, deferred, cancelled, unfinished, undeclared writes, not delivered, lost
+    task: str
+    why: str
+    attempts: int
+    tail: str
+    log: str  # the command that shows all of it
+    cost: str
+
+
+class TaskTreeNode(Struct):
+    """A task or a parent of tasks, with what hangs below it."""
+
+    id: str
+    title: str
+    state: str  # of a parent that is no task itself: done, running … as its children are
+    needs: tuple[str, ...]
+    done: int  # tasks below and itself
+    total: int
+    children: list["TaskTreeNode"]
+    spent_s: float = 0.0  # by attempts of it and of what hangs below it
+    tokens: int = 0
+    cost: float | None = None
+
+
+class Review(Struct, frozen=True):
+    run: str
+    goal: Goal
+    outcome: RunOutcome
+    next_steps: list[str]
+    decisions: list[Moment]
+    decisions_total: int
+    questions: list[OpenQuestion]
+    questions_total: int
+    tree: list[TaskTreeNode]

@@ -1,0 +1,107 @@
+"""The tasks of a run as a tree: epics and other parents with their children, needs and progress."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from manyhands.core.state import Record
+from manyhands.core.values.ending import total_cost
+from manyhands.core.values.task import TaskState
+from manyhands.surfaces.review.review_types import TaskTreeNode
+
+DEPTH_MAX = 100
+#: What a parent is called that is no task itself: the first of these that any child is.
+_WORST_FIRST = ("running", "failed", "ready", "backoff", "blocked", "deferred", "skipped", "cancelled", "done")
+
+
+def tree_of(records: Mapping[str, Record]) -> list[TaskTreeNode]:
+    """Roots in the order they came. A parent that is no task has a node all the same."""
+    nodes = {id: _node(record) for id, record in records.items()}
+    roots: list[TaskTreeNode] = []
+    circular = _in_circles(records)
+    for id, record in records.items():
+        parent = record.task.parent
+        if not parent or id in circular:
+            roots.append(nodes[id])
+            continue
+        if parent not in nodes:
+            nodes[parent] = TaskTreeNode(parent, "", "", (), 0, 0, [])
+            roots.append(nodes[parent])
+        nodes[parent].children.append(nodes[id])
+    _flatten(roots)
+    for root in roots:
+        _count(root)
+    return roots
+
+
+def walk(roots: Iterable[TaskTreeNode]) -> Iterator[TaskTreeNode]:
+    """Every node, parents first."""
+    stack = list(roots)[::-1]
+    while stack:
+        node = stack.pop()
+        stack.extend(reversed(node.children))
+        yield node
+
+
+def _flatten(roots: list[TaskTreeNode]) -> None:
+    """What is deeper than anyone reads, or a program's parser bears, hangs side by side."""
+    level = roots
+    for _ in range(DEPTH_MAX):
+        level = [child for node in level for child in node.children]
+    for node in level:
+        below = node.children = list(walk(node.children))
+        for one in below:
+            one.children = []
+
+
+def _node(record: Record) -> TaskTreeNode:
+    task = record.task
+    is_done = record.state is TaskState.DONE
+    tried = [one for one in record.history or () if one.ended_at is not None]
+    spent_s = sum(one.ended_at - one.started_at for one in tried if one.ended_at is not None)
+    tokens = sum(one.ending.tokens_in + one.ending.tokens_out for one in tried if one.ending is not None)
+    cost = total_cost(one.ending.cost for one in tried if one.ending is not None)
+    return TaskTreeNode(task.id, task.title, str(record.state), task.needs, int(is_done), 1, [], spent_s, tokens, cost)
+
+
+def _in_circles(records: Mapping[str, Record]) -> set[str]:
+    """Tasks that are their own ancestors. They hang below none: a circle has no top."""
+    circular = set[str]()
+    seen = set[str]()
+    for id in records:
+        path: dict[str, None] = {}
+        while id in records and id not in seen:
+            seen.add(id)
+            path[id] = None
+            id = records[id].task.parent
+        if id in path:
+            ids = list(path)
+            circular.update(ids[ids.index(id) :])
+    return circular
+
+
+def _count(root: TaskTreeNode) -> None:
+    order = [root]
+    for node in order:  # grows as it is walked
+        order.extend(node.children)
+    for node in reversed(order):
+        node.done += sum(child.done for child in node.children)
+        node.total += sum(child.total for child in node.children)
+        node.spent_s += sum(child.spent_s for child in node.children)
+        node.tokens += sum(child.tokens for child in node.children)
+        node.cost = total_cost((node.cost, *(child.cost for child in node.children)))
+        if not node.state:
+            states = {child.state for child in node.children}
+            node.state = next((state for state in _WORST_FIRST if state in states), "")
+
+
+def tree_lines(roots: Iterable[TaskTreeNode]) -> list[str]:
+    """For a terminal: one line a node, indented, with its progress and needs."""
+    lines: list[str] = []
+    stack = [(node, 0) for node in reversed(list(roots))]
+    while stack:
+        node, depth = stack.pop()
+        progress = f" {node.done}/{node.total}" if node.children else ""
+        needs = f"  needs {', '.join(node.needs)}" if node.needs else ""
+        title = f"  {node.title}" if node.title else ""
+        lines.append(f"{'  ' * depth}{node.id}  {node.state}{progress}{title}{needs}")
+        stack.extend((child, depth + 1) for child in reversed(node.children))
+    return lines

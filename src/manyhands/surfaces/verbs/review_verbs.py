@@ -1,0 +1,35 @@
+"""What happened in a run, and what is left to do about it."""
+
+import time
+from pathlib import Path
+
+import msgspec
+
+from manyhands.engine.run_opening import attempt_directory
+from manyhands.engine.store.store_opening import open_reader
+from manyhands.errors import UnknownRun
+from manyhands.hosts.landing.landing_record import FILE, LandingRecord
+from manyhands.surfaces.review.review_types import Review
+from manyhands.surfaces.review.telling import review_of
+from manyhands.surfaces.verbs.store_view import View, find_run
+
+
+def review_run(view: View, run: str | None) -> Review:
+    """Of that run, or the newest."""
+    name = find_run(view.book, run).name
+
+    def undeclared(task: str, number: int) -> list[str]:
+        file = Path(attempt_directory(view.config.store_directory, name, task, number), FILE)
+        try:
+            return msgspec.json.decode(file.read_bytes(), type=LandingRecord).undeclared
+        except (OSError, msgspec.MsgspecError):
+            return []  # it had no workspace of its own
+
+    reader = open_reader(view.place)
+    try:
+        review = review_of((event for _, event in reader.read()), name, time.time(), undeclared)
+    finally:
+        reader.close()
+    if review is None:
+        raise UnknownRun(f"the journal does not have the beginning of run `{name}`", "`manyhands runs` lists the runs")
+    return review

@@ -1,0 +1,120 @@
+"""The state of a store as a command sees it: rebuilt from the journal, whether a dispatcher is at work or not."""
+
+import os
+import shlex
+from functools import cached_property
+
+from manyhands.core.book import Book
+from manyhands.core.scheduler import Scheduler
+from manyhands.core.state import Record, Run
+from manyhands.engine.hand_added import ADDED_SOURCE
+from manyhands.engine.recovery import catch_up, rebuild
+from manyhands.engine.redaction import Secrets, secrets_of
+from manyhands.engine.store import store_opening
+from manyhands.engine.store.contract.journal import Reader
+from manyhands.engine.store.store_opening import Where, exists, open_reader
+from manyhands.errors import UnknownRun, UnknownTask
+from manyhands.sources.config.config_types import Config
+
+#: A dispatcher that writes without a pause may be ahead of us by what it has just answered.
+_ROUNDS_MAX = 20
+
+
+class View:
+    """A store as one command or call finds it; looked up once, when it is first needed."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.place: Where = config.store_at
+
+    @cached_property
+    def book(self) -> Book:
+        return open_book(self.place)
+
+    @property
+    def book_if_any(self) -> Book | None:
+        """None before anything was run or wanted here."""
+        return self.book if exists(self.place) else None
+
+    @property
+    def is_dispatching(self) -> bool:
+        return is_dispatching(self.place)
+
+    @property
+    def secrets(self) -> Secrets:
+        """What must not be shown, of the environment, the hosts, and the tasks that were looked at."""
+        secrets = secrets_of(self.config)
+        if "book" in self.__dict__:
+            for run in self.book.runs.values():
+                for record in run.records.values():
+                    if record.task.env:
+                        secrets.learn(record.task.env)
+        return secrets
+
+
+def open_book(store: Where) -> Book:
+    """What has happened, and what has been asked for and waits for the next dispatcher."""
+    reader = open_reader(store)
+    try:
+        return book_of(reader)
+    finally:
+        reader.close()
+
+
+def book_of(reader: Reader) -> Book:
+    scheduler = Scheduler()
+    seq = rebuild(reader, scheduler)
+    for _ in range(_ROUNDS_MAX):
+        asked, before = reader.requests(), seq
+        seq = catch_up(reader, scheduler, seq)
+        # One that is answered between the two would be missing from both, or in both.
+        if seq == before:
+            break
+    else:
+        asked = reader.requests()
+    scheduler.replay(event for _, event in asked)
+    return scheduler.book
+
+
+def is_dispatching(store: Where) -> bool:
+    """Is anyone at work on this store?"""
+    return store_opening.is_dispatching(store)
+
+
+def command_for(run: Run) -> str:
+    """What to type to go on with the run."""
+    if run.source == ADDED_SOURCE:
+        return "manyhands serve"
+    if run.source.startswith("eval "):
+        spec = run.source.removeprefix("eval ")
+        return f"manyhands eval {shlex.quote(spec)}" if os.path.isabs(spec) else "manyhands eval SPEC"
+    if not run.source or not os.path.isabs(run.source):
+        return "manyhands run"
+    here = os.getcwd()
+    paths = [os.path.relpath(path, here) if path.startswith(here + os.sep) else path for path in run.source.split(", ")]
+    if os.path.isdir(run.source):
+        return f"manyhands serve --beads {shlex.join(paths)}"
+    return f"manyhands run {shlex.join(paths)}"
+
+
+def find_run(book: Book, name: str | None) -> Run:
+    """The run of that name, or the newest."""
+    if name is None:
+        if not book.runs:
+            raise UnknownRun(
+                "nothing has been run here yet", "`manyhands run PLAN` runs a plan, `manyhands demo` shows one"
+            )
+        return next(reversed(book.runs.values()))
+    if name not in book.runs:
+        raise UnknownRun(f"there is no run `{name}`", "`manyhands runs` lists them")
+    return book.runs[name]
+
+
+def find_task(book: Book, id: str, run: str | None) -> Record:
+    """The task in that run, or in the newest run that has it."""
+    runs = [find_run(book, run)] if run is not None else list(reversed(book.runs.values()))
+    for each in runs:
+        if id in each.records:
+            return each.records[id]
+    where = f"run {run}" if run is not None else "any run"
+    raise UnknownTask(f"there is no task `{id}` in {where}", "`manyhands task` lists those of the newest run")

@@ -1,0 +1,79 @@
+"""From a configured model to the backend that loads it, found by path or by installed package."""
+
+import importlib.util
+from pathlib import Path
+
+from manyhands.errors import ConfigError, UsageError
+from manyhands.worker.backends.backend import Backend
+from manyhands.worker.values.model_config import ModelConfig
+
+_NEEDS = {
+    "onnx": ("onnxruntime", "onnx", "tokenizers", "numpy"),
+    "torch": ("torch", "transformers", "tokenizers", "numpy"),
+    "llamacpp": ("xllamacpp",),
+}
+_EXTRA = {"onnx": "models", "torch": "torch", "llamacpp": "models"}
+
+
+def backend_of(model: ModelConfig, workspace: Path) -> Backend:
+    """Reads the model's small files; loads nothing."""
+    place = _place_of(model, workspace)
+    backend = model.backend or ("llamacpp" if place.suffix == ".gguf" else "onnx")
+    missing = [name for name in _NEEDS[backend] if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ConfigError(
+            f"model `{model.name}` needs {' and '.join(missing)}, which is not installed",
+            f"pip install 'manyhands[{_EXTRA[backend]}]'",
+        )
+    if backend == "llamacpp":
+        from manyhands.worker.backends.llama import LlamaModel
+
+        return LlamaModel(model, place)
+    from manyhands.worker.backends.encoder_folder import read_encoder
+
+    if place.is_file():
+        raise ConfigError(f"model `{model.name}`: `{place}` is a file", "an encoder is a folder with its config.json")
+    if model.task == "generate":
+        raise ConfigError(f"model `{model.name}`: the {backend} backend does not generate", "use a .gguf file")
+    encoder = read_encoder(place, model.task or None)
+    if backend == "torch":
+        from manyhands.worker.backends.torch_encoder import TorchEncoder
+
+        return TorchEncoder(model.name, encoder, model.length_max)
+    from manyhands.worker.backends.onnx_encoder import OnnxEncoder
+
+    return OnnxEncoder(model.name, encoder, model.length_max)
+
+
+def _place_of(model: ModelConfig, workspace: Path) -> Path:
+    if model.path:
+        place = workspace / Path(model.path).expanduser()
+        if not place.exists():
+            raise ConfigError(f"model `{model.name}`: there is nothing at `{place}`")
+        return place if place.is_file() else _within(place, place, model.name)
+    try:
+        found = importlib.util.find_spec(model.package)
+    except (ImportError, ValueError):
+        found = None
+    if found is None or not found.submodule_search_locations:
+        raise ConfigError(
+            f"model `{model.name}`: there is no installed package `{model.package}`",
+            "its import name is wanted, with underscores; it is looked into, never imported",
+        )
+    return _within(Path(next(iter(found.submodule_search_locations))), Path(model.package), model.name)
+
+
+def _within(folder: Path, shown: Path, name: str) -> Path:
+    """The one model below a folder, itself included."""
+    if (folder / "config.json").is_file():
+        return folder
+    ggufs = sorted(folder.rglob("*.gguf"))
+    folders = [file.parent for file in sorted(folder.rglob("tokenizer.json"))]
+    found = [*(each for each in folders if (each / "config.json").is_file()), *ggufs]
+    if len(found) != 1:
+        told = "none" if not found else ", ".join(str(each.relative_to(folder)) for each in found)
+        raise UsageError(
+            f"model `{name}`: `{shown}` should hold one model; found: {told}",
+            "a model is a folder with config.json and tokenizer.json, or a .gguf file",
+        )
+    return found[0]

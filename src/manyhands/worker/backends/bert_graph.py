@@ -1,0 +1,194 @@
+"""The graph of a BERT-like encoder, drawn from its config and over its own weights: no torch, no exported file.
+
+Fused operators of onnxruntime are used where they compute the same (`Gelu` is the exact one). Batch and length vary.
+Weights stay as the file has them: products are taken with the transposed matrix, which onnxruntime packs once.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from manyhands.errors import UsageError
+from manyhands.worker.backends.encoder_folder import LAYOUTS, EncoderFolder
+from manyhands.worker.backends.safetensors_weights import Weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FUSED = "com.microsoft"
+OUTPUT = "answers"
+
+_BERT_LAYER = {
+    "query": "attention.self.query",
+    "key": "attention.self.key",
+    "value": "attention.self.value",
+    "mixed": "attention.output.dense",
+    "mixed_norm": "attention.output.LayerNorm",
+    "inner": "intermediate.dense",
+    "outer": "output.dense",
+    "outer_norm": "output.LayerNorm",
+}
+_DISTILBERT_LAYER = {
+    "query": "attention.q_lin",
+    "key": "attention.k_lin",
+    "value": "attention.v_lin",
+    "mixed": "attention.out_lin",
+    "mixed_norm": "sa_layer_norm",
+    "inner": "ffn.lin1",
+    "outer": "ffn.lin2",
+    "outer_norm": "output_layer_norm",
+}
+
+
+class Graph:
+    """The model without weights, and the weights by name."""
+
+    def __init__(self, encoder: EncoderFolder, weights: Weights) -> None:
+        if encoder.family not in LAYOUTS:
+            families = ", ".join(LAYOUTS)
+            raise UsageError(
+                f"`{encoder.folder}` is of type `{encoder.family}`; the onnx backend can draw {families}",
+                'put a model.onnx into the folder, or use `backend = "torch"`',
+            )
+        if encoder.activation != "gelu":
+            raise UsageError(f"`{encoder.folder}` uses `{encoder.activation}`; the onnx backend draws `gelu` alone")
+        self._encoder = encoder
+        self._weights = weights
+        self._nodes: list[Any] = []
+        self.initializers: dict[str, NDArray[Any]] = {}
+
+    def model(self) -> bytes:
+        from onnx import TensorProto, helper
+
+        encoder = self._encoder
+        hidden = self._embedded()
+        for number in range(encoder.layers):
+            hidden = self._layer(number, hidden)
+        width = self._head(hidden)
+        numbers = [helper.make_tensor_value_info(name, TensorProto.INT32, ["items", "length"]) for name in self.inputs]
+        answers = helper.make_tensor_value_info(OUTPUT, TensorProto.FLOAT, ["items", width])
+        declared = [_outside(name, array) for name, array in self.initializers.items()]
+        graph = helper.make_graph(self._nodes, "encoder", numbers, [answers], declared)
+        opsets = [helper.make_opsetid("", 17), helper.make_opsetid(FUSED, 1)]
+        written: bytes = helper.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString()
+        return written
+
+    @property
+    def inputs(self) -> list[str]:
+        return ["ids", "mask", "types"] if self._encoder.has_types else ["ids", "mask"]
+
+    def _op(self, kind: str, inputs: list[str], output: str = "", fused: bool = False, **attributes: Any) -> str:
+        from onnx import helper
+
+        output = output or f"{kind}-{len(self._nodes)}"
+        # This one has a second output that nothing here needs, and that it insists on.
+        outputs = [output, f"{output}-mask"] if kind == "EmbedLayerNormalization" else [output]
+        self._nodes.append(helper.make_node(kind, inputs, outputs, domain=FUSED if fused else "", **attributes))
+        return output
+
+    def _constant(self, name: str, array: "NDArray[Any]") -> str:
+        self.initializers[name] = array
+        return name
+
+    def _weight(self, name: str) -> str:
+        return self._constant(name, self._weights.get(name))
+
+    def _embedded(self) -> str:
+        encoder, at = self._encoder, "embeddings."
+        positions = self._weights.get(at + "position_embeddings.weight")[encoder.layout.positions_skipped :]
+        types = ["types", self._weight(at + "token_type_embeddings.weight")] if encoder.has_types else ["", ""]
+        inputs = [
+            "ids",
+            types[0],
+            self._weight(at + "word_embeddings.weight"),
+            self._constant(at + "position_embeddings.weight", positions),
+            types[1],
+            self._weight(at + "LayerNorm.weight"),
+            self._weight(at + "LayerNorm.bias"),
+            "mask",
+        ]
+        return self._op("EmbedLayerNormalization", inputs, fused=True, epsilon=encoder.norm_epsilon)
+
+    def _layer(self, number: int, before: str) -> str:
+        import numpy as np
+
+        encoder = self._encoder
+        is_distilled = encoder.family == "distilbert"
+        at = f"{'transformer' if is_distilled else 'encoder'}.layer.{number}."
+        name_of = {part: at + name for part, name in (_DISTILBERT_LAYER if is_distilled else _BERT_LAYER).items()}
+        parts = [name_of[part] for part in ("query", "key", "value")]
+        products = [self._product(before, part) for part in parts]
+        bias = np.concatenate([self._weights.get(f"{part}.bias") for part in parts])
+        attended = self._op(
+            "MultiHeadAttention",
+            [*products, self._constant(at + "attention.bias", bias), "mask"],
+            fused=True,
+            num_heads=encoder.heads,
+        )
+        mixed = self._added_and_normed(attended, before, name_of["mixed"], name_of["mixed_norm"])
+        inner = self._product(mixed, name_of["inner"])
+        inner = self._op("BiasGelu", [inner, self._weight(name_of["inner"] + ".bias")], fused=True)
+        return self._added_and_normed(inner, mixed, name_of["outer"], name_of["outer_norm"])
+
+    def _product(self, value: str, linear: str) -> str:
+        return self._op("FusedMatMul", [value, self._weight(linear + ".weight")], fused=True, transB=1)
+
+    def _added_and_normed(self, value: str, beside: str, linear: str, norm: str) -> str:
+        inputs = [self._product(value, linear), beside, *map(self._weight, (norm + ".weight", norm + ".bias"))]
+        inputs.append(self._weight(linear + ".bias"))
+        return self._op("SkipLayerNormalization", inputs, fused=True, epsilon=self._encoder.norm_epsilon)
+
+    def _head(self, hidden: str) -> int:
+        """Adds what makes one row of numbers of each item; their count."""
+        import numpy as np
+
+        encoder = self._encoder
+        first = self._constant("first", np.array([1], np.int64))
+        if encoder.task != "embed":
+            return self._classified(self._of_first_token(hidden))
+        if encoder.pooling == "cls":
+            pooled = self._of_first_token(hidden)
+        else:
+            mask = self._op("Unsqueeze", [self._op("Cast", ["mask"], to=1), first])
+            total = self._op("Squeeze", [self._op("MatMul", [mask, hidden]), first])
+            count = self._op("ReduceSum", [mask, self._constant("last", np.array([2], np.int64))], keepdims=0)
+            pooled = self._op("Div", [total, count])
+        if encoder.normalised:
+            self._op("LpNormalization", [pooled], OUTPUT, axis=-1, p=2)
+        else:
+            self._op("Identity", [pooled], OUTPUT)
+        return encoder.hidden
+
+    def _of_first_token(self, hidden: str) -> str:
+        import numpy as np
+
+        return self._op("Gather", [hidden, self._constant("zero", np.array(0, np.int64))], axis=1)
+
+    def _classified(self, token: str) -> int:
+        """The head as each family has it: a layer of the encoder's width with its function, then the labels."""
+        family = self._encoder.family
+        if family == "bert":
+            names, function = ("pooler.dense", "classifier"), "Tanh"
+        elif family == "distilbert":
+            names, function = ("pre_classifier", "classifier"), "Relu"
+        else:
+            names, function = ("classifier.dense", "classifier.out_proj"), "Tanh"
+        inner = self._op(function, [self._linear(token, names[0])])
+        self._linear(inner, names[1], OUTPUT)
+        return int(self.initializers[names[1] + ".bias"].shape[0])
+
+    def _linear(self, value: str, name: str, output: str = "") -> str:
+        inputs = [value, self._weight(name + ".weight"), self._weight(name + ".bias")]
+        return self._op("Gemm", inputs, output, transB=1)
+
+
+def _outside(name: str, array: "NDArray[Any]") -> Any:
+    """Declared as data kept elsewhere: the session is given the array itself. Small ones are kept inside."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    if array.nbytes < 1024:  # onnxruntime looks at shapes and axes itself, which it cannot do elsewhere
+        return numpy_helper.from_array(array, name)
+    tensor = TensorProto(name=name, data_type=helper.np_dtype_to_tensor_dtype(array.dtype), dims=array.shape)
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in (("location", "given"), ("offset", "0"), ("length", str(array.nbytes))):
+        entry = tensor.external_data.add()
+        entry.key, entry.value = key, value
+    return tensor

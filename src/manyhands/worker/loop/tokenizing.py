@@ -1,0 +1,59 @@
+"""Texts become tokens here: on threads, or in a process of its own; either way nothing of this touches a device."""
+
+import os
+import threading
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from manyhands.worker.loop.validation import CHARACTERS_PER_TOKEN_MAX
+
+#: One text, or two of which the second is judged by the first.
+Text = str | tuple[str, str]
+
+
+class Encoded(NamedTuple):
+    ids: list[int]
+    types: list[int]  # of pairs
+
+
+class Tokenizing:
+    """One model's tokenizer, read once: two of them would be the most that a process that tokenises holds."""
+
+    def __init__(self, file: str, length_max: int) -> None:
+        # Its own threads would not be counted against anyone's; ours are the parallelism.
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        from tokenizers import Tokenizer
+
+        self._length_max = length_max
+        self._tokenizer: Tokenizer = Tokenizer.from_file(file)
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self._cuts = False
+        self._lock = threading.Lock()  # whether it cuts must not change while it is at work
+        self.vocabulary: int = self._tokenizer.get_vocab_size()
+
+    def encode(self, texts: Sequence[Text], cut: bool) -> list[Encoded]:
+        if cut:
+            texts = [shortened(text, self._length_max) for text in texts]
+        with self._lock:
+            self._set_cutting(cut)
+            encode = getattr(self._tokenizer, "encode_batch_fast", self._tokenizer.encode_batch)  # without offsets
+            encoded = encode(list(texts))
+        return [
+            Encoded(each.ids, each.type_ids if isinstance(text, tuple) else [])
+            for text, each in zip(texts, encoded, strict=True)
+        ]
+
+    def _set_cutting(self, cut: bool) -> None:
+        if cut != self._cuts:
+            if cut:
+                self._tokenizer.enable_truncation(self._length_max)
+            else:
+                self._tokenizer.no_truncation()
+            self._cuts = cut
+
+
+def shortened(text: Text, length_max: int) -> Text:
+    """Nobody waits for the tokens of a megabyte of which a few hundred are kept."""
+    most = length_max * CHARACTERS_PER_TOKEN_MAX
+    return text[:most] if isinstance(text, str) else (text[0][:most], text[1][:most])

@@ -1,0 +1,108 @@
+"""A worker put together: its models, planner, devices, engine and server, from settings to a clean close."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from manyhands.errors import UsageError
+from manyhands.worker.backends.backend import Backend
+from manyhands.worker.backends.backend_choice import backend_of
+from manyhands.worker.devices.device_choice import open_devices
+from manyhands.worker.loop.computing import keep_freed_memory
+from manyhands.worker.loop.hosting import Hosting
+from manyhands.worker.loop.prep_processes import PrepProcesses
+from manyhands.worker.loop.text_requests import Preparer, TextRequests, Threads
+from manyhands.worker.loop.worker_loop import WorkerLoop
+from manyhands.worker.memory.learned_store import LearnedStore
+from manyhands.worker.memory.memory_budget import MemoryBudget
+from manyhands.worker.planning.planner import Planner
+from manyhands.worker.values.model_config import ModelConfig
+
+#: On a processor small batches stay in its caches: at 500 tokens each costs a tenth less than at 4,000.
+CPU_BATCH_SECONDS_MAX = 0.15
+DEVICE_BATCH_SECONDS_MAX = 2.0
+SAVE_EVERY_S = 60.0
+
+
+class WorkerSettings(Struct, frozen=True, kw_only=True):
+    models: tuple[ModelConfig, ...]
+    workspace: Path
+    threads: int = 0  # batches computed at once; 0: as many as there are cores, at most 4
+    device: str = "auto"  # auto, cpu or cuda
+    learned_file: Path | None = None  # where what was learned of memory is kept
+    apps: dict[str, float] = {}  # app → its share
+    batch_seconds_max: float | None = None  # no batch takes longer, unless one item does; None: what suits the device
+    prep_processes: int = 0  # that tokenise; 0: a thread does
+
+
+@asynccontextmanager
+async def working(settings: WorkerSettings) -> AsyncIterator[TextRequests]:
+    """The worker, while it works."""
+    if not settings.models:
+        raise UsageError("there is no model to host", "`manyhands worker PATH`, or [models.NAME] in the config")
+    keep_freed_memory()
+    threads = settings.threads or min(4, len(os.sched_getaffinity(0)))
+    devices = await open_devices(settings.device, os.environ.get("CUDA_VISIBLE_DEVICES"))
+    store = LearnedStore(settings.learned_file) if settings.learned_file else None
+    device = "cpu" if list(await devices.read()) == ["cpu"] else "cuda"
+    backends: dict[str, Backend] = {model.name: backend_of(model, settings.workspace) for model in settings.models}
+    hosting = Hosting(backends, threads)
+    planner = Planner(
+        store.load() if store else None,
+        in_flight_max=hosting.in_flight_max,
+        budget=MemoryBudget(computing_max=threads),
+        abreast_max=threads if device == "cpu" else 1,  # cores work side by side, what is queued on a device does not
+    )
+    engine = WorkerLoop(hosting, planner, devices)
+    preparer: Preparer = PrepProcesses(settings.prep_processes) if settings.prep_processes else Threads()
+    longest_s = settings.batch_seconds_max or (CPU_BATCH_SECONDS_MAX if device == "cpu" else DEVICE_BATCH_SECONDS_MAX)
+    engine.start(
+        [
+            backends[model.name].description.spec(
+                in_flight_max=threads,
+                batch_seconds_max=longest_s,
+                pinned=model.pinned,
+                priority=model.priority,
+                weight=model.weight,
+            )
+            for model in settings.models
+        ]
+    )
+    saving = asyncio.create_task(_save_now_and_then(planner, store)) if store else None
+    try:
+        yield TextRequests(engine, preparer, {model.name: model.truncate for model in settings.models})
+    finally:
+        if saving is not None:
+            saving.cancel()
+        await engine.close()
+        await preparer.close()
+        if store is not None:
+            store.save(planner.learned())
+
+
+async def _save_now_and_then(planner: Planner, store: LearnedStore) -> None:
+    while True:
+        await asyncio.sleep(SAVE_EVERY_S)
+        store.save(planner.learned())
+
+
+def named(places: Sequence[str]) -> tuple[ModelConfig, ...]:
+    """Models as the command line names them: each a path if there is something there, else a package."""
+    models = []
+    for place in places:
+        name, equals, rest = place.partition("=")
+        where = rest if equals else place
+        path = Path(where).expanduser()
+        if not equals:
+            name = (path.stem if path.suffix == ".gguf" else path.name) or path.absolute().name
+        if path.exists():
+            models.append(ModelConfig(name=name, path=str(path.absolute())))
+        elif where.replace("_", "").replace(".", "").isalnum():
+            models.append(ModelConfig(name=name, package=where))
+        else:
+            raise UsageError(f"there is no model at `{where}`", "a folder, a .gguf file, or an installed package")
+    return tuple(models)

@@ -1,0 +1,68 @@
+"""A plan for the items of a window: the cheapest batches, in the order of their turns."""
+
+from collections.abc import Sequence
+from operator import attrgetter
+
+from msgspec import Struct
+
+from manyhands.worker.packing.batch_limits import BatchLimits
+from manyhands.worker.packing.splits import cheapest_cuts
+from manyhands.worker.values.planner_values import Item
+
+#: On the fair clock, then by arrival.
+Turn = tuple[float, int]
+
+
+class Waiting(Struct, gc=False):
+    item: Item
+    length: int
+    turn: Turn
+    is_queued: bool = True  # and neither in a batch nor gone
+    memory_failures: int = 0
+    failed_alone: bool = False  # out of memory with nothing beside it, and no neighbour to blame
+    cancelled: bool = False  # while it was in a batch
+
+
+class PlannedBatch(Struct, gc=False):
+    waiting: list[Waiting]  # by length
+    turn: Turn  # of the one whose turn comes first
+    length: int  # of the longest
+    count_max: int  # when it was planned
+
+
+length_of, turn_of = attrgetter("length"), attrgetter("turn")
+
+
+class BatchPlan:
+    def __init__(self, window: Sequence[Waiting] = (), limits: BatchLimits | None = None) -> None:
+        self.batches: list[PlannedBatch] = []  # the next one last
+        self.held: list[Waiting] = []  # do not fit into the memory, by length
+        self.count = self.count_at_first = 0  # of items in batches, those included that are gone
+        if limits is not None:
+            self._make(sorted(window, key=length_of), limits)
+
+    def pop(self) -> list[Waiting]:
+        """Of the next batch those that still wait."""
+        batch = self.batches.pop()
+        self.count -= len(batch.waiting)
+        return [one for one in batch.waiting if one.is_queued]
+
+    def left(self) -> list[Waiting]:
+        """All that still wait."""
+        left = [one for batch in self.batches for one in batch.waiting if one.is_queued]
+        return left + [one for one in self.held if one.is_queued]
+
+    def _make(self, window: list[Waiting], limits: BatchLimits) -> None:
+        counts = [limits.counts[one.length] for one in window]
+        if 0 in counts:
+            fitting = counts.index(0)
+            self.held = window[fitting:]
+            del window[fitting:], counts[fitting:]
+        self.count = self.count_at_first = len(window)
+        begin = 0
+        for end in cheapest_cuts([limits.costs[one.length] for one in window], limits.seconds.k0, counts):
+            batch = window[begin:end]
+            turn = min([one.turn for one in batch])
+            self.batches.append(PlannedBatch(batch, turn, batch[-1].length, counts[end - 1]))
+            begin = end
+        self.batches.sort(key=turn_of, reverse=True)

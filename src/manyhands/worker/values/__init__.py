@@ -1,0 +1,1 @@
+"""The values the model worker speaks in. All of them are immutable."""

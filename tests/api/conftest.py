@@ -1,5 +1,0 @@
-"""The dispatcher that tests of this folder look at over HTTP."""
-
-from api.live import live
-
-__all__ = ["live"]

@@ -1,5 +1,0 @@
-"""Fixtures of the worker's tests."""
-
-from llama_server import llama_server  # noqa: F401
-from models.server.live_worker import worker  # noqa: F401
-from real_models import minilm, smollm  # noqa: F401

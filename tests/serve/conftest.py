@@ -1,5 +1,0 @@
-"""The console that tests of this folder type into."""
-
-from cli.console import console
-
-__all__ = ["console"]

@@ -1,0 +1,90 @@
+"""docs/service.md says what is so: every metric and action is in it, and its service files are sound."""
+
+import configparser
+import plistlib
+import re
+import shlex
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import typer
+
+from manyhands.apps.serve import event_log
+from manyhands.core.events import WorkersMoved
+from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.engine.dispatcher import Dispatcher
+from manyhands.surfaces.api.metrics import Metrics
+from manyhands.surfaces.cli import serve as serve_command
+from manyhands.surfaces.cli.main import app
+from surfaces.api.live import nap, open_run, shell
+
+TEXT = (Path(__file__).parents[3] / "docs" / "service.md").read_text()
+
+
+def block(language: str) -> str:
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+    return str(found)
+
+
+async def test_every_metric_is_listed_with_its_type_and_labels(live: Dispatcher) -> None:
+    metrics = Metrics(live)
+    await open_run(live, [nap("a", 600), shell("b", "exit 0")])
+    attempt = next(number for number, one in live.book.running.items() if one.record.task.id == "a")
+    live.ended(attempt, Ending(EndingKind.DONE, tokens_in=1, cost=0.5))  # as a model would
+    await live.wait_settled("r")
+    await live.submit(WorkersMoved(live.clock.now(), next(iter(live.book.hosts)), 1, 0, "as of a ray host"))
+    there = {}
+    for family in metrics.registry.collect():
+        if family.name.startswith("manyhands_"):
+            labels = {name for sample in family.samples for name in sample.labels} - {"le"}
+            name = family.name + {"counter": "_total", "info": "_info"}.get(family.type, "")
+            there[name] = ("gauge" if family.type == "info" else family.type, labels)
+    rows = re.findall(r"^\| `(manyhands_\w+)` \| (\w+) \| (.*?)\| \S", TEXT, re.MULTILINE)
+    assert {name: (kind, set(re.findall(r"`(\w+)`", labels))) for name, kind, labels in rows} == there
+
+
+def test_every_action_of_the_log_is_listed() -> None:
+    sources = [*Path(event_log.__file__).parent.glob("*.py"), Path(serve_command.__file__)]
+    pattern = r'"action": "(\w+)"|(?:\blog\(|_log\(|talk\(|_tell_once\([^"]*)\s*"(\w+)"'
+    written = {one or other for path in sources for one, other in re.findall(pattern, path.read_text())}
+    written |= {*event_log._ASKED.values(), *event_log._OF_RUN.values()}
+    section = TEXT.split("| `action` |")[1].split("\n\n")[0]
+    listed = {name for row in section.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+    assert listed == written
+
+
+def options_of_serve() -> set[str]:
+    command = typer.main.get_command(app).commands["serve"]  # type: ignore[attr-defined]
+    return {option for parameter in command.params for option in parameter.opts}
+
+
+def check_arguments(arguments: list[str]) -> None:
+    assert Path(arguments[0]).name == "manyhands"
+    assert arguments[1] == "serve"
+    assert {one for one in arguments if one.startswith("--")} <= options_of_serve()
+
+
+def test_the_systemd_unit_starts_serve_with_options_it_has(tmp_path: Path) -> None:
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read_string(block("ini"))
+    check_arguments(shlex.split(unit["Service"]["ExecStart"]))
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("no systemd-analyze here; the rest was checked")
+    file = tmp_path / "manyhands.service"
+    file.write_text(block("ini").replace("%h/src/shop/.venv/bin/manyhands", "/bin/true").replace("%h/src/shop", "/"))
+    done = subprocess.run(["systemd-analyze", "verify", str(file)], capture_output=True, text=True, check=False)
+    assert [row for row in done.stderr.splitlines() if "manyhands.service" in row] == []
+
+
+def test_the_launchd_file_starts_serve_with_options_it_has() -> None:
+    plist = plistlib.loads(block("xml").encode())
+    check_arguments(plist["ProgramArguments"])
+    assert plist["KeepAlive"] == {"SuccessfulExit": False}
+
+
+def test_the_example_of_backlogs_is_toml() -> None:
+    assert len(tomllib.loads(block("toml"))["backlogs"]) == 2

@@ -1,0 +1,5 @@
+"""Fixtures of the worker's tests."""
+
+from llama_server import llama_server  # noqa: F401
+from real_models import minilm, smollm  # noqa: F401
+from worker.http.live_worker import worker  # noqa: F401
