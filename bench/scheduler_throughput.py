@@ -16,7 +16,9 @@ _CHILD = """
 import gc, resource, sys, time
 from manyhands.core import events as ev
 from manyhands.core.commands import StartAttempt
-from manyhands.core.model import DONE, Host, Task, Width
+from manyhands.core.values.ending import DONE
+from manyhands.core.values.host import Host, Width
+from manyhands.core.values.task import Task
 from manyhands.core.scheduler import Scheduler
 
 def resident():

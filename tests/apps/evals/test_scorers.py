@@ -9,7 +9,7 @@ from apps.evals.specs import evaluated, written
 from manyhands.apps.evals.scoring import scoring_tasks
 from manyhands.apps.evals.scoring.artefacts import Artefacts, TrialScore, look
 from manyhands.apps.evals.scoring.pairwise import win_of
-from manyhands.apps.evals.scoring.unit_tests import TestCounts, from_junit, from_output
+from manyhands.apps.evals.scoring.unit_tests import UnitTestCounts, from_junit, from_output
 from manyhands.apps.evals.spec.eval_types import Case, Scorer
 from manyhands.apps.evals.spec.json_path import BadJsonPath, parse_json_path
 from manyhands.core.values.ending import Ending, EndingKind
@@ -63,22 +63,22 @@ def test_what_means_nothing_is_no_score_and_says_why(tmp_path: Path, scorer: Sco
 @pytest.mark.parametrize(
     ("text", "counts"),
     [
-        ("...\n===== 3 passed, 1 failed, 2 skipped in 0.12s =====", TestCounts(3, 4)),
-        ("4 passed in 1.00s", TestCounts(4, 4)),
-        ("2 errors in 0.1s", TestCounts(0, 2)),
-        ("Ran 5 tests in 0.001s\n\nFAILED (failures=1, errors=2)", TestCounts(2, 5)),
-        ("Ran 5 tests in 0.001s\n\nOK", TestCounts(5, 5)),
+        ("...\n===== 3 passed, 1 failed, 2 skipped in 0.12s =====", UnitTestCounts(3, 4)),
+        ("4 passed in 1.00s", UnitTestCounts(4, 4)),
+        ("2 errors in 0.1s", UnitTestCounts(0, 2)),
+        ("Ran 5 tests in 0.001s\n\nFAILED (failures=1, errors=2)", UnitTestCounts(2, 5)),
+        ("Ran 5 tests in 0.001s\n\nOK", UnitTestCounts(5, 5)),
         ("nothing of the sort", None),
     ],
 )
-def test_the_count_of_tests_is_read_from_what_they_print(text: str, counts: TestCounts | None) -> None:
+def test_the_count_of_tests_is_read_from_what_they_print(text: str, counts: UnitTestCounts | None) -> None:
     assert from_output(text) == counts
 
 
 def test_the_count_of_tests_is_read_from_a_junit_file(tmp_path: Path) -> None:
     cases = "<testcase/><testcase><failure/></testcase><testcase><skipped/></testcase><testcase><error/></testcase>"
     (tmp_path / "junit.xml").write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
-    assert from_junit(tmp_path / "junit.xml") == TestCounts(1, 3)
+    assert from_junit(tmp_path / "junit.xml") == UnitTestCounts(1, 3)
     (tmp_path / "cut.xml").write_text("<testsuites><testsuite>")
     assert from_junit(tmp_path / "cut.xml") is None
     assert from_junit(tmp_path / "none.xml") is None

@@ -20,7 +20,7 @@ TASKS = 2500 if os.environ.get("MANYHANDS_SOAK") else 150
 SUBMITTER = """
 import sys
 from manyhands.core.events import TasksSubmitted
-from manyhands.core.model import Task
+from manyhands.core.values.task import Task
 from manyhands.engine.store.store_opening import open_requests
 url, name, count = sys.argv[1:]
 requests = open_requests(url)

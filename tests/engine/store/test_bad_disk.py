@@ -124,9 +124,9 @@ import resource, signal, sys
 from pathlib import Path
 from manyhands.core.events import Woke
 from manyhands.errors import StoreBroken
-from manyhands.engine.store import sqlite
+from manyhands.engine.store.sqlite import sqlite_store
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-journal = sqlite.open_journal(Path(sys.argv[1]))
+journal = sqlite_store.open_journal(Path(sys.argv[1]))
 resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
 try:
     while True:

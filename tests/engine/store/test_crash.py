@@ -28,11 +28,11 @@ APPENDER = """
 import os, random, sys
 from pathlib import Path
 from manyhands.core.events import AttemptStarted
-from manyhands.engine.store import sqlite
+from manyhands.engine.store.sqlite import sqlite_store
 
 directory, durability, seed = sys.argv[1:]
 rng = random.Random(int(seed))
-journal = sqlite.open_journal(Path(directory), durability)
+journal = sqlite_store.open_journal(Path(directory), durability)
 batch = max((int(event.run) for _, event in journal.read(journal.last - 1)), default=0) if journal.last else 0
 while True:
     batch += 1

@@ -17,8 +17,8 @@ from manyhands.errors import StoreBusy
 HOLDER = """
 import sys, time
 from pathlib import Path
-from manyhands.engine.store import sqlite
-journal = sqlite.open_journal(Path(sys.argv[1]))
+from manyhands.engine.store.sqlite import sqlite_store
+journal = sqlite_store.open_journal(Path(sys.argv[1]))
 print("holding", flush=True)
 {then}
 """
@@ -85,8 +85,8 @@ def test_a_request_from_another_process_wakes_the_dispatcher_wherever_its_direct
     directory = place(tmp_path)
     asking = (
         "import sys\nfrom pathlib import Path\nfrom manyhands.core.events import CancelAsked\n"
-        "from manyhands.engine.store import sqlite\n"
-        "sqlite.open_requests(Path(sys.argv[1])).ask(CancelAsked(at=0.0, run='r'))"
+        "from manyhands.engine.store.sqlite import sqlite_store\n"
+        "sqlite_store.open_requests(Path(sys.argv[1])).ask(CancelAsked(at=0.0, run='r'))"
     )
     # Killed, so that the next one finds its leavings.
     child = hold(directory)

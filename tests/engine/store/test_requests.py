@@ -13,9 +13,9 @@ ASKER = """
 import sys
 from pathlib import Path
 from manyhands.core.events import CancelAsked
-from manyhands.engine.store import sqlite
+from manyhands.engine.store.sqlite import sqlite_store
 directory, name, count = sys.argv[1:]
-requests = sqlite.open_requests(Path(directory), "crash")
+requests = sqlite_store.open_requests(Path(directory), "crash")
 for number in range(int(count)):
     requests.ask(CancelAsked(at=float(number), run=name))
 """

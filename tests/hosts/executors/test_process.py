@@ -187,7 +187,7 @@ async def test_the_reclaimer_never_ends_itself() -> None:
     """A run may be resumed from within one of its own attempts that outlived its dispatcher."""
     script = """if True:
         import asyncio, os
-        from manyhands.core.model import ProcessHandle
+        from manyhands.core.values.host import ProcessHandle
         from manyhands.hosts.executors.process import reclaim
         asyncio.run(reclaim(ProcessHandle(1 << 22, 1.0), "inner.1"))
         print("alive")

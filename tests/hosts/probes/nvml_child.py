@@ -19,7 +19,6 @@ import pytest
 
 from manyhands.core.values.widths import Reading
 from manyhands.hosts.probes.nvml_probe import NvmlProbe
-from manyhands.readers.no_answer import NoAnswer
 from manyhands.readers.nvml_reader import DeviceState, NvmlReader
 
 
@@ -92,17 +91,20 @@ def mapped_cuda_libraries() -> list[str]:
     return sorted(file for file in files if Path(file).name.startswith(("libcuda.", "libcudart")))
 
 
-async def devices_of(reader: NvmlReader) -> tuple[DeviceState, ...]:
-    with contextlib.suppress(NoAnswer, TimeoutError):
-        return await reader.read()
-    return ()
+class RecordingReader(NvmlReader):
+    """Keeps what it read last, to be told beside the reading that the probe makes of it."""
+
+    devices: tuple[DeviceState, ...] = ()
+
+    async def read(self) -> tuple[DeviceState, ...]:
+        self.devices = ()
+        self.devices = await super().read()
+        return self.devices
 
 
 async def answer_questions() -> None:
-    probe, reader = (
-        NvmlProbe(os.environ.get("CUDA_VISIBLE_DEVICES")),
-        NvmlReader(os.environ.get("CUDA_VISIBLE_DEVICES")),
-    )
+    reader = RecordingReader(os.environ.get("CUDA_VISIBLE_DEVICES"))
+    probe = NvmlProbe(reader)
     for line in sys.stdin:
         question = json.loads(line)
         if "maps" in question:
@@ -114,11 +116,10 @@ async def answer_questions() -> None:
             "reading": reading,
             "trouble": probe.trouble,
             "took_s": time.monotonic() - began,
-            "devices": await devices_of(reader),
+            "devices": reader.devices,
         }
         print(msgspec.json.encode(answer).decode(), flush=True)
     await probe.close()
-    await reader.close()
 
 
 if __name__ == "__main__":

@@ -36,10 +36,10 @@ _PROGRAM = """
 import sys
 from pathlib import Path
 from manyhands.sources.split.graph_file import read_graph
-from manyhands.sources.split.split_types import Settings
+from manyhands.sources.split.split_types import SplitSettings
 from manyhands.sources.split.splitting import split
 from manyhands.sources.split.tree_file import tree_as_json
-sys.stdout.buffer.write(tree_as_json(split(read_graph(Path(sys.argv[1])), Settings(budget_tokens=20_000))))
+sys.stdout.buffer.write(tree_as_json(split(read_graph(Path(sys.argv[1])), SplitSettings(budget_tokens=20_000))))
 """
 
 

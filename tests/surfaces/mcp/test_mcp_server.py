@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import jsonschema
 import pytest
+from mcp import Client, StdioServerParameters, stdio_client
 
 from manyhands.surfaces.cli.main import app
 from manyhands.surfaces.cli.settings import load
@@ -17,7 +18,6 @@ from manyhands.surfaces.mcp.tools import tools
 from manyhands.surfaces.verbs.plan_verbs import HandedIn, add
 from manyhands.surfaces.verbs.store_view import View
 from surfaces.cli.console import PATIENCE_S, Console, sh, shell_host, wait_until
-from surfaces.mcp import Client, StdioServerParameters, stdio_client
 
 KEY = "sk-not-a-real-key-0123456789"
 

@@ -105,7 +105,7 @@ def encoder_of(folder: Path) -> Description:
 
 def in_a_process_of_its_own(call: str) -> str:
     """What it prints; so that what other tests left behind is not counted."""
-    program = f"import asyncio, models.engine.test_real_memory as t; asyncio.run(t.{call})"
+    program = f"import asyncio, worker.loop.test_real_memory as t; asyncio.run(t.{call})"
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr

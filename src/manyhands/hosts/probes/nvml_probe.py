@@ -6,11 +6,9 @@ from manyhands.readers.nvml_reader import NvmlReader
 
 
 class NvmlProbe(GuardedProbe):
-    """The devices a CUDA program with this CUDA_VISIBLE_DEVICES would use (None: it is not set)."""
-
-    def __init__(self, visible: str | None) -> None:
+    def __init__(self, reader: NvmlReader) -> None:
         super().__init__()
-        self._reader = NvmlReader(visible)
+        self._reader = reader
 
     async def ask(self, at: float) -> Reading:
         devices = await self._reader.read()

@@ -30,8 +30,9 @@ def probe_for(name: str, *, url: str = "", api_key: str = "", attempts: Attempts
             return LlamacppProbe(url, api_key)
         case "nvml":
             from manyhands.hosts.probes.nvml_probe import NvmlProbe
+            from manyhands.readers.nvml_reader import NvmlReader
 
-            return NvmlProbe(os.environ.get("CUDA_VISIBLE_DEVICES"))
+            return NvmlProbe(NvmlReader(os.environ.get("CUDA_VISIBLE_DEVICES")))
         case "local":
             return LocalProbe(attempts)
     return None

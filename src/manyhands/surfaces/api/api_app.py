@@ -24,7 +24,7 @@ from manyhands.surfaces.api.refusals import JSON, on_error, on_http_error, refus
 from manyhands.surfaces.api.security import Gate
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-PAGE = Path(manyhands.__file__).parent / "page"
+PAGE = Path(manyhands.__file__).parent / "surfaces" / "page"
 
 
 class Served:

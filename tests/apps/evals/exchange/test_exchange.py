@@ -14,13 +14,13 @@ import pytest
 from apps.evals.reports.eventful import eventful
 from manyhands.apps.evals.exchange import read_results, write_inspect_logs
 from manyhands.apps.evals.exchange.inspect_reading import number_of
-from manyhands.apps.evals.figures import Question, compare
+from manyhands.apps.evals.figures import LiftQuestion, compare
 from manyhands.apps.evals.figures.figure_values import Lift
 from manyhands.apps.evals.reports import html, terminal
 from manyhands.errors import UsageError
 
 FILES = Path(__file__).parent / "files"
-QUICK = Question(resamples=199)
+QUICK = LiftQuestion(resamples=199)
 
 
 def figures(lift: Lift) -> object:

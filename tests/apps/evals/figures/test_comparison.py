@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apps.evals.figures.known_world import a_record, simulated
-from manyhands.apps.evals.figures import Comparison, Question, compare, decided
+from manyhands.apps.evals.figures import Comparison, LiftQuestion, compare, decided
 from manyhands.apps.evals.figures.figure_values import LiftVerdict, Mark
 from manyhands.apps.evals.spec.eval_types import Concurrency, EvalRecord, Scorer, Troubles
 from manyhands.errors import UsageError
 
-QUICK = Question(resamples=199)
+QUICK = LiftQuestion(resamples=199)
 
 
 def with_outcome(record: EvalRecord, arm: str, case: str, replication: int, **changes: object) -> EvalRecord:
@@ -297,7 +297,7 @@ def test_an_outcome_that_is_there_twice_is_refused() -> None:
 @pytest.mark.parametrize(("level", "power"), [(1.0, 0.8), (95, 0.8), (0.95, 0), (nan, 0.8)])
 def test_a_level_or_power_that_is_no_share_is_refused(level: float, power: float) -> None:
     with pytest.raises(UsageError, match="between 0 and 1"):
-        compare(ten_cases(), Question(level=level, power=power))
+        compare(ten_cases(), LiftQuestion(level=level, power=power))
 
 
 def test_a_baseline_that_is_no_arm_is_refused() -> None:

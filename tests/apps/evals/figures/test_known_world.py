@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from apps.evals.figures.known_world import a_record, simulated
-from manyhands.apps.evals.figures import Question, compare
+from manyhands.apps.evals.figures import LiftQuestion, compare
 from manyhands.apps.evals.figures.estimate import estimated
 from manyhands.apps.evals.figures.figure_values import LiftVerdict
 from manyhands.apps.evals.figures.resampling import cluster_bootstrap
@@ -64,7 +64,7 @@ def test_a_null_arm_shows_a_lift_in_at_most_one_eval_of_twenty() -> None:
     for repeat in range(REPEATS):
         before, after = simulated(rng, 0.0, cases=15, replications=2, uneven=0.0)
         record = a_record({"a": before.tolist(), "again": after.tolist()}, same_as={"again": "a"})
-        (lift,) = compare(record, Question(seed=repeat, resamples=199)).lifts
+        (lift,) = compare(record, LiftQuestion(seed=repeat, resamples=199)).lifts
         assert lift.null
         alarms["t"] += lift.verdict in (LiftVerdict.BETTER, LiftVerdict.WORSE)
         alarms["bootstrap"] += lift.bootstrap is not None and not lift.bootstrap.covers(0)

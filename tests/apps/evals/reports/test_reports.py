@@ -10,11 +10,11 @@ import pytest
 
 from apps.evals.figures.known_world import a_record
 from apps.evals.reports.eventful import eventful
-from manyhands.apps.evals.figures import Question, compare
+from manyhands.apps.evals.figures import LiftQuestion, compare
 from manyhands.apps.evals.reports import as_json, html, terminal
 from manyhands.apps.evals.spec.eval_types import Arm, Case, EvalRecord
 
-QUICK = Question(resamples=199)
+QUICK = LiftQuestion(resamples=199)
 EVENTFUL = eventful()
 COMPARISON = compare(EVENTFUL, QUICK)
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Rectangles, causesOf, firstVisible, gapsOf, hit, layBars, rowsOf, slotSpans } from "../../../src/manyhands/page/js/lanes_layout.js";
-import { edge, layMarkers, layRibbon } from "../../../src/manyhands/page/js/ribbon_layout.js";
-import { countTicks, keepNear, panBy, scaleOf, ticks, zoomAt } from "../../../src/manyhands/page/js/scale.js";
-import { Steps, openCount } from "../../../src/manyhands/page/js/steps.js";
+import { Rectangles, causesOf, firstVisible, gapsOf, hit, layBars, rowsOf, slotSpans } from "../../../../src/manyhands/surfaces/page/js/lanes_layout.js";
+import { edge, layMarkers, layRibbon } from "../../../../src/manyhands/surfaces/page/js/ribbon_layout.js";
+import { countTicks, keepNear, panBy, scaleOf, ticks, zoomAt } from "../../../../src/manyhands/surfaces/page/js/scale.js";
+import { Steps, openCount } from "../../../../src/manyhands/surfaces/page/js/steps.js";
 import { end, host, seen, start } from "./made.mjs";
 
 const bar = (start, end, fields = {}) => ({ attempt: start, start, end, ending: end === null ? "" : "done", kind: "code", task: `t${start}`, queued: start, ...fields });

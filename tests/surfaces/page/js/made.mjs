@@ -1,5 +1,5 @@
 // Builders for the tests of the page's modules.
-import { applyFrame, fromSnapshot } from "../../../src/manyhands/page/js/model.js";
+import { applyFrame, fromSnapshot } from "../../../../src/manyhands/surfaces/page/js/model.js";
 
 export const nothing = (fields = {}) => ({
   seq: 0, at: 100, version: "t", command: false, runs: [], hosts: [], tasks: { total: 0, shown: 0 }, bars: { total: 0, shown: 0 },

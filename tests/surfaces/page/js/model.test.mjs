@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { apply, fromSnapshot, laneRowsOf } from "../../../src/manyhands/page/js/model.js";
+import { apply, fromSnapshot, laneRowsOf } from "../../../../src/manyhands/surfaces/page/js/model.js";
 import { end, host, nothing, seen, start, task } from "./made.mjs";
 
 test("what is in flight over time is what started and has not ended", () => {

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { headline } from "../../../src/manyhands/page/js/causes.js";
-import { throughput } from "../../../src/manyhands/page/js/figures.js";
-import { claimHas, predicate, toggled } from "../../../src/manyhands/page/js/filter.js";
-import { totals } from "../../../src/manyhands/page/js/model.js";
-import { rangeFigures } from "../../../src/manyhands/page/js/range.js";
-import { RecordedSource } from "../../../src/manyhands/page/js/source.js";
-import { sortTasks } from "../../../src/manyhands/page/js/tasks_table.js";
-import { treeOf, visible } from "../../../src/manyhands/page/js/tree_layout.js";
-import { START, fromHash, toHash } from "../../../src/manyhands/page/js/view_url.js";
-import { clock, duration, shownOf, sinceStart } from "../../../src/manyhands/page/js/words.js";
+import { headline } from "../../../../src/manyhands/surfaces/page/js/causes.js";
+import { throughput } from "../../../../src/manyhands/surfaces/page/js/figures.js";
+import { claimHas, predicate, toggled } from "../../../../src/manyhands/surfaces/page/js/filter.js";
+import { totals } from "../../../../src/manyhands/surfaces/page/js/model.js";
+import { rangeFigures } from "../../../../src/manyhands/surfaces/page/js/range.js";
+import { RecordedSource } from "../../../../src/manyhands/surfaces/page/js/source.js";
+import { sortTasks } from "../../../../src/manyhands/surfaces/page/js/tasks_table.js";
+import { treeOf, visible } from "../../../../src/manyhands/surfaces/page/js/tree_layout.js";
+import { START, fromHash, toHash } from "../../../../src/manyhands/surfaces/page/js/view_url.js";
+import { clock, duration, shownOf, sinceStart } from "../../../../src/manyhands/surfaces/page/js/words.js";
 import { end, host, nothing, seen, start, task } from "./made.mjs";
 
 test("a filter narrows by field and by text, and alternatives of a field widen it", () => {

@@ -11,12 +11,12 @@ _UNITTEST_BAD = re.compile(r"^FAILED \((.*)\)", re.MULTILINE)
 _BAD = re.compile(r"(?:failures|errors)=(\d+)")
 
 
-class TestCounts(NamedTuple):
+class UnitTestCounts(NamedTuple):
     passed: int
     total: int  # skipped ones are not counted
 
 
-def from_junit(file: Path) -> TestCounts | None:
+def from_junit(file: Path) -> UnitTestCounts | None:
     """None if there is no such file, or it is cut short."""
     try:
         root = ElementTree.parse(file).getroot()
@@ -28,20 +28,20 @@ def from_junit(file: Path) -> TestCounts | None:
         if "skipped" not in tags:
             total += 1
             passed += not tags & {"failure", "error"}
-    return TestCounts(passed, total)
+    return UnitTestCounts(passed, total)
 
 
-def from_output(text: str) -> TestCounts | None:
+def from_output(text: str) -> UnitTestCounts | None:
     """None if it does not read like the end of a test run."""
     for line in reversed(text.splitlines()):
         found = _PYTEST.findall(line)
         if found and (" in " in line or line.startswith("=")):
             counts = {word.rstrip("s") if word.startswith("error") else word: int(n) for n, word in found}
             passed = counts.get("passed", 0) + counts.get("xpassed", 0)
-            return TestCounts(passed, passed + counts.get("failed", 0) + counts.get("error", 0))
+            return UnitTestCounts(passed, passed + counts.get("failed", 0) + counts.get("error", 0))
     ran = list(_UNITTEST.finditer(text))
     if not ran:
         return None
     total = int(ran[-1][1])
     bad = _UNITTEST_BAD.search(text, ran[-1].end())
-    return TestCounts(total - sum(int(n) for n in _BAD.findall(bad[1])) if bad else total, total)
+    return UnitTestCounts(total - sum(int(n) for n in _BAD.findall(bad[1])) if bad else total, total)

@@ -85,7 +85,7 @@ def spec_schema() -> dict[str, Any]:
         "$schema": DIALECT,
         "title": "manyhands eval",
         "type": "object",
-        "properties": {"eval": {"$ref": "#/$defs/Settings"}, **rows},
+        "properties": {"eval": {"$ref": "#/$defs/SpecSettings"}, **rows},
         "required": [name for name, _ in _ROWS],
         "additionalProperties": False,
         "$defs": definitions,
