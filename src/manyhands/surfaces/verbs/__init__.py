@@ -1,1 +1,1 @@
-"""What can be asked of a store and wanted of it, as values: the command line prints them, the MCP server sends them."""
+"""What can be asked of a store and wanted of it, as values. The command line prints them, HTTP and MCP send them."""
