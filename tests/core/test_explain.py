@@ -150,9 +150,8 @@ def test_claims_come_before_slots_and_slots_before_the_runs_own_bound() -> None:
 
 def test_a_rate_that_is_used_up_says_so_and_when_it_is_over_the_task_starts() -> None:
     class Slow(Fixed):
-        def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
-            self.start_reason = "60 requests a minute" if at < 5.0 else ""
-            return max(at, 5.0)
+        def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> tuple[float, str]:
+            return max(at, 5.0), "60 requests a minute" if at < 5.0 else ""
 
     scheduler = Scheduler(lambda *_: Slow(2))
     step = scheduler.handle([ev.HostsConfigured(0.0, (a_host(width=2),)), ev.RunOpened(0.0, "r")])

@@ -44,7 +44,7 @@ def occupy(book: Book, running: Running) -> None:
     host.running[running.attempt] = running
     book.note_room(host)
     host.peak = max(host.peak, len(host.running))
-    lane = host.lane(task.kind)
+    lane = host.open_lane(task.kind)
     lane.in_flight += 1
     lane.peak = max(lane.peak, lane.in_flight)
     if task.resources:
@@ -114,7 +114,7 @@ def _let_go(book: Book, running: Running) -> None:
     del host.running[running.attempt]
     book.note_room(host)
     book.to_learn[host.name] = host
-    host.lane(task.kind).in_flight -= 1
+    host.lanes[task.kind].in_flight -= 1
     if task.resources:
         for name, amount in task.resources.items():
             host.used[name] -= amount
@@ -133,7 +133,7 @@ def _learn(running: Running, ending: Ending, at: float) -> None:
     tokens_in, tokens_out = (0, 0) if task.run else (ending.tokens_in, ending.tokens_out)
     took_s = at - running.started_at
     if ending.kind is EndingKind.DONE:
-        lane = host.lane(kind)
+        lane = host.lanes[kind]
         lane.usual_s = took_s if lane.usual_s is None else lane.usual_s + USUAL_WEIGHT * (took_s - lane.usual_s)
     if ending.budget is not None:
         learning.read_budget(host, at, ending.budget)

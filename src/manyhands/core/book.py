@@ -5,8 +5,10 @@ Only the scheduler and the modules it calls (`intake`, `attempts`, `starting`, `
 
 import heapq
 from collections.abc import Callable
+from typing import cast
 
 from manyhands.core.claims import Holdings
+from manyhands.core.clutch.limit_choice import AnyLimit
 from manyhands.core.commands import AnyCommand
 from manyhands.core.events import Decision
 from manyhands.core.learning import Memory, is_adaptive
@@ -29,7 +31,8 @@ GONE = "no longer in the config"
 
 class Book:
     def __init__(self, limit_for: Callable[[Host, HostMemory | None], Limit]) -> None:
-        self.limit_for = limit_for
+        # Only the simulator brings limits that are not in the union, and it reads no snapshot of them.
+        self.limit_for = cast(Callable[[Host, HostMemory | None], AnyLimit], limit_for)
         self.memory = Memory()
         self.runs: dict[str, Run] = {}
         self.hosts: dict[str, HostState] = {}
@@ -268,27 +271,27 @@ class Book:
         return {family.name: family for family in sorted(wanted.values(), key=lambda family: family.rank)}
 
     def _host_state(self, host: Host, old: HostState | None) -> HostState:
+        """A host that stays keeps all that it has, except for what is named here."""
         if old is not None:
             self.memory.take_in(host.name, old.limit)
-        state = HostState(host, self.limit_for(host, self.memory.hosts.get(host.name)))
+        limit = self.limit_for(host, self.memory.hosts.get(host.name))
+        state = HostState(host, limit, limit.width, limit.reason)
         if is_adaptive(host):
             state.difficulty = self.memory.difficulty_of(host.name, self.at)
             state.width = 0  # so that where it starts, and why, is a move like any other
-        if old is None:
-            return state
-        state.running, state.used, state.barrier = old.running, old.used, old.barrier
-        state.peak, state.area, state.kept_by = old.peak, old.area, old.kept_by
-        state.workers, state.workers_why = old.workers, old.workers_why
-        if old.paused != GONE:
-            state.paused, state.paused_until = old.paused, old.paused_until
-        if old.pinned is not None:
-            state.pinned, state.width, state.reason = old.pinned, old.width, old.reason
+        return state if old is None else self._reconfigured(old, state)
+
+    def _reconfigured(self, old: HostState, fresh: HostState) -> HostState:
+        old.host, old.limit, old.difficulty = fresh.host, fresh.limit, fresh.difficulty
+        old.refused = old.trials = 0
+        old.on_trial = False
+        if old.paused == GONE:
+            old.paused = old.paused_until = None
+        if old.pinned is None:
+            old.width, old.reason = fresh.width, fresh.reason
         for kind, lane in old.lanes.items():
-            now = state.lane(kind)
-            now.in_flight, now.peak, now.usual_s = lane.in_flight, lane.peak, lane.usual_s
-        for running in state.running.values():
-            running.host = state
-        return state
+            lane.width, lane.why = old.lane_bound(kind, old.width)
+        return old
 
     def forget(self, host: str, kind: str) -> None:
         """Hosts at rest start afresh at once; one at work keeps what it is finding out right now."""

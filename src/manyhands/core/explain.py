@@ -82,8 +82,9 @@ def _host_reasons(group: Group, book: Book) -> list[str]:
     free, busy = [], []
     for host in group.pool.hosts:
         reason = host_obstacle(host, group)
-        if reason is None and host.limit.start_at(book.at, kind) > book.at:
-            reason = f"{host.name}: {host.limit.start_reason}"
+        if reason is None:
+            start_at, why = host.limit.start_at(book.at, kind)
+            reason = f"{host.name}: {why}" if start_at > book.at else None
         if reason is not None:
             reasons.append(reason)
         if reason is None:

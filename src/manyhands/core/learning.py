@@ -86,7 +86,10 @@ def moves(host: HostState, at: float) -> list[Decision]:
         decided.append(WidthMoved(at, host.name, width, host.width, reason))
     if host.difficulty is not None:
         for kind, lane in host.lanes.items():
-            lane_width, why = host.lane_bound(kind, width)
+            bound, why = host.lane_bound(kind, width)
+            if bound is None and lane.width is None:
+                continue
+            lane_width = width if bound is None else bound
             if lane_width != lane.width:
-                decided.append(WidthMoved(at, host.name, lane_width or width, lane.width or 0, why, kind))
+                decided.append(WidthMoved(at, host.name, lane_width, lane.width or 0, why, kind))
     return decided

@@ -50,11 +50,11 @@ def choose(
         free = regular
     if len(free) == 1 and not busy:
         return HostChoice(free[0])
-    known = [usual for host in (*free, *busy) if (usual := host.lane(kind).usual_s) is not None]
+    known = [usual for host in (*free, *busy) if (usual := host.usual_s(kind)) is not None]
     best_known = min(known, default=0.0)
 
     def usual_s(host: HostState) -> float:
-        usual = host.lane(kind).usual_s
+        usual = host.usual_s(kind)
         return best_known if usual is None else usual
 
     def emptiness(host: HostState) -> float:
@@ -87,7 +87,7 @@ def _slots_within(host: HostState, at: float, seconds: float, usual_s: float) ->
     """In how long the host is expected to have slots, soonest first, if each is taken again for the usual time."""
     slots: list[float] = []
     for running in host.running.values():
-        usual = host.lane(running.record.task.kind).usual_s
+        usual = host.usual_s(running.record.task.kind)
         if usual is None:
             return []
         elapsed = at - running.started_at

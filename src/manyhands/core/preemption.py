@@ -40,7 +40,7 @@ class Outlook:
         """`holding` and as many more as it takes, the least urgent and youngest first."""
         if host.paused is not None or is_kept_from(host, group) or not could_ever_take(host, group):
             return None
-        if host.limit.start_at(at, group.key.kind) > at:
+        if host.limit.start_at(at, group.key.kind)[0] > at:
             return None
         chosen = list(holding)
         while (in_the_way := self._in_the_way(host, group, chosen)) is not None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from manyhands.core.claims import places_of
 from manyhands.core.state import HostState, Record, Run
-from manyhands.core.values.task import Claims, claims_of, form_of
+from manyhands.core.values.task import Claims, Task, claims_of, form_of
 
 #: (priority, -weight, age): smaller goes first.
 Order = tuple[int, float, int]
@@ -100,7 +100,7 @@ class ReadySet:
         return self._demand.get(places_of(pattern)[-1], 0)
 
     def add(self, run: Run, record: Record) -> Group:
-        group = self.group_of(run, record)
+        group = self._open_group(run, record)
         entry = (record.task.priority, -self._chain(run, record), record.number, record)
         heapq.heappush(group.queue, entry)
         if record.task.priority == 0:
@@ -265,16 +265,11 @@ class ReadySet:
         return 0.0 if run.concurrency == 1 else record.chain
 
     def group_of(self, run: Run, record: Record) -> Group:
-        task = record.task
-        key = GroupKey(
-            task.kind,
-            form_of(task),
-            task.host,
-            task.parent if task.parent in run.parent_bounds else "",
-            task.barrier,
-            claims_of(task),
-            tuple(sorted(task.resources.items())) if task.resources else (),
-        )
+        """The group that the task waits in, to look at."""
+        return self.groups[(run.name, _key_of(run, record.task))]
+
+    def _open_group(self, run: Run, record: Record) -> Group:
+        key = _key_of(run, record.task)
         group = self.groups.get((run.name, key))
         if group is None:
             group = self.groups[(run.name, key)] = Group(key, self._pool_of(run, key))
@@ -287,3 +282,15 @@ class ReadySet:
             pool = self.pools[name] = Pool(run, key.kind, key.form, key.host)
             pool.goes_to(self._hosts_for(key.kind, key.form, key.host))
         return pool
+
+
+def _key_of(run: Run, task: Task) -> GroupKey:
+    return GroupKey(
+        task.kind,
+        form_of(task),
+        task.host,
+        task.parent if task.parent in run.parent_bounds else "",
+        task.barrier,
+        claims_of(task),
+        tuple(sorted(task.resources.items())) if task.resources else (),
+    )

@@ -191,7 +191,7 @@ class Scheduler:
     def _on_run_opened(self, event: events.RunOpened) -> None:
         if event.run in self.book.runs:
             return  # opening twice is opening once
-        run = Run(event.run, event.seed, event.source, dict(event.parents), event.at)
+        run = Run(event.run, event.seed, event.source, dict(event.parents), event.at, bounded_at=event.at)
         run.concurrency, run.fail_fast, run.weight = event.concurrency, event.fail_fast, event.weight
         self.book.runs[event.run] = run
         self.book.touch(run)
@@ -314,7 +314,7 @@ class Scheduler:
         if host is None:
             return
         if event.kind:
-            lane = host.lane(event.kind)
+            lane = host.open_lane(event.kind)
             lane.width, lane.why = event.width, event.reason
         else:
             host.width, host.reason = event.width, event.reason

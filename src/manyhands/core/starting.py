@@ -158,7 +158,7 @@ def _host_for(book: Book, group: Group, round_: _Round) -> HostState | None:
                 book.look_again(book.at + max(choice.worth_waiting_s, 0.05))
                 return None
             chosen = choice.host
-        start_at = chosen.limit.start_at(book.at, kind, group.head.seen_bytes)
+        start_at, _ = chosen.limit.start_at(book.at, kind, group.head.seen_bytes)
         if start_at <= book.at:
             return chosen
         if not math.isinf(start_at):
@@ -190,7 +190,7 @@ def _host_of_many(book: Book, group: Group, round_: _Round) -> HostState | None:
             heapq.heapreplace(heap, (rank, place, host))
         elif (host.name, kind) in round_.shut or host_obstacle(host, group) is not None:
             heapq.heappop(heap)
-        elif (start_at := host.limit.start_at(book.at, kind, group.head.seen_bytes)) <= book.at:
+        elif (start_at := host.limit.start_at(book.at, kind, group.head.seen_bytes)[0]) <= book.at:
             return host
         else:
             if not math.isinf(start_at):
@@ -201,9 +201,7 @@ def _host_of_many(book: Book, group: Group, round_: _Round) -> HostState | None:
 
 def _rank(host: HostState, kind: str) -> tuple[bool, float, float]:
     """The fastest first, then the emptiest; fallbacks last. One that is not known yet is tried before the others."""
-    lane = host.lanes.get(kind)
-    usual_s = lane.usual_s if lane is not None and lane.usual_s is not None else 0.0
-    return host.host.fallback, usual_s, len(host.running) / host.width if host.width else 1.0
+    return host.host.fallback, host.usual_s(kind) or 0.0, len(host.running) / host.width if host.width else 1.0
 
 
 def _busy(group: Group, free: list[HostState], round_: _Round) -> list[HostState]:

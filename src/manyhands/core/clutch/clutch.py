@@ -46,7 +46,6 @@ class Clutch(Struct, tag="clutch"):
     width_min: int = 1
     width_max: int = WIDTH_MAX
     why: str = ""
-    start_reason: str = ""
     memory: HostMemory | None = None
     settled: bool = False
     settled_turns: int = 0  # since the last upset
@@ -117,17 +116,16 @@ class Clutch(Struct, tag="clutch"):
 
     # Told from outside
 
-    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
-        start_at, self.start_reason = self.pacer.start_at(at, kind)
-        if start_at > at:
-            return start_at
-        self.start_reason = self.processes.refuses(kind, seen_bytes)
-        if self.start_reason:
-            return math.inf
+    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> tuple[float, str]:
+        paced = self.pacer.start_at(at, kind)
+        if paced[0] > at:
+            return paced
+        refusal = self.processes.refuses(kind, seen_bytes)
+        if refusal:
+            return math.inf, refusal
         if at < self.spread_until:
-            self.start_reason = f"a wider width of {self.width} is taken up step by step"
-            return self.spread_until
-        return at
+            return self.spread_until, f"a wider width of {self.width} is taken up step by step"
+        return paced
 
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         self.in_flight = in_flight

@@ -14,10 +14,9 @@ class Aimd(Struct, tag="aimd"):
     width_min: int = 1
     width_max: int = 256
     reason: str = "the start"
-    start_reason: str = ""
 
-    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
-        return at
+    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> tuple[float, str]:
+        return at, ""
 
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         pass

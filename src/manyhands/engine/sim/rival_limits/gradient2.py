@@ -21,7 +21,6 @@ class Gradient2(Struct, tag="gradient2"):
     width_min: int = 1
     width_max: int = 256
     reason: str = "the start"
-    start_reason: str = ""
     took: list[float] = []
     most_in_flight: float = 0.0
     window_until: float = 0.0
@@ -32,8 +31,8 @@ class Gradient2(Struct, tag="gradient2"):
     def width(self) -> int:
         return int(self.limit)
 
-    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
-        return at
+    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> tuple[float, str]:
+        return at, ""
 
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         self.most_in_flight = max(self.most_in_flight, in_flight)

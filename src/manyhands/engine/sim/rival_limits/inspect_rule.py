@@ -19,13 +19,12 @@ class InspectRule(Struct, tag="inspect"):
     width_min: int = 1
     width_max: int = 256
     reason: str = "the start"
-    start_reason: str = ""
     successes: int = 0
     refused_once: bool = False
     cooled_at: float = -1e9
 
-    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
-        return at
+    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> tuple[float, str]:
+        return at, ""
 
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         pass

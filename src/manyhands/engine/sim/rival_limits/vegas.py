@@ -17,7 +17,6 @@ class Vegas(Struct, tag="vegas"):
     width_min: int = 1
     width_max: int = 256
     reason: str = "the start"
-    start_reason: str = ""
     seed: int = 0
     probes: int = 0
     samples: int = 0
@@ -27,8 +26,8 @@ class Vegas(Struct, tag="vegas"):
     def width(self) -> int:
         return int(self.limit)
 
-    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
-        return at
+    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> tuple[float, str]:
+        return at, ""
 
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         pass

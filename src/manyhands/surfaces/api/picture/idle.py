@@ -103,9 +103,9 @@ def _of_host(book: Book, host: HostState, group: Group) -> Why:
     kind = group.key.kind
     text = host_obstacle(host, group)
     if text is None:
-        start_at = host.limit.start_at(book.at, kind, group.head.seen_bytes)
+        start_at, why = host.limit.start_at(book.at, kind, group.head.seen_bytes)
         if start_at > book.at:  # for ever: until something ends that holds memory
-            return ("memory" if math.isinf(start_at) else "rate"), host.limit.start_reason
+            return ("memory" if math.isinf(start_at) else "rate"), why
         return "elsewhere", f"{group.head.task.id} waits for a better place than this one"
     if host.on_trial:
         return "rate", text
