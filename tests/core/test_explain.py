@@ -7,7 +7,7 @@ from manyhands.core.explain import explain
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.starting import BYPASSES_MAX
 from manyhands.core.values.ending import Ending, EndingKind
-from manyhands.core.values.host import Rule
+from manyhands.core.values.host import Host, Rule, Width
 
 
 def why(player: Player, id: str, run: str = "r") -> list[str]:
@@ -170,3 +170,12 @@ def test_waiting_for_a_faster_host_is_told() -> None:
     player.add(a_task("a"))
     player.add(a_task("b"))
     assert why(player, "b") == ["slow has room, but a slot elsewhere is worth the wait of 2.0 s"]
+
+
+def test_explaining_a_task_makes_no_lane_for_it() -> None:
+    player = Player(Host("local", width=Width(1, 1, 8)))
+    player.open(a_task("a"), a_task("b", kind="text"))
+    assert why(player, "b")[0].startswith("waiting for a slot on local (1 of 1; ")
+    assert [*player.book.hosts["local"].lanes] == ["code"]
+    player.end("a")
+    assert [*player.book.hosts["local"].lanes] == ["code", "text"]
