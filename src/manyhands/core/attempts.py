@@ -43,10 +43,12 @@ def occupy(book: Book, running: Running) -> None:
     book.held.take(running.attempt, running.claims)
     host.running[running.attempt] = running
     book.note_room(host)
-    host.peak = max(host.peak, len(host.running))
+    if len(host.running) > host.peak:
+        host.peak = len(host.running)
     lane = host.open_lane(task.kind)
     lane.in_flight += 1
-    lane.peak = max(lane.peak, lane.in_flight)
+    if lane.in_flight > lane.peak:
+        lane.peak = lane.in_flight
     if task.resources:
         for name, amount in task.resources.items():
             host.used[name] = host.used.get(name, 0.0) + amount
@@ -55,7 +57,8 @@ def occupy(book: Book, running: Running) -> None:
     elif task.barrier:
         host.barrier = record
     run.in_flight += 1
-    run.peak = max(run.peak, run.in_flight)
+    if run.in_flight > run.peak:
+        run.peak = run.in_flight
     if task.parent in run.parent_bounds:
         run.children_in_flight[task.parent] = run.children_in_flight.get(task.parent, 0) + 1
 

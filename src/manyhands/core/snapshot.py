@@ -1,5 +1,7 @@
 """The whole book as bytes and back, so that reopening a long journal need not replay all of it."""
 
+from typing import Any
+
 import msgspec
 from msgspec import Struct
 
@@ -8,7 +10,7 @@ from manyhands.core.clutch.difficulty import Difficulty
 from manyhands.core.learning import Memory, is_adaptive
 from manyhands.core.outbox import Outbox
 from manyhands.core.scheduler import Scheduler
-from manyhands.core.state import HostState, Record, Run, Running
+from manyhands.core.state import HostState, KeptHost, KeptRun, Record, Run, Running
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host import Family, ProcessHandle, Rule
 from manyhands.core.values.task import TaskState, claims_of
@@ -30,7 +32,7 @@ class RunningPart(Struct, omit_defaults=True):
 
 
 class RunPart(Struct):
-    run: Run
+    run: KeptRun
     records: list[Record]  # in the order they came, dependents left out: needs say it all
 
 
@@ -40,7 +42,7 @@ class Snapshot(Struct):
     last_attempt: int
     last_number: int
     rules: tuple[Rule, ...]
-    hosts: list[HostState]
+    hosts: list[KeptHost]
     memory: Memory
     runs: list[RunPart]
     running: list[RunningPart]
@@ -56,9 +58,9 @@ def save(scheduler: Scheduler) -> bytes:
         book.last_attempt,
         book.last_number,
         book.rules,
-        list(book.hosts.values()),
+        [KeptHost(*_values(KeptHost, host)) for host in book.hosts.values()],
         book.memory,
-        [RunPart(run, [_without_dependents(one) for one in run.records.values()]) for run in book.runs.values()],
+        [_run_part(run) for run in book.runs.values()],
         [
             RunningPart(
                 one.attempt,
@@ -96,8 +98,10 @@ def load(scheduler: Scheduler, data: bytes) -> bool:
     if whole.outbox is not None:
         book.outbox = whole.outbox
     book.last_attempt, book.last_number = whole.last_attempt, whole.last_number
-    for host in whole.hosts:
-        book.hosts[host.name] = host
+    for kept in whole.hosts:
+        host = book.hosts[kept.host.name] = HostState(*_values(KeptHost, kept))
+        for lane in host.lanes.values():
+            lane.in_flight = 0  # counted again with what runs
         if is_adaptive(host.host):
             host.difficulty = book.memory.difficulties.setdefault(host.name, Difficulty())
         if host.paused_until is not None:
@@ -112,6 +116,15 @@ def load(scheduler: Scheduler, data: bytes) -> bool:
     return True
 
 
+def _values(kind: type[Struct], state: Struct) -> list[Any]:
+    """Of the fields that `kind` declares; `state` is of that kind or of one that adds fields to it."""
+    return [getattr(state, name) for name in kind.__struct_fields__]
+
+
+def _run_part(run: Run) -> RunPart:
+    return RunPart(KeptRun(*_values(KeptRun, run)), [_without_dependents(record) for record in run.records.values()])
+
+
 def _without_dependents(record: Record) -> Record:
     if record.dependents is None:
         return record
@@ -120,7 +133,7 @@ def _without_dependents(record: Record) -> Record:
 
 def _restore_run(scheduler: Scheduler, part: RunPart) -> None:
     book = scheduler.book
-    run = book.runs[part.run.name] = part.run
+    run = book.runs[part.run.name] = Run(*_values(KeptRun, part.run))
     for record in part.records:
         book.enter(record)
     for record in part.records:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from manyhands.core.clutch.difficulty import Difficulty
 from manyhands.core.clutch.limit_choice import AnyLimit
@@ -71,11 +71,8 @@ class FamilyState(Struct, omit_defaults=True):
     interruptions: int = 0
 
 
-class Run(Struct, omit_defaults=True, eq=False, dict=True):
-    """One backlog being worked off: its tasks and its own bounds.
-
-    A snapshot keeps the fields declared here. What `__post_init__` sets is counted again from the run's records.
-    """
+class KeptRun(Struct, omit_defaults=True, eq=False):
+    """What a snapshot keeps of a run, beside its tasks."""
 
     name: str
     seed: int
@@ -91,17 +88,20 @@ class Run(Struct, omit_defaults=True, eq=False, dict=True):
     peak: int = 0
     families: dict[str, FamilyState] = {}
 
-    def __post_init__(self) -> None:
-        self.settled = True  # nothing more happens without a person, and this has been said
-        self.records: dict[str, Record] = {}
-        self.counts: dict[TaskState, int] = dict.fromkeys(TaskState, 0)
-        self.counts_of_kind: dict[str, dict[TaskState, int]] = {}
-        self.unfinished = 0
-        self.in_flight = 0
-        self.children_in_flight: dict[str, int] = {}  # only of parents with a bound
-        self.left_of_kind: dict[str, int] = {}  # unfinished tasks, for ordering rules
-        self.members: dict[str, list[Record]] = {}  # family → its tasks
-        self.awaited: dict[str, list[Record]] = {}  # a need not submitted yet → who waits for it
+
+class Run(KeptRun, eq=False):
+    """One backlog being worked off: its tasks and its own bounds. What is declared here is counted from the tasks."""
+
+    settled: bool = True  # nothing more happens without a person, and this has been said
+    records: dict[str, Record] = {}
+    counts: dict[TaskState, int] = field(default_factory=lambda: dict.fromkeys(TaskState, 0))
+    counts_of_kind: dict[str, dict[TaskState, int]] = {}
+    unfinished: int = 0
+    in_flight: int = 0
+    children_in_flight: dict[str, int] = {}  # only of parents with a bound
+    left_of_kind: dict[str, int] = {}  # unfinished tasks, for ordering rules
+    members: dict[str, list[Record]] = {}  # family → its tasks
+    awaited: dict[str, list[Record]] = {}  # a need that is not submitted yet → the tasks that wait for it
 
 
 class Running:
@@ -138,24 +138,18 @@ class Running:
         return f"{self.record.task.id}#{len(self.record.history or ())}@{self.host.name}"
 
 
-class Lane(Struct, omit_defaults=True, eq=False, dict=True):
-    """The attempts of one kind on one host. A snapshot keeps the fields declared here."""
+class Lane(Struct, omit_defaults=True, eq=False):
+    """The attempts of one kind on one host."""
 
     width: int | None  # None: only the host's own width binds
     why: str = ""
     peak: int = 0
     usual_s: float | None = None  # how long a good attempt of the kind takes here
-
-    def __post_init__(self) -> None:
-        self.in_flight = 0
+    in_flight: int = 0
 
 
-class HostState(Struct, omit_defaults=True, eq=False, dict=True):
-    """A host as the scheduler sees it now.
-
-    A snapshot keeps the fields declared here. What `__post_init__` sets is found again: from the attempts in flight,
-    from the book's memory, or from the next look at what waits.
-    """
+class KeptHost(Struct, omit_defaults=True, eq=False):
+    """What a snapshot keeps of a host. A new field here is all it takes to keep one more thing."""
 
     host: Host
     limit: AnyLimit
@@ -176,13 +170,19 @@ class HostState(Struct, omit_defaults=True, eq=False, dict=True):
     area: float = 0.0  # integral of the number in flight over time
     area_at: float = 0.0
 
+
+class HostState(KeptHost, eq=False):
+    """A host as the scheduler sees it now. What is declared here follows from the attempts in flight and the book."""
+
+    name: str = ""
+    difficulty: Difficulty | None = None  # of its kinds; None where the config pins the width
+    running: dict[int, Running] = {}  # len(running) <= width, except just after a cut
+    used: dict[str, float] = {}  # resources taken by what runs
+    barrier: Record | None = None  # runs alone here
+    kept_for: "Group | None" = None  # waits for the host to empty; only more urgent tasks may go before
+
     def __post_init__(self) -> None:
         self.name = self.host.name
-        self.difficulty: Difficulty | None = None  # of its kinds; None where the config pins the width
-        self.running: dict[int, Running] = {}  # len(running) <= width, except just after a cut
-        self.used: dict[str, float] = {}  # resources taken by what runs
-        self.barrier: Record | None = None  # runs alone here
-        self.kept_for: Group | None = None  # waits for the host to empty; only more urgent tasks may go before
 
     def lane(self, kind: str) -> Lane:
         """The lane of a kind, to look at. Before the kind has run here it is as it would be then, and is not kept."""
