@@ -1,5 +1,6 @@
 """What follows an attempt that did not end well: another try, when, or the end of the task."""
 
+from typing import assert_never
 from zlib import crc32
 
 from manyhands.core.values.ending import Ending, EndingKind
@@ -14,26 +15,38 @@ SETBACKS_MAX = 12
 QUOTA_FIRST_S = 60.0
 QUOTA_LONGEST_S = 3600.0
 
-COUNTED = frozenset({EndingKind.FAILED, EndingKind.TIMED_OUT})
-
 
 def is_final(ending: Ending, tries: int, setbacks: int, attempts_max: int) -> bool:
     """Is the task out of attempts? `tries` and `setbacks` count this ending already."""
     if ending.permanent:
         return True
-    if ending.kind is EndingKind.OVERLOADED:
-        # A quota comes back at its hour, however long that takes: no sign of a host that is broken.
-        return setbacks >= SETBACKS_MAX and not ending.quota
-    return ending.kind in COUNTED and tries >= attempts_max
+    match ending.kind:
+        case EndingKind.OVERLOADED:
+            # A quota comes back at its hour, however long that takes. That is not a sign of a broken host.
+            return setbacks >= SETBACKS_MAX and not ending.quota
+        case EndingKind.FAILED | EndingKind.TIMED_OUT:
+            return tries >= attempts_max
+        case EndingKind.LOST | EndingKind.PREEMPTED:
+            return False  # nothing was learned about the task
+        case EndingKind.DONE | EndingKind.CANCELLED:
+            return True
+        case kind:
+            assert_never(kind)
 
 
 def delay_s(ending: Ending, tries: int, setbacks: int, seed: int, task: str) -> float:
-    """How long to wait before the next attempt. Lost and preempted ones need not wait at all."""
-    if ending.kind in (EndingKind.LOST, EndingKind.PREEMPTED):
-        return 0.0
+    """How long to wait before the next attempt."""
+    match ending.kind:
+        case EndingKind.LOST | EndingKind.PREEMPTED:
+            return 0.0  # the attempt was not at fault
+        case EndingKind.OVERLOADED:
+            nth = max(1, setbacks)
+        case EndingKind.FAILED | EndingKind.TIMED_OUT | EndingKind.DONE | EndingKind.CANCELLED:
+            nth = max(1, tries)
+        case kind:
+            assert_never(kind)
     if ending.quota:
         return quota_wait_s(ending, setbacks)
-    nth = max(1, setbacks if ending.kind is EndingKind.OVERLOADED else tries)
     longest = min(DELAY_LONGEST_S, DELAY_FIRST_S * 2.0 ** (nth - 1))
     # Spread over the upper half, so that tasks that fell together do not come back together.
     delay = longest * (0.5 + 0.5 * jitter(seed, task, nth))

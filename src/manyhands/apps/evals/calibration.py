@@ -6,11 +6,11 @@ nothing overloads. Its trials are not scored; the number found is the same for a
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from manyhands.apps.evals.spec.eval_types import Calibration, Concurrency
 from manyhands.core.state import Record
-from manyhands.core.values.ending import EndingKind
+from manyhands.core.values.ending import Ending, EndingKind
 
 #: The bounds of the reference: p95 of the durations, and the share of sessions lost to time-outs and infrastructure.
 SLOW_DOWN_MAX = 1.10
@@ -34,8 +34,23 @@ def seen(record: Record) -> SeenDurations:
     endings = [tried.ending for tried in history if tried.ending is not None]
     took_s = (history[-1].ended_at or history[-1].started_at) - history[-1].started_at if history else 0.0
     last = endings[-1].kind if endings else EndingKind.CANCELLED
-    failed = last in (EndingKind.TIMED_OUT, EndingKind.OVERLOADED, EndingKind.LOST)
-    return SeenDurations(took_s, failed, sum(ending.kind is EndingKind.OVERLOADED for ending in endings))
+    return SeenDurations(took_s, _is_given_up(last), _overloads(endings))
+
+
+def _is_given_up(last: EndingKind) -> bool:
+    match last:
+        case EndingKind.TIMED_OUT | EndingKind.OVERLOADED | EndingKind.LOST:
+            return True
+        case EndingKind.DONE | EndingKind.FAILED:
+            return False  # the arm had its say
+        case EndingKind.CANCELLED | EndingKind.PREEMPTED:
+            return False
+        case _:
+            assert_never(last)
+
+
+def _overloads(endings: Sequence[Ending]) -> int:
+    return sum(ending.kind is EndingKind.OVERLOADED for ending in endings)
 
 
 def rounds_at(n: int, combinations: int) -> int:

@@ -2,14 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from msgspec import Struct
 
 from manyhands.core.values.ending import Ending, EndingKind
-
-#: Endings that are our own doing: they say nothing about the host.
-STOPPED = (EndingKind.CANCELLED, EndingKind.PREEMPTED, EndingKind.LOST)
 
 
 class Try(Struct, frozen=True):
@@ -53,9 +50,24 @@ class MeasuredWidth(Struct, frozen=True):
         return self.peak >= self.width
 
 
+def _is_of_host(kind: EndingKind) -> bool:
+    """Does an ending of this kind say something about the host?"""
+    match kind:
+        case EndingKind.DONE | EndingKind.FAILED | EndingKind.OVERLOADED | EndingKind.TIMED_OUT:
+            return True
+        case EndingKind.CANCELLED | EndingKind.PREEMPTED | EndingKind.LOST:
+            return False  # our own doing
+        case _:
+            assert_never(kind)
+
+
+def _refused(tries: Sequence[Try]) -> list[Try]:
+    return [one for one in tries if one.ending.kind is EndingKind.OVERLOADED]
+
+
 def measured(width: int, counted: int, rounds: Sequence[Sequence[Try]]) -> MeasuredWidth | None:
     """None: nothing ended by itself."""
-    own_ends = [[one for one in attempts if one.ending.kind not in STOPPED] for attempts in rounds]
+    own_ends = [[one for one in attempts if _is_of_host(one.ending.kind)] for attempts in rounds]
     tries = [one for attempts in own_ends for one in attempts]
     if not tries:
         return None
@@ -63,10 +75,9 @@ def measured(width: int, counted: int, rounds: Sequence[Sequence[Try]]) -> Measu
     within = [one for window in windows for one in window.ended]
     lasted_s = sum(window.lasted_s for window in windows)
     good = [one for one in within if one.ending.kind is EndingKind.DONE]
-    kinds = [one.ending.kind for one in tries]
-    done, overloads = kinds.count(EndingKind.DONE), kinds.count(EndingKind.OVERLOADED)
-    told = next((one.ending for one in tries if one.ending.kind is EndingKind.OVERLOADED), None)
-    told = told or next((one.ending for one in tries if one.ending.kind is not EndingKind.DONE), None)
+    refused, troubled = _refused(tries), [one for one in tries if one.ending.kind is not EndingKind.DONE]
+    done, overloads = len(tries) - len(troubled), len(refused)
+    told = next((one.ending for one in (*refused, *troubled)), None)
     tokens = [one.ending.tokens_out or one.ending.tokens_in for one in good]
     latencies = sorted(one.took_s for one in good or within)
     return MeasuredWidth(

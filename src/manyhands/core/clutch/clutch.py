@@ -5,6 +5,7 @@ pacer and the gauges bound the result.
 """
 
 import math
+from typing import assert_never
 
 from msgspec import Struct, field
 
@@ -143,17 +144,24 @@ class Clutch(Struct, tag="clutch"):
 
     def observe(self, sample: Sample) -> None:
         self.in_flight = max(0, self.in_flight - 1)
-        done = sample.ending is EndingKind.DONE
         refused = sample.rate_limited or sample.quota
-        overloaded = sample.ending is EndingKind.OVERLOADED and not refused
-        self.processes.ended(sample, done, overloaded and sample.memory_bytes > 0)
-        if overloaded:
-            what = "ran out of memory" if sample.memory_bytes else "was refused for load"
-            self._overloaded(sample.at, f"an attempt {what}", soft=False)
-        elif refused:
+        killed = sample.ending is EndingKind.OVERLOADED and not refused and sample.memory_bytes > 0
+        self.processes.ended(sample, sample.ending is EndingKind.DONE, killed)
+        if refused:
             self.pacer.refused(sample)
-        elif done:  # other endings are not signs of load
-            self._done(sample)
+            return
+        match sample.ending:
+            case EndingKind.DONE:
+                self._done(sample)
+            case EndingKind.OVERLOADED:
+                what = "ran out of memory" if killed else "was refused for load"
+                self._overloaded(sample.at, f"an attempt {what}", soft=False)
+            case EndingKind.FAILED | EndingKind.TIMED_OUT | EndingKind.CANCELLED | EndingKind.PREEMPTED:
+                pass  # not a sign of load
+            case EndingKind.LOST:
+                pass  # the host may have died, but not of what it was given
+            case kind:
+                assert_never(kind)
 
     def read(self, reading: Reading) -> None:
         self.pacer.read(reading)

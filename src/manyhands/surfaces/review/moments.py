@@ -1,6 +1,7 @@
 """The decisions of a run as its journal has them, each with its reason."""
 
 from collections.abc import Iterable, Iterator
+from typing import assert_never
 
 from manyhands.core import events as ev
 from manyhands.core.values.ending import EndingKind
@@ -33,7 +34,7 @@ class Moments:
             case ev.AttemptEnded() if event.attempt in self._task_of:
                 detail = event.ending.detail or str(event.ending.kind)
                 self._last_ending[self._task_of.pop(event.attempt)] = detail
-            case ev.StopDecided() if event.attempt in self._task_of and event.why is not EndingKind.CANCELLED:
+            case ev.StopDecided() if event.attempt in self._task_of and _is_told(event.why):
                 self._note(event.at, str(event.why), self._task_of[event.attempt], "stopped", event.detail)
             case _ if getattr(event, "run", None) == self._run:
                 self._take_of_run(event)
@@ -108,3 +109,16 @@ def _times(moment: Moment, times: int) -> Moment:
     if times == 1:
         return moment
     return Moment(moment.at, moment.after_s, moment.what, moment.who, moment.text, moment.why, times)
+
+
+def _is_told(why: EndingKind) -> bool:
+    """Is it worth a moment that an attempt was stopped for this? A cancel is told with the wish for it."""
+    match why:
+        case EndingKind.CANCELLED:
+            return False
+        case EndingKind.TIMED_OUT | EndingKind.PREEMPTED:
+            return True
+        case EndingKind.DONE | EndingKind.FAILED | EndingKind.OVERLOADED | EndingKind.LOST:
+            return True  # nobody stops an attempt for these
+        case _:
+            assert_never(why)

@@ -9,7 +9,7 @@ from manyhands.surfaces.review.review_types import TaskTreeNode
 
 DEPTH_MAX = 100
 #: What a parent is called that is no task itself: the first of these that any child is.
-_WORST_FIRST = ("running", "failed", "ready", "backoff", "blocked", "deferred", "skipped", "cancelled", "done")
+WORST_FIRST = ("running", "failed", "ready", "backoff", "blocked", "deferred", "skipped", "cancelled", "done")
 
 
 def tree_of(records: Mapping[str, Record]) -> list[TaskTreeNode]:
@@ -90,7 +90,7 @@ def _count(root: TaskTreeNode) -> None:
         node.cost = total_cost((node.cost, *(child.cost for child in node.children)))
         if not node.state:
             states = {child.state for child in node.children}
-            node.state = next((state for state in _WORST_FIRST if state in states), "")
+            node.state = next((state for state in WORST_FIRST if state in states), "")
 
 
 def tree_lines(roots: Iterable[TaskTreeNode]) -> list[str]:

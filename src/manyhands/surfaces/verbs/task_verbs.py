@@ -18,7 +18,7 @@ from manyhands.readers.problems import did_you_mean
 from manyhands.surfaces.verbs.store_view import View, command_for, find_task
 
 #: What a list shows first: what is going on, then what waits, then what is over.
-_ORDER = (
+ORDER = (
     TaskState.RUNNING,
     TaskState.FAILED,
     TaskState.BACKOFF,
@@ -45,7 +45,7 @@ def matching(run: Run, state: str | None, kind: str | None) -> list[Record]:
         for record in run.records.values()
         if (state is None or record.state == state) and (kind is None or record.task.kind == kind)
     ]
-    found.sort(key=lambda record: _ORDER.index(record.state))
+    found.sort(key=lambda record: ORDER.index(record.state))
     return found
 
 

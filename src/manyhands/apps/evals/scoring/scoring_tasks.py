@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 from manyhands.apps.evals.scoring.artefacts import Artefacts, TrialScore
 from manyhands.apps.evals.scoring.pairwise import win_of
@@ -73,11 +73,16 @@ def grading_task(scorer: Scorer, prompt: str, place: int) -> Task:
 
 
 def command_score(ending: Ending) -> TrialScore:
-    if ending.kind is EndingKind.TIMED_OUT:
-        return TrialScore(0.0)  # what the arm left does not pass in the time there is
-    if ending.kind is EndingKind.DONE:
-        return TrialScore(1.0)
-    return TrialScore(0.0) if ending.exit_code is not None and ending.exit_code > 0 else TrialScore(None, _why(ending))
+    match ending.kind:
+        case EndingKind.DONE:
+            return TrialScore(1.0)
+        case EndingKind.TIMED_OUT:
+            return TrialScore(0.0)  # what the arm left does not pass in the time there is
+        case EndingKind.FAILED | EndingKind.OVERLOADED | EndingKind.CANCELLED | EndingKind.PREEMPTED | EndingKind.LOST:
+            said_no = ending.exit_code is not None and ending.exit_code > 0
+            return TrialScore(0.0) if said_no else TrialScore(None, _why(ending))
+        case kind:
+            assert_never(kind)
 
 
 def tests_score(scorer: Scorer, ending: Ending, left: Artefacts, log: Path) -> TrialScore:

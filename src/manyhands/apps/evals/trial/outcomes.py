@@ -1,6 +1,7 @@
 """From the journal's book and the scores on disk to what became of every trial, after any number of crashes."""
 
 from collections.abc import Iterable, Sequence
+from typing import assert_never
 
 from manyhands.apps.evals.spec.eval_types import (
     Arm,
@@ -21,8 +22,6 @@ from manyhands.core.book import Book
 from manyhands.core.state import AttemptRecord, Record, Run
 from manyhands.core.values.ending import Ending, EndingKind, total_cost
 from manyhands.core.values.task import TERMINAL, TaskState
-
-INFRASTRUCTURE = (EndingKind.OVERLOADED, EndingKind.LOST, EndingKind.PREEMPTED)
 
 
 def trials_of(spec: Spec) -> list[Trial]:
@@ -56,7 +55,7 @@ def state_of(run: Run | None, sessions: int) -> TrialState:
             return "aborted"
         if record.state is TaskState.FAILED:
             ending = record.last_ending
-            return "infrastructure" if ending is not None and ending.kind in INFRASTRUCTURE else "scored"
+            return "infrastructure" if ending is not None and _trouble(ending) else "scored"
     return "scored"
 
 
@@ -122,18 +121,26 @@ def _troubles(records: Iterable[Record]) -> Troubles:
     counts = dict.fromkeys(Troubles.__struct_fields__, 0)
     for record in records:
         for tried in record.history or ():
-            if tried.ending is not None and tried.ending.kind in INFRASTRUCTURE:
-                counts[_trouble(tried.ending)] += 1
+            trouble = _trouble(tried.ending) if tried.ending is not None else ""
+            if trouble:
+                counts[trouble] += 1
     return Troubles(**counts)
 
 
 def _trouble(ending: Ending) -> str:
-    if ending.kind is not EndingKind.OVERLOADED:
-        return str(ending.kind)
-    if ending.rate_limited or ending.quota:
-        return "rate_limited"
-    killed = ending.exit_code in (-9, 137)
-    return "out_of_memory" if killed else "overloaded"
+    """The trouble of the infrastructure that this ending tells of; empty if it tells of none."""
+    match ending.kind:
+        case EndingKind.OVERLOADED:
+            if ending.rate_limited or ending.quota:
+                return "rate_limited"
+            killed = ending.exit_code in (-9, 137)
+            return "out_of_memory" if killed else "overloaded"
+        case EndingKind.LOST | EndingKind.PREEMPTED:
+            return str(ending.kind)
+        case EndingKind.DONE | EndingKind.FAILED | EndingKind.TIMED_OUT | EndingKind.CANCELLED:
+            return ""
+        case kind:
+            assert_never(kind)
 
 
 def _cost(arm: Arm, sessions: Sequence[SessionRecord]) -> float | None:

@@ -5,9 +5,9 @@ Its own window wants ten samples a second, which tasks that take seconds never g
 
 from msgspec import Struct
 
-from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host_memory import HostMemory
 from manyhands.core.values.widths import Reading, Sample
+from manyhands.engine.sim.rival_limits.load_sign import LoadSign, load_sign
 
 WINDOW, WINDOW_S = 10, 1.0
 TOLERANCE = 1.5
@@ -38,7 +38,7 @@ class Gradient2(Struct, tag="gradient2"):
         self.most_in_flight = max(self.most_in_flight, in_flight)
 
     def observe(self, sample: Sample) -> None:
-        if sample.ending not in (EndingKind.DONE, EndingKind.OVERLOADED):
+        if load_sign(sample.ending) is LoadSign.NONE:
             return
         self.took.append(sample.took_s)
         if len(self.took) < WINDOW or sample.at < self.window_until:

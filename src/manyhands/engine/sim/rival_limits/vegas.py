@@ -5,9 +5,9 @@ from random import Random
 
 from msgspec import Struct
 
-from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host_memory import HostMemory
 from manyhands.core.values.widths import Reading, Sample
+from manyhands.engine.sim.rival_limits.load_sign import LoadSign, load_sign
 
 PROBE_EVERY = 30  # times the width, in samples, between fresh looks at the best latency
 
@@ -33,7 +33,7 @@ class Vegas(Struct, tag="vegas"):
         pass
 
     def observe(self, sample: Sample) -> None:
-        if sample.ending not in (EndingKind.DONE, EndingKind.OVERLOADED):
+        if load_sign(sample.ending) is LoadSign.NONE:
             return
         self.samples += 1
         jitter = Random(self.seed * 1009 + self.probes).uniform(0.5, 1)
@@ -50,7 +50,7 @@ class Vegas(Struct, tag="vegas"):
         limit = self.limit
         queue = math.ceil(limit * (1 - self.best_s / sample.took_s))
         unit = max(1, int(math.log10(max(1.0, limit))))
-        if sample.ending is EndingKind.OVERLOADED:
+        if load_sign(sample.ending) is LoadSign.TOO_MUCH:
             moved = limit - unit
         elif sample.in_flight * 2 < limit:
             return
