@@ -23,7 +23,7 @@ from manyhands.core.values.task import TERMINAL, Task, TaskState
 from manyhands.core.values.widths import Limit
 from manyhands.errors import IllegalTransition
 
-#: Fewer timers than this are not worth sifting.
+#: With fewer timers than this it does not pay to drop the stale ones.
 TIMERS_MIN = 1024
 #: Why a host that the config no longer has takes nothing, until its last attempts have ended.
 GONE = "no longer in the config"
@@ -85,7 +85,7 @@ class Book:
             self._count_unfinished(run, record, +1)
 
     def enter(self, record: Record) -> None:
-        """A task comes into the book, in the state it says."""
+        """Add a task to the book, in the state that its record says."""
         run = self.runs[record.run]
         run.records[record.task.id] = record
         run.counts[record.state] += 1
@@ -102,7 +102,7 @@ class Book:
             run.members.setdefault(family, []).append(record)
 
     def change_task(self, record: Record, task: Task) -> None:
-        """The backlog's new word on a task that is not queued."""
+        """Replace a task that is not queued by what the backlog says now."""
         run = self.runs[record.run]
         self._count_unfinished(run, record, -1)
         run.counts_of_kind[record.task.kind][record.state] -= 1
@@ -129,7 +129,7 @@ class Book:
             self.ready.want(record, sign)
 
     def queue(self, record: Record) -> None:
-        """A task whose needs are done takes its place among the ready, or is put off with its pool."""
+        """Give a task whose needs are done its place among the ready tasks, or put it off with its pool."""
         run = self.runs[record.run]
         if self.replaying:
             self.become(record, TaskState.READY)
@@ -141,7 +141,7 @@ class Book:
             self.become(record, TaskState.READY)
 
     def unqueue(self, record: Record) -> None:
-        """It is no longer to be started: take it from among the ready, if it is there."""
+        """Take a task that must not start any more from the ready tasks, if it is there."""
         if (record.state is TaskState.READY or record.held) and not self.replaying:
             self.ready.remove(record, self.runs[record.run])
 
@@ -165,7 +165,7 @@ class Book:
             self.families_to_review[run.name] = run
 
     def put_away(self, name: str) -> None:
-        """Drop a run that has ended. One with anything left to do, or to deliver, stays: others refer to it."""
+        """Drop a run that has ended. A run with anything left to do or to deliver stays: others refer to it."""
         run = self.runs.get(name)
         if run is None or run.unfinished or self.outbox.has_letters_of(name):
             return
@@ -180,7 +180,7 @@ class Book:
             self._sift_timers()
 
     def _sift_timers(self) -> None:
-        """Drop timers whose reason is gone, mostly time-outs of attempts that ended long before."""
+        """Drop timers that are no longer needed, mostly time-outs of attempts that ended long before."""
         self._timers = [timer for timer in self._timers if self._is_wanted(*timer)]
         heapq.heapify(self._timers)
         self._sift_timers_at = max(TIMERS_MIN, 2 * len(self._timers))
@@ -248,21 +248,21 @@ class Book:
             pool.goes_to(self._hosts_for(pool.kind, pool.form, pool.host))
 
     def look_at_hosts(self) -> None:
-        """They are others now: what is known of them from one turn to the next is found out anew."""
+        """The hosts have changed: find out again what is remembered of them from one turn to the next."""
         self.to_learn = dict(self.hosts)
         self.with_room = {}
         for host in self.hosts.values():
             self.note_room(host)
 
     def note_room(self, host: HostState) -> None:
-        """What it has in flight, or its width, has changed."""
+        """Update whether a host has room: its width or what it has in flight has changed."""
         if len(host.running) < host.width:
             self.with_room[host.name] = host
         else:
             self.with_room.pop(host.name, None)
 
     def _with_those_at_work(self, families: tuple[Family, ...]) -> dict[str, Family]:
-        """Safest first. In the middle of a round a family stays on its host, also if the config has it no more."""
+        """Safest first. In the middle of a round a family stays on its host, even if the config no longer has it."""
         wanted = {family.name: family for family in families}
         for name, old in self.families.items():
             at_work = any(name in run.families and run.families[name].phase != "over" for run in self.runs.values())
@@ -294,7 +294,7 @@ class Book:
         return old
 
     def forget(self, host: str, kind: str) -> None:
-        """Hosts at rest start afresh at once; one at work keeps what it is finding out right now."""
+        """Idle hosts start from nothing at once. A busy host keeps what it is learning now."""
         self.memory.forget(host, kind)
         self.to_learn = dict(self.hosts)
         for state in self.hosts.values():

@@ -1,4 +1,4 @@
-"""Hosts that cannot take anything for now: their quota is used up, or nothing they are given gets anywhere."""
+"""Hosts that cannot take anything for now: their quota is used up, or they refuse everything."""
 
 from typing import assert_never
 
@@ -7,7 +7,7 @@ from manyhands.core.retry import quota_wait_s
 from manyhands.core.state import HostState, Running
 from manyhands.core.values.ending import Ending, EndingKind
 
-#: A host that only refuses is left alone for longer each time, up to a minute; then one attempt finds out more.
+#: A host that only refuses is left alone for longer each time, up to a minute. Then a single attempt tests it.
 PAUSE_FIRST_S = 1.0
 PAUSE_LONGEST_S = 60.0
 

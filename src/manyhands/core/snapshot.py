@@ -15,7 +15,7 @@ from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host import Family, ProcessHandle, Rule
 from manyhands.core.values.task import TaskState, claims_of
 
-#: A snapshot of another version is not read: the journal itself is always enough.
+#: A snapshot of another version is not read: the journal alone is always enough.
 VERSION = 2
 
 

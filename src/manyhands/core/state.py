@@ -1,4 +1,4 @@
-"""What the scheduler keeps and alone changes: runs, their tasks, hosts, lanes, attempts in flight."""
+"""What the scheduler keeps, and nobody else changes: runs, their tasks, hosts, lanes, attempts in flight."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class AttemptRecord(Struct, omit_defaults=True, gc=False):
-    """One try at a task, as it is remembered."""
+    """One attempt at a task, as it is remembered."""
 
     attempt: int
     host: str
@@ -26,7 +26,7 @@ class AttemptRecord(Struct, omit_defaults=True, gc=False):
 
 
 class Record(Struct, omit_defaults=True, gc=False):
-    """A task and what has become of it. No cycles go through here, so the collector need not look."""
+    """A task and what has become of it. It is part of no cycles, so the garbage collector need not look at it."""
 
     task: Task
     run: str
@@ -36,8 +36,8 @@ class Record(Struct, omit_defaults=True, gc=False):
     waits_for: int = 0  # needs that are not done yet
     tries: int = 0  # attempts that count against `attempts`
     setbacks: int = 0  # overloads in a row, which do not
-    until: float = 0.0  # in backoff: when it is over
-    wanted_at: float = 0.0  # when someone last said that it shall go on after all
+    until: float = 0.0  # in backoff: when the delay ends
+    wanted_at: float = 0.0  # when a person last asked for it to continue
     held: bool = False  # with deferred: by an ordering rule, with its whole pool
     cause: str = ""  # why it is deferred, failed, cancelled or skipped
     history: list[AttemptRecord] | None = None
@@ -46,7 +46,7 @@ class Record(Struct, omit_defaults=True, gc=False):
 
     @property
     def seen_bytes(self) -> int:
-        """The memory it was seen to use when it ran out of it; 0 if it did not."""
+        """The memory that it used when it ran out of memory; 0 if it did not."""
         last = self.last_ending if self.setbacks else None
         return last.memory_bytes if last is not None else 0
 
@@ -141,7 +141,7 @@ class Running:
 class Lane(Struct, omit_defaults=True, eq=False):
     """The attempts of one kind on one host."""
 
-    width: int | None  # None: only the host's own width binds
+    width: int | None  # None: only the host's own width applies
     why: str = ""
     peak: int = 0
     usual_s: float | None = None  # how long a good attempt of the kind takes here
@@ -156,14 +156,14 @@ class KeptHost(Struct, omit_defaults=True, eq=False):
     width: int
     reason: str
     lanes: dict[str, Lane] = {}  # of the kinds that have run here
-    pinned: int | None = None  # a person's word over the limit's
+    pinned: int | None = None  # the width that a person set, whatever the limit says
     peak: int = 0
     paused: str | None = None  # why, if it is
     paused_until: float | None = None
     refused: int = 0  # overloads since anything else ended here
     trials: int = 0  # pauses since then
     on_trial: bool = False  # one attempt at a time, until it answers again
-    workers: int | None = None  # model workers it should have; None: nobody has a say in that
+    workers: int | None = None  # model workers it should have; None: nobody decides that
     workers_why: str = ""
     kept_by: str = ""  # the barrier of that name is in force: no other task starts here
     configured_at: float = 0.0
@@ -185,7 +185,7 @@ class HostState(KeptHost, eq=False):
         self.name = self.host.name
 
     def lane(self, kind: str) -> Lane:
-        """The lane of a kind, to look at. Before the kind has run here it is as it would be then, and is not kept."""
+        """The lane of a kind, to look at. Until the kind has run here, it is the lane it would get, and is not kept."""
         lane = self.lanes.get(kind)
         return Lane(*self.lane_bound(kind, self.width)) if lane is None else lane
 
@@ -202,12 +202,12 @@ class HostState(KeptHost, eq=False):
         return None if lane is None else lane.usual_s
 
     def lane_bound(self, kind: str, width: int) -> tuple[int | None, str]:
-        """The config's word, else what the kind's difficulty allows; None: only the host's own width binds."""
+        """What the config says, else what the kind's difficulty allows; None: only the host's own width applies."""
         configured = self.host.lanes.get(kind)
         if configured is not None:
             return configured, "set in the config"
         if self.difficulty is None or self.pinned is not None:
-            return None, "only the host's own width binds"
+            return None, "only the host's own width applies"
         allowed, why = self.difficulty.lane_width(kind, width)
         start = self.host.width.start
         if start is not None and allowed < start and not self.difficulty.is_explored(kind):
