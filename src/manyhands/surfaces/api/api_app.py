@@ -1,7 +1,6 @@
 """The HTTP application: the page, the API and the metrics of one dispatcher, behind one gate."""
 
 import asyncio
-from pathlib import Path
 
 import msgspec
 from starlette.applications import Starlette
@@ -11,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
-import manyhands
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.errors import ManyhandsError
 from manyhands.surfaces.api.api_context import ApiContext
@@ -22,9 +20,9 @@ from manyhands.surfaces.api.openapi import description
 from manyhands.surfaces.api.page_files import PageFiles
 from manyhands.surfaces.api.refusals import JSON, on_error, on_http_error, refusal
 from manyhands.surfaces.api.security import Gate
+from manyhands.surfaces.page.inlining import FOLDER
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-PAGE = Path(manyhands.__file__).parent / "surfaces" / "page"
 
 
 class Served:
@@ -76,7 +74,7 @@ def _figures(dispatcher: Dispatcher, metrics: Metrics) -> list[BaseRoute]:
 
 
 def _pages() -> list[BaseRoute]:
-    files = PageFiles(PAGE)
+    files = PageFiles(FOLDER)
     # All modules at once, where a browser would find out about them one import at a time.
     ahead = ", ".join(f"</static/{name}>; rel=modulepreload" for name in files.modules)
 

@@ -24,6 +24,11 @@ from manyhands.surfaces.api.api_context import ApiContext
 from manyhands.surfaces.api.event_stream import EventStream
 from manyhands.surfaces.api.refusals import JSON
 from manyhands.surfaces.api.request_types import ApiRequest, read_asked
+from manyhands.surfaces.verbs import host_verbs, run_verbs
+from manyhands.surfaces.verbs.plan_verbs import Added
+from manyhands.surfaces.verbs.request_verbs import Asked
+from manyhands.surfaces.verbs.task_report import TaskReport
+from manyhands.surfaces.verbs.task_verbs import TaskList
 
 PREFIX = "/api/v1"
 
@@ -60,7 +65,7 @@ def _read_series(office: ApiContext, since: float) -> list[answer_types.Point]:
 def _command(
     path: str, summary: str, handler: Handler, body: Any = request_types.NoFields, method: str = "POST"
 ) -> Endpoint:
-    return Endpoint(method, path, summary, handler, answer_types.Done, body=body, refusals=(404, 409))
+    return Endpoint(method, path, summary, handler, Asked, body=body, refusals=(404, 409))
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -77,10 +82,10 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "/runs",
         "The runs of this store, the newest first",
         query_handlers.runs,
-        answer_types.Runs,
+        run_verbs.RunList,
         request_types.RunsQuery,
     ),
-    Endpoint("GET", "/runs/{run}", "One run", query_handlers.run, answer_types.RunRow, refusals=(404,)),
+    Endpoint("GET", "/runs/{run}", "One run", query_handlers.run, run_verbs.RunReport, refusals=(404,)),
     Endpoint(
         "GET",
         "/runs/{run}/recording",
@@ -110,7 +115,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "/tasks",
         "Tasks, filtered; counts are complete",
         query_handlers.tasks,
-        answer_types.TasksAnswer,
+        TaskList,
         request_types.TasksQuery,
         None,
         (404,),
@@ -120,7 +125,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "/tasks/{run}/{task}",
         "A task, its attempts, and why it is where it is",
         query_handlers.task,
-        answer_types.TaskDetail,
+        TaskReport,
         refusals=(404,),
     ),
     Endpoint(
@@ -140,8 +145,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         request_types.OutputQuery,
         refusals=(404,),
     ),
-    Endpoint("GET", "/hosts", "Hosts, how wide they are and why", query_handlers.hosts, answer_types.Hosts),
-    Endpoint("GET", "/lanes", "Lanes: the attempts of one kind on one host", query_handlers.lanes, answer_types.Lanes),
+    Endpoint("GET", "/hosts", "Hosts, how wide they are and why", query_handlers.hosts, host_verbs.HostList),
+    Endpoint("GET", "/lanes", "Lanes: the attempts of one kind on one host", query_handlers.lanes, host_verbs.LaneList),
     Endpoint(
         "GET",
         "/widths",
@@ -164,7 +169,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "/tasks",
         "Add tasks, as `manyhands add` does",
         command_handlers.add,
-        answer_types.AddedAnswer,
+        Added,
         body=request_types.NewTasks,
         refusals=(404, 409),
     ),
@@ -174,7 +179,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
             f"/tasks/{{run}}/{{task}}/{verb}",
             text,
             command_handlers.task_wish(verb),
-            answer_types.Done,
+            Asked,
             body=request_types.NoFields,
             refusals=(404, 409),
         )

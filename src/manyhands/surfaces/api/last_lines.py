@@ -4,8 +4,9 @@ import asyncio
 from pathlib import Path
 
 from manyhands.surfaces.api.feed import Feed
-from manyhands.surfaces.api.output_files import last_lines, output_path
 from manyhands.surfaces.api.picture.picture_rows import Redact
+from manyhands.surfaces.verbs.attempt_output import output_path
+from manyhands.surfaces.verbs.task_report import last_lines
 
 EVERY_S = 0.5
 LINE_CHARACTERS_MAX = 200

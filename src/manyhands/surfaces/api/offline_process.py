@@ -14,6 +14,7 @@ from manyhands.surfaces.api.api_context import ApiContext
 from manyhands.surfaces.api.offline import NOT_FOUND, OfflineRequest
 from manyhands.surfaces.api.refusals import JSON, BadRequest
 from manyhands.surfaces.api.request_types import ApiRequest
+from manyhands.surfaces.verbs.store_view import find_run, find_task
 
 #: Each takes a core for seconds.
 AT_ONCE_MAX = 2
@@ -34,13 +35,13 @@ async def export_trace(office: ApiContext, asked: ApiRequest) -> Response:
 
 
 async def story(office: ApiContext, asked: ApiRequest) -> answer_types.Story:
-    record = office.record(asked.path["run"], asked.path["task"])
+    record = find_task(office.book, asked.path["task"], asked.path["run"])
     pieces = _told(office, _wanted(office, "story", record.run, record.task.id))
     return msgspec.json.decode(b"".join([piece async for piece in pieces]), type=answer_types.Story)
 
 
 async def _run_told(office: ApiContext, asked: ApiRequest, what: str, kind: str, file: str = "") -> Response:
-    run = office.run(asked.path["run"])
+    run = find_run(office.book, asked.path["run"])
     wanted = _wanted(office, what, run.name)
     wanted.gzip = asked.takes_gzip
     pieces = _told(office, wanted)

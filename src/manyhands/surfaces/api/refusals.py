@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from manyhands.errors import Conflict, ManyhandsError, Unavailable, UnknownRun, UnknownTask, UsageError
+from manyhands.errors import Conflict, ManyhandsError, Unavailable, UnknownHost, UnknownRun, UnknownTask, UsageError
 from manyhands.sources.plans.plan_reading import PlanRefused
 
 JSON = "application/json"
@@ -41,7 +41,7 @@ def status_of(error: ManyhandsError) -> int:
     match error:
         case BadRequest():
             return error.status
-        case UnknownRun() | UnknownTask():
+        case UnknownRun() | UnknownTask() | UnknownHost():
             return 404
         case Conflict():
             return 409

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from manyhands.core.values.task import TaskState
 from manyhands.surfaces.api.refusals import JSON, BadRequest
 from manyhands.surfaces.api.security import BODY_BYTES_MAX, BodyTooLarge
+from manyhands.surfaces.verbs.host_verbs import PinnedWidth
 
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
 Text = Annotated[str, Meta(max_length=300)]
@@ -74,7 +75,7 @@ class Pause(Struct, forbid_unknown_fields=True):
 
 
 class WidthWanted(Struct, forbid_unknown_fields=True):
-    width: Annotated[int, Meta(ge=1, le=10_000)] | None  # null: free again
+    width: PinnedWidth | None  # null: the clutch decides again
 
 
 class NewTasks(Struct, forbid_unknown_fields=True):

@@ -6,7 +6,9 @@ from itertools import islice
 from manyhands.core.state import Record, Run
 from manyhands.core.values.task import TERMINAL, Claims, claims_of
 from manyhands.surfaces.api.picture.bars import Bars
-from manyhands.surfaces.api.picture.picture_rows import Redact, Row, cause_of, claims_row, queued_at, short
+from manyhands.surfaces.api.picture.picture_rows import Redact, Row, cause_of, short
+from manyhands.surfaces.verbs.task_report import queued_at
+from manyhands.surfaces.verbs.task_verbs import claims_row
 
 TASKS_MAX = 50_000
 

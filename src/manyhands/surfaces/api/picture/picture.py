@@ -21,18 +21,18 @@ from manyhands.surfaces.api.picture.idle import IdleSpans, idle_rows
 from manyhands.surfaces.api.picture.picture_rows import (
     Redact,
     Row,
-    claims_row,
     counts_row,
-    host_row,
-    queued_at,
-    run_row,
+    page_host,
+    page_run,
+    page_task,
     short,
     state_row,
-    task_row,
     width_row,
 )
 from manyhands.surfaces.api.picture.queue_age import QueueAge
 from manyhands.surfaces.api.picture.work_ceiling import WorkCeiling
+from manyhands.surfaces.verbs.task_report import queued_at
+from manyhands.surfaces.verbs.task_verbs import claims_row
 
 WIDTHS_MAX = 5_000
 RUNS_MAX = 1_000
@@ -138,7 +138,7 @@ class Picture:
             "seq": self.seq,
             "at": self.book.at,
             "version": manyhands.__version__,
-            "runs": [run_row(one, self._redact) for one in runs[-RUNS_MAX:]],
+            "runs": [page_run(one, self._redact) for one in runs[-RUNS_MAX:]],
             "runs_total": len(runs),
             "hosts": list(self._told_hosts.values()),
             "tasks": task_columns(runs, self._redact),
@@ -253,7 +253,7 @@ class Picture:
         # Of more tasks than a snapshot shows, the page may not know this one.
         is_new = record.number > self._last_number or record.number in self._edited
         whole = is_new or self.book.last_number > TASKS_MAX
-        row = task_row(record, self._redact) if whole else state_row(record, self._redact)
+        row = page_task(record, self._redact) if whole else state_row(record, self._redact)
         row["t"] = "task"
         return row
 
@@ -264,7 +264,7 @@ class Picture:
             ended_at = run.ended_at
             whole = name in self._runs or self._told_ended_at.get(name, ended_at) != ended_at
             self._told_ended_at[name] = ended_at
-            rows.append({"t": "run", **run_row(run, self._redact)} if whole else {"t": "counts", **counts_row(run)})
+            rows.append({"t": "run", **page_run(run, self._redact)} if whole else {"t": "counts", **counts_row(run)})
         self._runs.clear()
         return rows
 
@@ -273,7 +273,7 @@ class Picture:
         for name, host in self.book.hosts.items():
             told = self._told_hosts.get(name)
             if told is None or name in self._hosts or (told["paused"] is None) != (host.paused is None):
-                row = host_row(host, self.slowest_of, self._redact)
+                row = page_host(host, self.slowest_of, self._redact)
                 if row != told:
                     self._told_hosts[name] = row
                     rows.append({"t": "host", **row})

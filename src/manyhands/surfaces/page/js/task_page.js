@@ -121,7 +121,7 @@ export class TaskPage {
 	draw(now) {
 		this.tick = null;
 		const { run, task } = this.shown;
-		const record = this.record ?? { state: this.detail?.state ?? "unknown", kind: this.detail?.fields?.kind ?? "", run, task, title: "" };
+		const record = this.record ?? { state: this.detail?.state ?? "unknown", kind: this.detail?.plan?.kind ?? "", run, task, title: "" };
 		this.lastState = `${record.state}/${record.attempt}`;
 		const buttons = this.buttons(record);
 		this.pre = h("pre", { tabIndex: 0, "aria-label": "Output" });
@@ -159,7 +159,7 @@ export class TaskPage {
 	reasons(record) {
 		const bar = this.bars.at(-1);
 		if (record.state === "running" && bar) return [`runs on ${bar.host} as attempt ${bar.number}`];
-		if (this.detail?.explain?.length) return this.detail.explain;
+		if (this.detail?.why?.length) return this.detail.why;
 		if (record.cause) return [record.cause];
 		if (record.state === "done" && bar) return [`done on ${bar.host} by attempt ${bar.number} in ${duration(bar.end - bar.start)}`];
 		if (record.state === "blocked") return [`needs ${(record.needs ?? []).join(", ")}`];
@@ -168,7 +168,7 @@ export class TaskPage {
 
 	uses(record) {
 		const claims = this.detail?.claims ?? record.claims ?? [];
-		const needs = record.needs ?? this.detail?.fields?.needs ?? [];
+		const needs = record.needs ?? this.detail?.plan?.needs ?? [];
 		const out = [];
 		if (needs.length) out.push(h("h3", {}, "Needs"), h("p", {}, needs.map((need, i) => [i ? ", " : "", h("a", { href: taskHref(record.run, need) }, need), ` (${this.model.tasks.get(keyOf(record.run, need))?.state ?? "?"})`]).flat()));
 		if (claims.length) out.push(h("h3", {}, "Claims"), h("p", { class: "path" }, claims.join(" · ")));
