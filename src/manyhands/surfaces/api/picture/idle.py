@@ -5,20 +5,22 @@ Costs pools, lanes and attempts in flight, never a look at every task.
 
 import math
 from collections import deque
-from fnmatch import fnmatchcase
 from itertools import islice
 
 from manyhands.core.book import Book
 from manyhands.core.obstacles import group_obstacle, host_obstacle, run_obstacle, what_meets
+from manyhands.core.placement import takes
 from manyhands.core.ready import Group
-from manyhands.core.state import HostState, Run
-from manyhands.core.values.task import TaskState
+from manyhands.core.state import HostState, Record, Run
+from manyhands.core.values.task import TaskState, form_of
 from manyhands.surfaces.api.picture.picture_rows import Redact, Row, short
 
 #: Of what groups wait for in particular, so much is looked at: one reason is enough for a person.
 PARKED_LOOKS_MAX = 64
 SPANS_MAX = 5_000
 
+#: (run, kind) → the forms of its tasks: whether a host takes a task depends on both.
+Forms = dict[tuple[str, str], set[str]]
 #: (cause, detail): the first of these words that is found is the one told.
 Why = tuple[str, str]
 _FIRST = ("rate", "memory", "lane", "barrier", "concurrency", "claims", "rule", "drained", "elsewhere")
@@ -56,18 +58,30 @@ def _is_same_span(row: Row, coming: Row | None) -> bool:
     return coming is not None and all(row[name] == coming[name] for name in ("free", "cause"))
 
 
-def idle_rows(book: Book, redact: Redact) -> list[Row]:
+def forms_of(book: Book) -> Forms:
+    forms: Forms = {}
+    for run in book.runs.values():
+        for record in run.records.values():
+            note_form(forms, record)
+    return forms
+
+
+def note_form(forms: Forms, record: Record) -> None:
+    forms.setdefault((record.run, record.task.kind), set()).add(form_of(record.task))
+
+
+def idle_rows(book: Book, forms: Forms, redact: Redact) -> list[Row]:
     runs = [run for run in book.runs.values() if run.unfinished]
     rows: list[Row] = []
     for host in book.hosts.values():
         free = host.width - len(host.running)
         if free > 0:
-            cause, detail = why_idle(book, host, runs)
+            cause, detail = why_idle(book, host, runs, forms)
             rows.append({"host": host.name, "free": free, "cause": cause, "detail": short(detail, redact)})
     return rows
 
 
-def why_idle(book: Book, host: HostState, runs: list[Run]) -> Why:
+def why_idle(book: Book, host: HostState, runs: list[Run], forms: Forms) -> Why:
     if host.paused is not None:
         return "paused", host.paused
     if host.barrier is not None:
@@ -79,7 +93,7 @@ def why_idle(book: Book, host: HostState, runs: list[Run]) -> Why:
     found = [*_of_pools(book, host), *_of_parked(book, host)]
     if found:
         return min(found, key=lambda why: _FIRST.index(why[0]))
-    return _of_states(host, runs)
+    return _of_states(host, runs, forms)
 
 
 def _of_pools(book: Book, host: HostState) -> list[Why]:
@@ -131,13 +145,13 @@ def _of_parked(book: Book, host: HostState) -> list[Why]:
     return []
 
 
-def _of_states(host: HostState, runs: list[Run]) -> Why:
+def _of_states(host: HostState, runs: list[Run], forms: Forms) -> Why:
     """Nothing is ready for it: what its kinds wait for instead."""
     waiting = dict.fromkeys((TaskState.BACKOFF, TaskState.BLOCKED, TaskState.DEFERRED), 0)
     drained = 0
     for run in runs:
         for kind, counts in run.counts_of_kind.items():
-            if any(fnmatchcase(kind, pattern) for pattern in host.host.kinds):
+            if any(takes(host.host, kind, form) for form in forms.get((run.name, kind), ())):
                 drained += counts[TaskState.READY] if run.draining else 0
                 for state in waiting:
                     waiting[state] += counts[state]

@@ -14,10 +14,11 @@ from manyhands.core.book import Book
 from manyhands.core.state import Record
 from manyhands.core.values.ending import EndingKind, total_cost
 from manyhands.core.values.task import TaskState, claims_of
+from manyhands.quantiles import quantile
 from manyhands.surfaces.api.picture.bars import Bar, Bars, tried_of
 from manyhands.surfaces.api.picture.columns import TASKS_MAX, bar_columns, task_columns
 from manyhands.surfaces.api.picture.hot_claims import hot_claims
-from manyhands.surfaces.api.picture.idle import IdleSpans, idle_rows
+from manyhands.surfaces.api.picture.idle import IdleSpans, forms_of, idle_rows, note_form
 from manyhands.surfaces.api.picture.picture_rows import (
     Redact,
     Row,
@@ -69,6 +70,7 @@ class Picture:
         self._told_hosts: dict[str, Row] = {}
         self._told_ended_at: dict[str, float | None] = {name: run.ended_at for name, run in book.runs.items()}
         self._idle = IdleSpans()
+        self._forms = forms_of(book)
         self._ceiling = WorkCeiling()
         waiting = {"oldest_s": 0.0, "ready": 0, "ceiling": None}
         self._told: dict[str, Any] = {
@@ -122,7 +124,7 @@ class Picture:
     def standing(self) -> list[Row]:
         """What follows from all of it, where that is different: who is idle and why, what is most wanted, who waits."""
         rows: list[Row] = []
-        idle = idle_rows(self.book, self._redact)
+        idle = idle_rows(self.book, self._forms, self._redact)
         if self._idle.now(self.book.at, idle):
             rows.append({"t": "idle", "idle": idle})
         claims = hot_claims(self.book)
@@ -155,9 +157,9 @@ class Picture:
         return [row for row in self._widths if row["at"] >= since and host in (None, row["host"])]
 
     def slowest_of(self, host: str, kind: str) -> float | None:
-        """Nine of ten that were done lately took no longer."""
+        """Nine of ten attempts that were done lately took no longer than this."""
         took = self._durations.get((host, kind))
-        return sorted(took)[int(0.9 * (len(took) - 1))] if took else None
+        return quantile(sorted(took), 0.9) if took else None
 
     # What each event adds
 
@@ -252,6 +254,8 @@ class Picture:
         touched[record.run] = None
         # Of more tasks than a snapshot shows, the page may not know this one.
         is_new = record.number > self._last_number or record.number in self._edited
+        if is_new:
+            note_form(self._forms, record)
         whole = is_new or self.book.last_number > TASKS_MAX
         row = page_task(record, self._redact) if whole else state_row(record, self._redact)
         row["t"] = "task"
