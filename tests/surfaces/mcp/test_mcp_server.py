@@ -62,7 +62,7 @@ async def test_an_agent_plans_adds_follows_and_reviews_what_a_dispatcher_runs(co
         )
         assert (checked["problems"], checked["tasks"], checked["ceiling"]["tasks"]) == ([], 2, 1)
         wrong = await mcp.refused("add", tasks=[sh("a", "true"), {"id": "b", "promt": "x"}])
-        assert "backlog `tasks` line 2: unknown field `promt`" in wrong
+        assert "plan `tasks` line 2: unknown field `promt`" in wrong
         assert "did you mean `prompt`?" in wrong
         assert not console.store.exists()
 

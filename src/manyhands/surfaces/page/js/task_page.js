@@ -53,9 +53,9 @@ export class TaskPage {
 			this.detail = detail;
 			this.draw(now);
 			await this.readOutput();
-			const { story } = await ask(taskPath(run, task) + "/story");
+			const { story, truncated } = await ask(taskPath(run, task) + "/story");
 			if (!isStill()) return;
-			this.story = story;
+			this.story = truncated ? [...story, { at: story.at(-1)?.at ?? now, text: "the journal is too long: later events are not shown" }] : story;
 			this.draw(now);
 		} catch (error) {
 			if (isStill()) this.say(error.message);
