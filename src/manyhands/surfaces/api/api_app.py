@@ -26,7 +26,7 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Served:
-    """A dispatcher's HTTP application, and how to end it: those who follow it would otherwise never go."""
+    """The HTTP application of a dispatcher. `close` ends its streams, which would otherwise never end."""
 
     def __init__(self, app: Starlette, office: ApiContext) -> None:
         self.app = app
@@ -40,7 +40,7 @@ class Served:
 
 
 def make_app(office: ApiContext, token: str, beyond_loopback: bool) -> Served:
-    """Made and called in the dispatcher's loop: nothing here waits, and no other thread looks at the book."""
+    """Runs in the event loop of the dispatcher. So nothing here may block, and no other thread reads the book."""
     dispatcher = office.dispatcher
     app = Starlette(
         routes=[*_pages(), *routes(office), *_figures(dispatcher, office.metrics)],
@@ -75,11 +75,11 @@ def _figures(dispatcher: Dispatcher, metrics: Metrics) -> list[BaseRoute]:
 
 def _pages() -> list[BaseRoute]:
     files = PageFiles(FOLDER)
-    # All modules at once, where a browser would find out about them one import at a time.
+    # Preload all modules: otherwise a browser finds them one import at a time.
     ahead = ", ".join(f"</static/{name}>; rel=modulepreload" for name in files.modules)
 
     async def show_page(request: Request) -> Response:
-        nothing = refusal(404, "this installation has no page", "/api/v1/openapi.json lists what there is")
+        nothing = refusal(404, "this installation has no page", "/api/v1/openapi.json lists all addresses")
         return files.answer("index.html", request, {"link": ahead}) or nothing
 
     return [Route("/", show_page), Mount("/static", files)]

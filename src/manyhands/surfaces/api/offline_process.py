@@ -1,4 +1,4 @@
-"""Runs `offline` beside the dispatcher and hands on what it says, as it comes."""
+"""Runs `offline` in a process beside the dispatcher, and passes on its output as it comes."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ from manyhands.surfaces.api.refusals import JSON, BadRequest
 from manyhands.surfaces.api.request_types import ApiRequest
 from manyhands.surfaces.verbs.store_view import find_run, find_task
 
-#: Each takes a core for seconds.
+#: Each of these processes uses a core for seconds.
 AT_ONCE_MAX = 2
 PIECE_BYTES = 64 << 10
 STORY_BYTES_MAX = 64 << 20
@@ -45,7 +45,7 @@ async def _run_told(office: ApiContext, asked: ApiRequest, what: str, kind: str,
     wanted = _wanted(office, what, run.name)
     wanted.gzip = asked.takes_gzip
     pieces = _told(office, wanted)
-    # What goes wrong before the first piece can still be said properly.
+    # An error before the first piece can still be answered with its own status.
     first = await anext(pieces, b"")
     headers = {"content-encoding": "gzip", "vary": "accept-encoding"} if wanted.gzip else {}
     if file:

@@ -1,4 +1,4 @@
-"""What attempts printed, piece by piece from their files; a secret is not cut in two by where a piece ends."""
+"""What attempts printed, read piece by piece. Pieces end with a line, so that no secret is cut in two."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ async def output(office: ApiContext, asked: ApiRequest) -> answer_types.OutputAn
 
 
 def read_piece(path: Path, after: int, is_over: bool) -> tuple[bytes, int]:
-    """Whole lines from byte `after` on, at most one piece, and the size of all; what is unfinished comes later."""
+    """Whole lines from byte `after` on, at most one piece, and the size of the file. An unfinished line comes later."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -41,5 +41,5 @@ def read_piece(path: Path, after: int, is_over: bool) -> tuple[bytes, int]:
     is_last = min(after, size) + len(piece) >= size
     if not (is_last and is_over):
         whole = piece[: piece.rfind(b"\n") + 1]
-        piece = whole if whole or len(piece) < PIECE_BYTES_MAX else piece  # one endless line: better cut than never
+        piece = whole if whole or len(piece) < PIECE_BYTES_MAX else piece  # a line longer than a piece is cut
     return piece, size

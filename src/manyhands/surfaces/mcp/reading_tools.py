@@ -25,11 +25,11 @@ from manyhands.surfaces.verbs.store_view import View, find_run, find_task
 from manyhands.surfaces.verbs.task_report import TaskReport, report_task
 from manyhands.surfaces.verbs.task_verbs import Explained, TaskFilter, TaskList, explain_task, list_tasks
 
-#: Of what was added, did not end well or is odd in a backlog; the totals are complete.
+#: The most tasks or problems in one answer; the totals are complete.
 LISTED_MAX = 50
 #: Clients cut or refuse answers beyond some 25,000 tokens; a single text leaves room for the rest.
 TEXT_CHARACTERS_MAX = 60_000
-#: Of an attempt's output: what an agent can take in at once.
+#: How much of the output of an attempt an answer may have.
 LOG_BYTES_MAX = 32 << 10
 
 Answer = dict[str, object]
@@ -73,7 +73,7 @@ def task_log(view: View, asked: LogWanted) -> Answer:
 
 
 def _beginning(file: Path) -> str:
-    """A result may be as large as it likes; more than this is cut on the way out."""
+    """The beginning of a result, which may be very large. The answer is cut once more before it is sent."""
     with file.open(encoding="utf-8", errors="replace") as text:
         return text.read(2 * TEXT_CHARACTERS_MAX)
 

@@ -38,15 +38,15 @@ from manyhands.surfaces.verbs.task_verbs import claims_row
 WIDTHS_MAX = 5_000
 RUNS_MAX = 1_000
 STOOD_MAX = 2_000
-#: Of each lane, the latest so many durations tell what is slow for it.
+#: How many of the latest durations of a lane tell what is slow for it.
 DURATIONS_MAX = 50
-#: The age of the oldest that waits goes on by itself; told again when it is another's by so much.
+#: The page lets the age of the oldest task grow by itself. It is told again when it differs by this much.
 AGE_STEP_S = 0.5
 
 
 class Picture:
     def __init__(self, book: Book, redact: Redact = str, seq: int = 0, age: QueueAge | None = None) -> None:
-        """`age` is one that others keep up to date; without it the picture keeps its own."""
+        """`age` is kept up to date by the caller; without it the picture keeps its own."""
         self.book = book
         self.seq = seq  # of the last event it has been told of
         self._redact = redact
@@ -103,7 +103,7 @@ class Picture:
         self.book.changed_for.remove(self._changed)
 
     def changes(self, batch: Sequence[ev.AnyEvent]) -> list[Row]:
-        """What is different since the last call; costs as much as the batch and what it changed, however many wait."""
+        """What changed since the last call. The cost depends on the batch, not on how many tasks wait."""
         happened: list[Row] = []
         for event in batch:
             on = self._on.get(type(event))
@@ -122,7 +122,7 @@ class Picture:
         return [*runs, *tasks, *happened, *self._tell_hosts()]
 
     def standing(self) -> list[Row]:
-        """What follows from all of it, where that is different: who is idle and why, what is most wanted, who waits."""
+        """What follows from the state, if it changed: idle hosts and why, the hottest claims, the oldest task."""
         rows: list[Row] = []
         idle = idle_rows(self.book, self._forms, self._redact)
         if self._idle.now(self.book.at, idle):
@@ -134,7 +134,7 @@ class Picture:
         return rows + self._tell_waiting()
 
     def snapshot(self, run: str | None = None) -> Row:
-        """All there is, as of the last `changes` and `standing`."""
+        """Everything, as of the last `changes` and `standing`."""
         runs = [one for name, one in self.book.runs.items() if run is None or name == run]
         return {
             "seq": self.seq,
@@ -252,7 +252,7 @@ class Picture:
 
     def _task(self, record: Record, touched: dict[str, None]) -> Row:
         touched[record.run] = None
-        # Of more tasks than a snapshot shows, the page may not know this one.
+        # With more tasks than a snapshot shows, the page may not know this one yet.
         is_new = record.number > self._last_number or record.number in self._edited
         if is_new:
             note_form(self._forms, record)
@@ -318,5 +318,5 @@ class Picture:
 
 
 def concerns(row: Row, run: str) -> bool:
-    """Is this change of interest to someone who looks at one run? Hosts and what waits are everyone's."""
+    """Whether this change matters to a page that shows one run. Changes of hosts matter to all."""
     return "run" not in row or row["run"] == run

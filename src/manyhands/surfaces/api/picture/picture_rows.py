@@ -15,7 +15,7 @@ from manyhands.surfaces.verbs.task_verbs import claims_row
 Row = dict[str, Any]
 #: Leaves secrets out of a text.
 Redact = Callable[[str], str]
-#: Of (host, kind): nine of ten attempts that were done lately took no longer.
+#: (host, kind) → nine of ten attempts that were done lately took no longer than this.
 SlowestOf = Callable[[str, str], float | None]
 
 #: A text that people wrote or a program printed is cut to this on its way to the page's lists.
@@ -54,7 +54,7 @@ def page_task(record: Record, redact: Redact) -> Row:
 
 
 def state_row(record: Record, redact: Redact) -> Row:
-    """Of a task that is known already, what can change."""
+    """The fields that can change, of a task that the page knows already."""
     return {
         "run": record.run,
         "task": record.task.id,

@@ -81,7 +81,7 @@ export class App {
 		return { from: view.from, to: view.to };
 	}
 
-	/** Of several runs those under way matter; what ended long ago is further left. */
+	/** Of several runs, show the open ones; runs that ended long ago are further left. */
 	get firstShown() {
 		const runs = [...this.model.runs.values()];
 		const open = runs.filter((run) => run.ended_at == null);
@@ -264,7 +264,7 @@ export class App {
 		}
 	}
 
-	/** Nothing is left out unsaid. */
+	/** Says what is left out. */
 	showNotes() {
 		const { model } = this;
 		const notes = [];

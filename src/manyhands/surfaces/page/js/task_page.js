@@ -1,4 +1,4 @@
-// One task: why it is where it is, its story, its attempts and output, and what may be done with it.
+// One task: why it is in its state, its story, its attempts and output, and what may be done with it.
 import { ENDINGS } from "./causes.js";
 import { ask, order, taskPath } from "./commands.js";
 import { button, h, setText, taskHref } from "./dom.js";
@@ -11,7 +11,7 @@ const OUTPUT_KEPT = 200_000;
 
 export class TaskPage {
 	constructor(element, close) {
-		// isServed: there is a server to ask; otherwise all there is is in the model.
+		// isServed: there is a server to ask; otherwise the model has all there is.
 		Object.assign(this, { element, close, isServed: false, shown: null, lastState: "" });
 	}
 
@@ -62,7 +62,7 @@ export class TaskPage {
 		}
 	}
 
-	/** Called a few times a second while open: reload when the state moved, and read on while it runs. */
+	/** Called a few times a second while open: reload when the state changed, and continue to read output while it runs. */
 	update(model, now) {
 		if (!this.shown) return;
 		this.model = model;
@@ -99,7 +99,7 @@ export class TaskPage {
 		if (!this.pre) return;
 		const text = this.output.text || this.detail?.output || this.bars.at(-1)?.line || "";
 		const isAtEnd = this.pre.scrollTop + this.pre.clientHeight >= this.pre.scrollHeight - 8;
-		this.pre.textContent = text || (this.isServed ? "no output" : "not kept in a recording");
+		this.pre.textContent = text || (this.isServed ? "no output" : "a recording does not keep output");
 		if (isAtEnd) this.pre.scrollTop = this.pre.scrollHeight;
 	}
 
@@ -195,7 +195,7 @@ export class TaskPage {
 	}
 }
 
-/** Without a journal at hand, what the picture knows of it. */
+/** The story without a journal: what the picture knows. */
 export function storyFrom(bars, record) {
 	const lines = [];
 	for (const bar of bars) {
