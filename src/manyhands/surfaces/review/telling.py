@@ -203,9 +203,7 @@ def _next_steps(book: Book, run: Run, questions: list[OpenQuestion]) -> list[str
     if deferred := by_what.get("deferred"):
         steps.append(f"{_command('resume', deferred)} when it should run")
     if strays := by_what.get("undeclared writes"):
-        steps.append(
-            f"declare what {_some(strays)} really write: their claims do not name it, so other tasks may write it at the same time"
-        )
+        steps.append(f"declare what {_some(strays)} really write: no claim names it, so other tasks may write it too")
     if letters := by_what.get("not delivered"):
         count = "1 result was" if len(letters) == 1 else f"{len(letters):,} results were"
         steps.append(f"{count} not delivered: `manyhands route resend --all` once the sink is fixed")

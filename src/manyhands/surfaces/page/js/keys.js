@@ -11,7 +11,7 @@ const TOLD = [
 	["Enter", "open the selected task"],
 	["G", "rows by slot or by kind"],
 	["Space", "play and pause a replay"],
-	["Shift + drag", "select a range of time (or drag along the time axis)"],
+	["Shift + drag", "select a range of time (or drag on the axis)"],
 	["T", "theme: light, dark, or that of the system"],
 	["Esc", "close, or clear the selection"],
 ];

@@ -85,7 +85,7 @@ export class Lanes {
 		this.marks(c, out, view);
 	}
 
-	/** How long it waited, as a thin line before it; behind another bar only when it is looked at. */
+	/** How long it waited: a thin line before it, behind other bars only if selected. */
 	waits(c, model, out, view) {
 		for (let i = 0; i < out.size; i++) {
 			const bar = out.bar[i];

@@ -55,14 +55,14 @@ export class TaskPage {
 			await this.readOutput();
 			const { story, truncated } = await ask(taskPath(run, task) + "/story");
 			if (!isStill()) return;
-			this.story = truncated ? [...story, { at: story.at(-1)?.at ?? now, text: "the journal is too long: later events are not shown" }] : story;
+			this.story = truncated ? [...story, { at: now, text: "later events are not shown" }] : story;
 			this.draw(now);
 		} catch (error) {
 			if (isStill()) this.say(error.message);
 		}
 	}
 
-	/** Called a few times a second while open: reload when the state changed, and continue to read output while it runs. */
+	/** Called a few times a second while open: reload when the state changed, read more while it runs. */
 	update(model, now) {
 		if (!this.shown) return;
 		this.model = model;
