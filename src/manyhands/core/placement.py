@@ -10,8 +10,8 @@ from manyhands.core.values.host import Host
 SLOTS_MAX = 256
 
 
-def takes(host: Host, kind: str, form: str, wanted: str) -> bool:
-    """`wanted` names the only host that will do, if the task names one."""
+def takes(host: Host, kind: str, form: str, wanted: str = "") -> bool:
+    """Whether a host takes tasks of this kind and form. `wanted` is the host that a task names, if it names one."""
     if wanted and host.name != wanted:
         return False
     return form in host.takes and any(fnmatchcase(kind, pattern) for pattern in host.kinds)

@@ -11,6 +11,7 @@ from typing import NamedTuple, assert_never
 from manyhands.apps.evals.spec.eval_types import Calibration, Concurrency
 from manyhands.core.state import Record
 from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.quantiles import quantile
 
 #: The bounds of the reference: p95 of the durations, and the share of sessions lost to time-outs and infrastructure.
 SLOW_DOWN_MAX = 1.10
@@ -60,7 +61,7 @@ def rounds_at(n: int, combinations: int) -> int:
 
 def judge(n: int, sessions: Sequence[SeenDurations], first: Calibration | None) -> Calibration:
     """The step with n at once, held against that with one at a time (`first`; None: this is it)."""
-    p95_s = quantile([one.took_s for one in sessions], 0.95)
+    p95_s = quantile(sorted(one.took_s for one in sessions), 0.95)
     failures = sum(one.failed for one in sessions) / len(sessions)
     overloads = sum(one.overloads for one in sessions)
     slow_down = p95_s / first.p95_s if first is not None and first.p95_s > 0 else 1.0
@@ -88,12 +89,3 @@ def next_n(steps: Sequence[Calibration], most: int) -> int | None:
 def found(steps: Sequence[Calibration]) -> Concurrency:
     """The largest that was accepted."""
     return Concurrency(max(step.n for step in steps if step.accepted), "auto", tuple(steps))
-
-
-def quantile(values: Sequence[float], q: float) -> float:
-    """Between neighbours in proportion."""
-    ordered = sorted(values)
-    place = q * (len(ordered) - 1)
-    low = math.floor(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 
 import msgspec
 
@@ -12,6 +11,7 @@ from manyhands.apps.evals.spec.ordering import Trial
 from manyhands.apps.evals.spec.spec_file import ReadSpec, SpecRefused
 from manyhands.apps.evals.trial.eval_layout import EvalLayout
 from manyhands.apps.evals.trial.trials import Sessions
+from manyhands.core.placement import takes
 from manyhands.core.values.host import Host, Width
 from manyhands.core.values.task import Task, form_of
 from manyhands.errors import UsageError
@@ -73,13 +73,7 @@ def narrow_arms(spec: Spec, config: Config, at_once: int) -> list[str]:
 
 
 def _able(task: Task, hosts: Sequence[Host]) -> list[Host]:
-    return [
-        host
-        for host in hosts
-        if form_of(task) in host.takes
-        and task.host in ("", host.name)
-        and any(fnmatchcase(task.kind, pattern) for pattern in host.kinds)
-    ]
+    return [host for host in hosts if takes(host, task.kind, form_of(task), task.host)]
 
 
 def check_width(spec: Spec, config: Config, at_once: int) -> None:

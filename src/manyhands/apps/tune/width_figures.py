@@ -7,6 +7,7 @@ from typing import NamedTuple, assert_never
 from msgspec import Struct
 
 from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.quantiles import quantile
 
 
 class Try(Struct, frozen=True):
@@ -90,8 +91,8 @@ def measured(width: int, counted: int, rounds: Sequence[Sequence[Try]]) -> Measu
         goodput_per_s=len(good) / lasted_s,
         spread=_spread(within, len(good)),
         tokens_per_s=sum(tokens) / lasted_s if tokens and all(tokens) else None,
-        p50_s=_quantile(latencies, 0.5),
-        p95_s=_quantile(latencies, 0.95),
+        p50_s=quantile(latencies, 0.5),
+        p95_s=quantile(latencies, 0.95),
         rounds=len(rounds),
         why=told.detail if told else "",
         rate_limited=bool(told and (told.rate_limited or told.quota)),
@@ -133,10 +134,6 @@ def _spread(tries: Sequence[Try], done: int) -> float:
     latency = squares / freedom / len(tries) / (total / len(tries)) ** 2 if freedom > 0 else 1.0
     success = (len(tries) - done) / (done * len(tries)) if done else 1.0
     return math.sqrt(latency + success)
-
-
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    return ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1)]
 
 
 def _peak(attempts: Sequence[Try]) -> int:

@@ -88,7 +88,7 @@ class Clutch(Struct, tag="clutch"):
             why = f"an earlier run settled at {memory.width:.0f}"
             ramp = Ramp(first_growth=1.3, pays_prior=0.3, pays_spread=0.35)
         elif start is not None:
-            why = "the start in the config"
+            why = f"`width.start` is {start}"
         target = max(float(width_min), min(float(width_max), target))
         clutch = cls(
             width=max(1, int(target)),

@@ -10,14 +10,7 @@ from manyhands.apps.evals.figures.figure_values import ArmFigures, Scored, Sprea
 from manyhands.apps.evals.figures.pairs import why_left_out
 from manyhands.apps.evals.spec.eval_types import TrialOutcome
 from manyhands.core.values.ending import total_cost
-
-
-def quantile(ordered: Sequence[float], share: float) -> float:
-    """Linear between neighbours, as numpy's default."""
-    place = share * (len(ordered) - 1)
-    below = int(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+from manyhands.quantiles import quantile
 
 
 def spread_of(values: Sequence[float]) -> Spread | None:
