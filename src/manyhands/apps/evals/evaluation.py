@@ -21,7 +21,7 @@ from manyhands.apps.evals.trial.eval_layout import EvalLayout, read_whole, write
 from manyhands.apps.evals.trial.manifest import Manifest, check_same, source_of
 from manyhands.apps.evals.trial.outcomes import trials_of
 from manyhands.apps.evals.trial.trials import run_name
-from manyhands.apps.evals.workspaces import RestoringExecutor, copy_fresh
+from manyhands.apps.evals.workspaces import RestoreLayer, copy_fresh
 from manyhands.assembly import open_session
 from manyhands.core.commands import StartAttempt
 from manyhands.core.events import CancelAsked, Input, ResumeAsked, RunResumed
@@ -29,7 +29,6 @@ from manyhands.core.state import Run
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.run_opening import new_name
 from manyhands.errors import UsageError
-from manyhands.hosts.executors.executor import Ended, Executor
 from manyhands.sources.config.config_types import Config
 
 
@@ -62,7 +61,7 @@ async def evaluate(
         check_width(spec, config, wanted)
     at_most = max(AUTO_MAX, wanted if isinstance(wanted, int) else 0)
     origins = _Origins()
-    async with open_session(eval_config(config, spec, at_most), origins.around) as dispatcher:
+    async with open_session(eval_config(config, spec, at_most), RestoreLayer(origins.of)) as dispatcher:
         one = _Evaluation(dispatcher, read, config, wishes, onlooker)
         await one.begin(leaving)
         origins.take(one.manifest, one.layout)
@@ -200,10 +199,7 @@ class _Origins:
         self._layout = layout
         self._trial_of = {run_name(manifest.id, trial): trial for trial in trials_of(manifest.spec)}
 
-    def around(self, inner: Executor, ended: Ended) -> Executor:
-        return RestoringExecutor(inner, ended, self._of)
-
-    def _of(self, order: StartAttempt) -> tuple[Path, Path] | None:
+    def of(self, order: StartAttempt) -> tuple[Path, Path] | None:
         trial = self._trial_of.get(order.run)
         number = order.task.id.removeprefix("s")
         if trial is None or self._layout is None or not number.isdigit():
