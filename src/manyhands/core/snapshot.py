@@ -11,7 +11,7 @@ from manyhands.core.clutch.limit_choice import AnyLimit
 from manyhands.core.learning import Memory, is_adaptive
 from manyhands.core.outbox import Outbox
 from manyhands.core.scheduler import Scheduler
-from manyhands.core.state import FamilyState, HostState, Record, Run, Running
+from manyhands.core.state import FamilyState, HostState, Record, Run, Running, RunNote
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host import Family, Host, ProcessHandle, Rule
 from manyhands.core.values.task import TaskState, claims_of
@@ -46,6 +46,7 @@ class RunPart(Struct, omit_defaults=True):
     ended_at: float | None = None
     peak: int = 0
     families: dict[str, FamilyState] = {}
+    notes: list[RunNote] = []
 
 
 class HostPart(Struct, omit_defaults=True):
@@ -203,6 +204,7 @@ def _run_part(run: Run) -> RunPart:
         run.ended_at,
         run.peak,
         run.families,
+        run.notes,
     )
 
 
@@ -221,6 +223,7 @@ def _restore_run(scheduler: Scheduler, part: RunPart) -> None:
     for record in part.records:
         book.enter(record)
     run.families |= part.families
+    run.notes = part.notes
     for record in part.records:
         for need in record.task.needs:
             needed = run.records.get(need)

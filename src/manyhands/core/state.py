@@ -1,6 +1,6 @@
 """What the scheduler keeps and alone changes: runs, their tasks, hosts, lanes, attempts in flight."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -71,6 +71,13 @@ class FamilyState(Struct, omit_defaults=True):
     interruptions: int = 0
 
 
+class RunNote(Struct, frozen=True):
+    """What an application has noted on its run."""
+
+    at: float
+    note: dict[str, Any]
+
+
 class Run:
     """One backlog being worked off: its tasks and its own bounds."""
 
@@ -97,6 +104,7 @@ class Run:
         self.left_of_kind: dict[str, int] = {}  # unfinished tasks, for ordering rules
         self.families: dict[str, FamilyState] = {}
         self.members: dict[str, list[Record]] = {}  # family → its tasks
+        self.notes: list[RunNote] = []  # an application's own, in order; the core does not read them
         self.awaited: dict[str, list[Record]] = {}  # a need not submitted yet → who waits for it
 
 

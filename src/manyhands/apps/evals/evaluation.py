@@ -9,26 +9,25 @@ from typing import Literal, Protocol
 import msgspec
 from msgspec import Struct
 
-from manyhands.apps.evals import eval_control_events
 from manyhands.apps.evals.calibrating import Calibrating
-from manyhands.apps.evals.conductor import Conductor, EvalObserver
+from manyhands.apps.evals.conducting import Conducting, EvalObserver
 from manyhands.apps.evals.eval_hosts import AUTO_MAX, check_against, check_width, eval_config, narrow_arms, widest
 from manyhands.apps.evals.scoring.scorer_loading import check_functions
-from manyhands.apps.evals.spec.eval_types import Concurrency, EvalRecord, EvalState, Spec
-from manyhands.apps.evals.spec.ordering import Trial
+from manyhands.apps.evals.spec.eval_types import Concurrency, EvalRecord, Spec
+from manyhands.apps.evals.spec.ordering import Trial, trials_of
 from manyhands.apps.evals.spec.spec_file import ReadSpec
 from manyhands.apps.evals.trial.eval_layout import EvalLayout, read_whole, write_whole
+from manyhands.apps.evals.trial.eval_notes import EvalEnded, EvalResumed, is_of_older_version, noted, standing_of
 from manyhands.apps.evals.trial.manifest import Manifest, check_same, source_of
-from manyhands.apps.evals.trial.outcomes import trials_of
 from manyhands.apps.evals.trial.trials import run_name
 from manyhands.apps.evals.workspaces import RestoreLayer, copy_fresh
 from manyhands.assembly import open_session
 from manyhands.core.commands import StartAttempt
-from manyhands.core.events import CancelAsked, Input, ResumeAsked, RunResumed
+from manyhands.core.events import Input, RunOpened, RunResumed
 from manyhands.core.state import Run
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.run_opening import new_name
-from manyhands.errors import UsageError
+from manyhands.errors import Conflict, UsageError
 from manyhands.sources.config.config_types import Config
 
 
@@ -92,24 +91,31 @@ class _Evaluation:
             check_same(manifest, self._spec, self._wishes.concurrency)
             self.manifest, self.layout = self._with_wishes(manifest), EvalLayout(self._store, manifest.id)
             await asyncio.to_thread(write_whole, self.layout.manifest, self.manifest)
-            events: list[Input] = [RunResumed(self._dispatcher.clock.now(), manifest.id)]
+            now = self._dispatcher.clock.now()
+            events: list[Input] = [RunResumed(now, manifest.id), noted(now, manifest.id, EvalResumed())]
         else:
             self.manifest = self._new_manifest()
             self.layout = EvalLayout(self._store, self.manifest.id)
             await asyncio.to_thread(self._make_directory)
-            events = eval_control_events.opening(self.manifest.id, self.manifest.started_at, source)
+            events = [RunOpened(self.manifest.started_at, self.manifest.id, source=source)]
         await self._dispatcher.submit(*events, *leaving.watch_over(self._dispatcher, self.manifest.id))
 
     def _unfinished(self, source: str) -> Run | None:
-        """The newest eval of this spec, if it has not come to its end, or was killed before that was written down."""
+        """The newest eval of this spec, if it has not ended, or was killed before that was written down."""
         newest = next((run for run in reversed(self._dispatcher.book.runs.values()) if run.source == source), None)
-        if newest is None or eval_control_events.is_unfinished(newest):
-            return newest
-        kept = read_whole(EvalLayout(self._store, newest.name).record, EvalRecord)
-        if eval_control_events.is_aborted(newest) and (kept is None or kept.state == "stopped"):
-            self._onlooker.says(f"eval {newest.name} was aborted: this reports what it has, and begins nothing")
-            return newest
-        return None
+        if newest is None:
+            return None
+        standing = standing_of(newest)
+        if standing.ended is not None:
+            return None
+        if is_of_older_version(newest):
+            raise Conflict(
+                f"eval {newest.name} was left unfinished by an older version of manyhands and cannot continue",
+                "`--fresh` begins a new eval of this spec",
+            )
+        if standing.aborted:
+            self._onlooker.says(f"eval {newest.name} was aborted: its finished trials are reported, and none begins")
+        return newest
 
     def _with_wishes(self, manifest: Manifest) -> Manifest:
         """What was allowed once stays allowed."""
@@ -155,27 +161,15 @@ class _Evaluation:
         await asyncio.to_thread(write_whole, self.layout.manifest, self.manifest)
 
     async def conduct(self, leaving: Leaving) -> EvalRecord:
-        conductor = Conductor(
+        conducting = Conducting(
             self._dispatcher, self.manifest, self.layout, self._store, self._onlooker, lambda: bool(leaving.wanted)
         )
-        state = await conductor.run()
-        record = conductor.record(state, self._warnings())
+        state = await conducting.run()
+        record = conducting.record(state, self._warnings())
         await asyncio.to_thread(write_whole, self.layout.record, record)
-        await self._close(state)
+        if state != "stopped":  # an eval that is killed before this continues, and writes its record again
+            await self._dispatcher.submit(noted(self._dispatcher.clock.now(), record.id, EvalEnded(state)))
         return record
-
-    async def _close(self, state: EvalState) -> None:
-        """Only now is it over: killed before, it goes on."""
-        if state == "stopped":
-            return
-        name, now = self.manifest.id, self._dispatcher.clock.now()
-        over = [
-            CancelAsked(now, name, task, "its eval is over")
-            for task in self._dispatcher.book.runs[name].records
-            if task != eval_control_events.END
-        ]
-        await self._dispatcher.submit(ResumeAsked(now, name, eval_control_events.END), *over)
-        await self._dispatcher.wait_settled(name)
 
     def _warnings(self) -> list[str]:
         assert self.manifest.concurrency is not None

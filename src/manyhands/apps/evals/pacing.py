@@ -4,7 +4,7 @@ The sessions of one turn of a unit (session 1 of each arm, then session 2 of eac
 room for all of them, and one after the other in the unit's order where it has not.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from manyhands.apps.evals.spec.ordering import Trial, Unit
@@ -48,9 +48,10 @@ class SessionPacer:
     def give_place(self) -> None:
         self._extra -= 1
 
-    def soon(self, count: int) -> Sequence[Unit]:
-        """The units that begin next."""
-        return self._fresh[: -count - 1 : -1]
+    def soon(self, count: int) -> list[SessionTurn]:
+        """The sessions that start next: those of a turn that is under way, and the first ones of so many new units."""
+        units = self._fresh[: -count - 1 : -1]
+        return [*self._opened, *(SessionTurn(trial, 1) for unit in units for trial in unit.trials)]
 
     def start(self) -> list[list[SessionTurn]]:
         """What starts now, in this order; those in one list together. In flight from here on, until `ended`."""

@@ -16,6 +16,8 @@ Order = Literal["drawn", "swap"]
 #: What became of a trial. Only `scored` ones have scores; `infrastructure` says nothing about the arm;
 #: `aborted` and `missing` ones were stopped by a person, or not reached.
 TrialState = Literal["scored", "infrastructure", "aborted", "missing"]
+#: How a session ended: `failed` is the arm's own doing, `infrastructure` is not, `aborted` was a person's wish.
+SessionEnd = Literal["done", "failed", "infrastructure", "aborted"]
 #: How the eval as a whole ended; `decided` before all trials had run, `stopped` goes on with the same command.
 EvalState = Literal["finished", "decided", "failed_fast", "aborted", "stopped"]
 

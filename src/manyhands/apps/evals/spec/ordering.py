@@ -18,6 +18,15 @@ class Trial(NamedTuple):
     replication: int  # from 1
 
 
+def trials_of(spec: Spec) -> list[Trial]:
+    return [
+        Trial(arm.name, case.name, number)
+        for arm in spec.arms
+        for case in spec.cases
+        for number in range(1, spec.replications + 1)
+    ]
+
+
 class Unit(NamedTuple):
     """Trials that are compared with each other, in the order their sessions take turns in."""
 

@@ -6,7 +6,7 @@ from manyhands.apps.evals.spec.eval_types import (
     Arm,
     EvalRecord,
     EvalState,
-    Injection,
+    SessionEnd,
     SessionRecord,
     SessionStart,
     Spec,
@@ -14,8 +14,10 @@ from manyhands.apps.evals.spec.eval_types import (
     TrialState,
     Troubles,
 )
-from manyhands.apps.evals.spec.ordering import Trial
+from manyhands.apps.evals.spec.ordering import Trial, trials_of
+from manyhands.apps.evals.trial.eval_notes import standing_of
 from manyhands.apps.evals.trial.manifest import Manifest, Scores
+from manyhands.apps.evals.trial.trial_state import trial_state
 from manyhands.apps.evals.trial.trials import TAINTED, run_name, session_id
 from manyhands.core.book import Book
 from manyhands.core.state import AttemptRecord, Record, Run
@@ -23,15 +25,6 @@ from manyhands.core.values.ending import Ending, EndingKind, total_cost
 from manyhands.core.values.task import TERMINAL, TaskState
 
 INFRASTRUCTURE = (EndingKind.OVERLOADED, EndingKind.LOST, EndingKind.PREEMPTED)
-
-
-def trials_of(spec: Spec) -> list[Trial]:
-    return [
-        Trial(arm.name, case.name, number)
-        for arm in spec.arms
-        for case in spec.cases
-        for number in range(1, spec.replications + 1)
-    ]
 
 
 def session_of(run: Run | None, session: int) -> Record | None:
@@ -46,18 +39,20 @@ def ended_well(record: Record | None) -> bool:
     return record is not None and record.state is TaskState.DONE
 
 
+def end_of(record: Record | None) -> SessionEnd | None:
+    """How a session ended for its eval; None if it has not."""
+    if record is None or record.state not in TERMINAL:
+        return None
+    if record.state is TaskState.DONE:
+        return "done"
+    if record.state is TaskState.CANCELLED:
+        return "aborted"
+    ending = record.last_ending
+    return "infrastructure" if ending is not None and ending.kind in INFRASTRUCTURE else "failed"
+
+
 def state_of(run: Run | None, sessions: int) -> TrialState:
-    """As its sessions leave it: `scored` means that it can be."""
-    for session in range(1, sessions + 1):
-        record = session_of(run, session)
-        if record is None or record.state not in TERMINAL:
-            return "missing"
-        if record.state is TaskState.CANCELLED:
-            return "aborted"
-        if record.state is TaskState.FAILED:
-            ending = record.last_ending
-            return "infrastructure" if ending is not None and ending.kind in INFRASTRUCTURE else "scored"
-    return "scored"
+    return trial_state([end_of(session_of(run, session)) for session in range(1, sessions + 1)])
 
 
 def outcome_of(
@@ -169,20 +164,6 @@ def _positions(order: Sequence[SessionStart]) -> dict[Trial, int]:
     return position_of
 
 
-def injections_of(book: Book, eval_id: str) -> tuple[Injection, ...]:
-    """What people put into this eval, as its own run in the journal has it."""
-    run = book.runs.get(eval_id)
-    records = run.records.values() if run is not None else ()
-    return tuple(
-        Injection(record.task.prompt, record.task.args["at"], *(record.task.args[field] for field in _TARGET))
-        for record in records
-        if record.task.args is not None and record.task.args.get("what") == "inject"
-    )
-
-
-_TARGET = ("arm", "case", "replication")
-
-
 def record_of(
     manifest: Manifest, book: Book, scores: dict[Trial, Scores], state: EvalState, now: float, warnings: Sequence[str]
 ) -> EvalRecord:
@@ -205,7 +186,7 @@ def record_of(
         order=order,
         started_at=manifest.started_at,
         ended_at=now,
-        injections=injections_of(book, manifest.id),
+        injections=tuple(standing_of(book.runs[manifest.id]).injections),
         warnings=(*warnings, *_not_begun(manifest.id, book, spec)),
     )
 
