@@ -37,7 +37,7 @@ class Calibrating:
         self._sessions = Sessions(manifest.spec, layout)
         self._engine = EvalTasks(dispatcher, source_of_trials(manifest.id))
         self._stopped = is_leaving()
-        self._go = 1  # an earlier process may have been stopped in the midst of it
+        self._go = 1  # an earlier process may have been stopped halfway
         while self._name(1, 0) in dispatcher.book.runs:
             self._go += 1
 
@@ -84,7 +84,7 @@ class Calibrating:
     def _check_going(self) -> None:
         if self._stopped:
             raise Unavailable(
-                "stopped while looking for the concurrency", "the same command begins to look for it again"
+                "stopped while looking for the concurrency", "run the same command again to look for it anew"
             )
 
     def _heard(self, batch: Sequence[AnyEvent]) -> None:

@@ -1,4 +1,4 @@
-"""Tasks of an eval on the dispatcher: handed in, and waited for until they come to their end."""
+"""Hands tasks of an eval to the dispatcher and waits until they end."""
 
 import asyncio
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class EvalTasks:
             future.cancel()
 
     def hand_in(self, *tasks: tuple[str, Task]) -> list[asyncio.Future[Record]]:
-        """(run, task) pairs that start together where there is room; what tells of the end of each."""
+        """Hands in (run, task) pairs, which start together if there is room. Each future has the record at the end."""
         for event in self.events_of(*tasks):
             self.dispatcher.tell(event)
         return self.wait_for(*tasks)

@@ -1,4 +1,4 @@
-"""An eval from its spec to its record: begun anew, or gone on with where it was left."""
+"""An eval from its spec to its record. An eval that was left unfinished continues."""
 
 import asyncio
 import shutil
@@ -32,7 +32,7 @@ from manyhands.sources.config.config_types import Config
 
 
 class Wishes(Struct, frozen=True):
-    """What the command line says beside the spec."""
+    """What the command line adds to the spec."""
 
     concurrency: int | Literal["auto"] | None = None
     fail_fast: bool = False
@@ -41,7 +41,7 @@ class Wishes(Struct, frozen=True):
 
 
 class Leaving(Protocol):
-    """Whether the person at the keyboard has had enough."""
+    """Whether the person at the keyboard wants to stop."""
 
     wanted: int
 
@@ -51,7 +51,7 @@ class Leaving(Protocol):
 async def evaluate(
     read: ReadSpec, config: Config, wishes: Wishes, leaving: Leaving, onlooker: EvalObserver
 ) -> EvalRecord:
-    """Everything that can be wrong is said before anything runs."""
+    """Raises for everything that can be wrong before anything runs."""
     spec = read.spec
     check_against(read, config)
     check_functions(read, config.workspace)
@@ -118,7 +118,7 @@ class _Evaluation:
         return newest
 
     def _with_wishes(self, manifest: Manifest) -> Manifest:
-        """What was allowed once stays allowed."""
+        """Flags of an earlier command stay in force."""
         return msgspec.structs.replace(
             manifest,
             fail_fast=manifest.fail_fast or self._wishes.fail_fast,
@@ -141,19 +141,19 @@ class _Evaluation:
         )
 
     def _make_directory(self) -> None:
-        """What cases have is copied once: trials of tomorrow start with the same as those of today."""
-        if self.layout.directory.exists():  # of an eval that was killed before it was in the journal
+        """The files of the cases are copied once, so that a trial tomorrow starts with the same files as one today."""
+        if self.layout.directory.exists():  # left by an eval that was killed before it reached the journal
             shutil.rmtree(self.layout.directory)
         for case in self._spec.cases:
             nothing = self.layout.directory / "nothing"
             source = (self._read.file.parent / case.files).resolve() if case.files else nothing
-            # A case may be the whole project, and the store in it.
+            # A case may be the whole project, which contains the store.
             copy_fresh(source, self.layout.case(case.name), leave_out=self._store.resolve())
         write_whole(self.layout.manifest, self.manifest)
 
     async def calibrate(self, leaving: Leaving) -> None:
         most = int(min(AUTO_MAX, widest(self._spec, self._config), len(trials_of(self._spec))))
-        self._onlooker.says("looking for how many may run at once, on trials that are not scored")
+        self._onlooker.says("looking for the concurrency, with trials that are not scored")
         calibrating = Calibrating(
             self._dispatcher, self.manifest, self.layout, self._onlooker.says, lambda: bool(leaving.wanted)
         )
@@ -176,14 +176,14 @@ class _Evaluation:
         n, arms = self.manifest.concurrency.n, len(self._spec.arms)
         warnings = []
         if self._spec.interleave and n > arms and n % arms:
-            warnings.append(f"the {arms} arms start together, so of {n} places {n - n % arms} are used at most")
+            warnings.append(f"the {arms} arms start together, so at most {n - n % arms} of {n} places are used")
         for arm in narrow_arms(self._spec, self._config, n):
-            warnings.append(f"the hosts of arm {arm} take less than {n} at once: its sessions may have waited")
+            warnings.append(f"the hosts of arm {arm} accept fewer than {n} sessions at once: some may have waited")
         return warnings
 
 
 class _Origins:
-    """What each attempt's workspace should hold when it begins."""
+    """What the workspace of each attempt should contain when it begins."""
 
     def __init__(self) -> None:
         self._trial_of: dict[str, Trial] = {}
@@ -212,14 +212,14 @@ def with_flags(read: ReadSpec, interleave: bool, stop_when_decided: bool = False
 
 
 def _check_early_stop(spec: Spec, interleave: bool) -> None:
-    """Said before anything runs, not when the first case is over."""
+    """Checked before anything runs, not when the first case has ended."""
     if not interleave:
         raise UsageError(
-            "an eval that goes arm by arm cannot stop when it is decided", "leave out one of the two options"
+            "an eval that runs arm by arm cannot stop when it is decided", "leave out one of the two options"
         )
     for scorer in spec.scorers:
         if not scorer.is_bounded:
             raise UsageError(
-                f"an eval stops when it is decided by scores between 0 and 1; `{scorer.name}` may give any number",
-                "leave out the scorer, or the early stop",
+                f"stopping when decided needs scores between 0 and 1, but scorer `{scorer.name}` may give any number",
+                "remove the scorer, or do not stop early",
             )

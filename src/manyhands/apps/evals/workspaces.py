@@ -1,4 +1,4 @@
-"""Every trial has a directory of its own, and every attempt at a session finds it as the session should begin."""
+"""Every trial has a directory of its own. Each attempt at a session finds it as it was when the session began."""
 
 import asyncio
 import shutil
@@ -13,7 +13,7 @@ from manyhands.hosts.executors.layered_executor import RunInner
 
 
 def copy_fresh(source: Path, target: Path, leave_out: Path | None = None) -> None:
-    """The target is as the source, whatever was there, and never half of it."""
+    """Makes the target a copy of the source. A crash leaves the old target or the new one, never half of it."""
 
     def left_out(directory: str, names: list[str]) -> list[str]:
         return [name for name in names if Path(directory, name).absolute() == leave_out]
@@ -41,7 +41,7 @@ Origin = Callable[[StartAttempt], tuple[Path, Path] | None]
 
 
 class RestoreLayer:
-    """Before an executor: an attempt after one that was cut short finds nothing of what that one did."""
+    """Before an executor: a repeated attempt finds nothing of what the interrupted one before it did."""
 
     def __init__(self, origin: Origin) -> None:
         self._origin = origin

@@ -1,4 +1,4 @@
-"""From the journal's book and the scores on disk to what became of every trial, after any number of crashes."""
+"""Finds out what became of every trial, from the journal and the scores on disk, after any number of crashes."""
 
 from collections.abc import Iterable, Sequence
 
@@ -132,14 +132,14 @@ def _trouble(ending: Ending) -> str:
 
 
 def _cost(arm: Arm, sessions: Sequence[SessionRecord]) -> float | None:
-    """By the prices of the arm; without them as its hosts or commands have told."""
+    """By the prices of the arm. Without prices, what its hosts or commands reported."""
     if arm.prices is None:
         return total_cost(session.cost for session in sessions)
     return sum(arm.prices.cost(session.tokens_in, session.tokens_out) for session in sessions)
 
 
 def order_of(book: Book, eval_id: str, spec: Spec) -> tuple[SessionStart, ...]:
-    """The sessions as their last attempts really started; of those that started at once, as they were begun."""
+    """The sessions in the order in which their last attempts started; ties in the order of their attempts."""
     found: list[tuple[float, int, SessionStart]] = []
     for trial in trials_of(spec):
         run = book.runs.get(run_name(eval_id, trial))
@@ -153,7 +153,7 @@ def order_of(book: Book, eval_id: str, spec: Spec) -> tuple[SessionStart, ...]:
 
 
 def _positions(order: Sequence[SessionStart]) -> dict[Trial, int]:
-    """Which place each trial had among those of its (case, replication), by its first session."""
+    """The place of each trial among those of its (case, replication), by its first session."""
     position_of: dict[Trial, int] = {}
     begun: dict[tuple[str, int], int] = {}
     for start in order:
@@ -192,7 +192,7 @@ def record_of(
 
 
 def _not_begun(eval_id: str, book: Book, spec: Spec) -> list[str]:
-    """Attempts that could not even begin say more of the set-up than of the arm."""
+    """Attempts that could not even begin say more about the setup than about the arm."""
     why_of: dict[str, list[str]] = {}
     for trial in trials_of(spec):
         run = book.runs.get(run_name(eval_id, trial))
@@ -201,4 +201,4 @@ def _not_begun(eval_id: str, book: Book, spec: Spec) -> list[str]:
             ending = record.last_ending if record is not None else None
             if ending is not None and ending.permanent and ending.exit_code is None:
                 why_of.setdefault(trial.arm, []).append(ending.detail)
-    return [f"arm {arm}: {len(why)} sessions failed for good at once: {why[0]}" for arm, why in why_of.items()]
+    return [f"arm {arm}: {len(why)} sessions could not begin: {why[0]}" for arm, why in why_of.items()]
