@@ -8,6 +8,7 @@ import pytest
 from apps.evals.specs import a_spec
 from apps.evals.virtual_eval import COMMIT_S, SESSION_S, VirtualEval
 from manyhands.apps.evals import conductor_values as v
+from manyhands.apps.evals.conductor import Conductor
 from manyhands.apps.evals.pacing import SessionTurn
 from manyhands.apps.evals.spec.eval_types import SessionEnd
 from manyhands.apps.evals.spec.ordering import Trial, trials_of
@@ -245,6 +246,23 @@ def test_injected_context_goes_to_the_sessions_it_is_for_that_have_not_begun() -
     told = {turn for turn, texts in world.injected.items() if texts == ("be brief",)}
     begun = {turn for _, turn in world.started[:3]}
     assert told == {turn for turn in all_turns() if turn.trial.arm == "a"} - begun
+
+
+def test_a_request_that_is_told_twice_counts_once() -> None:
+    """It may reach the journal just before the conductor begins to listen."""
+    world = VirtualEval(SMALL)
+    world.ask(ContextInjected("be brief"))
+    world.crash()
+    world.tell(v.RequestHeard(world.injections[0].at, ContextInjected("be brief")))
+    world.run(until=lambda: world.started)
+    assert set(world.injected.values()) == {("be brief",)}
+
+
+def test_an_eval_that_was_paused_before_it_began_starts_nothing() -> None:
+    conductor = Conductor(SMALL, 1)
+    assert conductor.handle(v.EvalTakenUp(0.0, paused=True)) == []
+    assert v.TellSessions("resume") in conductor.handle(v.RequestHeard(1.0, EvalResumed()))
+    assert conductor.in_flight
 
 
 # Crashes

@@ -15,6 +15,7 @@ from manyhands.apps.evals.trial.manifest import Manifest, source_of
 from manyhands.assembly import open_session
 from manyhands.core.events import CancelAsked, Input, RunOpened, TasksSubmitted
 from manyhands.core.values.task import Task
+from manyhands.engine.store.store_opening import open_requests
 from manyhands.errors import Conflict, UsageError
 from manyhands.sources.config.config_reading import load_config
 from manyhands.surfaces.cli.eval_control import abort_eval, inject_context, pause_eval, resume_eval
@@ -141,6 +142,17 @@ def test_another_process_pauses_it_and_the_person_at_the_keyboard_stops_it(conso
     refused = console.run("eval", "pause")
     assert refused.code == 2
     assert "is not running" in refused.err
+
+
+async def test_cancelling_the_run_of_an_eval_aborts_it_for_good(console: Console) -> None:
+    written(console, held=True, cases=1, replications=1)
+    live = Underway(console, concurrency=2)
+    await live.begun(2)
+    asking = open_requests(load_config(console.directory).store_at)
+    asking.ask(CancelAsked(0.0, "e-1"))
+    asking.close()
+    assert (await live.record()).state == "aborted"
+    assert standing_of(console.book().runs["e-1"]).aborted
 
 
 async def begun_by_an_older_version(console: Console, *more: Input) -> None:

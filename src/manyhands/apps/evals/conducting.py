@@ -18,7 +18,7 @@ from manyhands.apps.evals.scoring.marking import Marking
 from manyhands.apps.evals.spec.eval_types import EvalRecord, EvalState
 from manyhands.apps.evals.spec.ordering import Trial, trials_of
 from manyhands.apps.evals.trial.eval_layout import EvalLayout, read_whole
-from manyhands.apps.evals.trial.eval_notes import standing_of
+from manyhands.apps.evals.trial.eval_notes import EvalStanding, standing_of
 from manyhands.apps.evals.trial.manifest import Manifest, Scores
 from manyhands.apps.evals.trial.outcomes import end_of, record_of, session_of
 from manyhands.apps.evals.trial.trials import Sessions, is_session, run_name, session_id, source_of_trials
@@ -83,10 +83,11 @@ class Conducting:
 
     async def run(self) -> EvalState:
         """Until every trial has come to its end, or someone wants it to stop."""
+        taken_up = await self._take_up()
         self._dispatcher.recorded.append(self._recorded)
         self._dispatcher.following.append(self._follow)
         try:
-            self._tell(await self._take_up())
+            self._tell(taken_up)
             while not self._finished.done():
                 await asyncio.wait({self._finished}, timeout=LOOK_S)
                 if not self._finished.done():
@@ -115,9 +116,12 @@ class Conducting:
             scores = read_whole(self._layout.scores(trial), Scores)
             if scores is not None:
                 self.scores[trial] = scores
-        standing = standing_of(self._book.runs[self._manifest.id])
-        if standing.aborted:
+        weighs = self._spec.stop_when_decided and bool(self.scores)
+        is_decided = weighs and await asyncio.to_thread(decided, self.record("stopped"))
+        if self._standing().aborted:
             await self._cancel_all()
+        # Nothing is awaited from here until the conductor listens: no request falls between the two.
+        standing = self._standing()
         ended = {
             SessionTurn(trial, session): end
             for trial in trials_of(self._spec)
@@ -125,16 +129,19 @@ class Conducting:
             if (end := end_of(session_of(self._run_of(trial), session))) is not None
         }
         self._onlooker.begins(len(ended))
-        weighs = self._spec.stop_when_decided and bool(self.scores)
         return v.EvalTakenUp(
             self._now,
             ended=ended,
             scored=frozenset(self.scores),
             injections=tuple(standing.injections),
+            paused=standing.paused,
             aborted=standing.aborted,
-            decided=weighs and await asyncio.to_thread(decided, self.record("stopped")),
+            decided=is_decided,
             user_left=self._is_leaving(),
         )
+
+    def _standing(self) -> EvalStanding:
+        return standing_of(self._book.runs[self._manifest.id])
 
     async def _cancel_all(self) -> None:
         """Cancel what an abort was to stop when the process was killed."""

@@ -108,10 +108,10 @@ class Conductor:
                 self._do(v.TellSessions("resume"), v.SayToUser("resumed"))
             case EvalAborted() if not self._aborted:
                 self._abort()
-            case ContextInjected() as context:
-                self._injections.append(injection_of(context, event.at))
+            case ContextInjected() as context if (known := injection_of(context, event.at)) not in self._injections:
+                self._injections.append(known)
             case _:
-                pass  # it was asked for twice
+                pass  # it was asked for twice, or `EvalTakenUp` has told it
 
     def _abort(self) -> None:
         """Sessions in flight are cancelled; trials that have ended are scored, also if the eval was paused."""
@@ -144,7 +144,7 @@ class Conductor:
         self._scored = set(event.scored)
         self._taken_to_score = set(event.scored)
         self._injections = list(event.injections)
-        self._aborted, self._decided = event.aborted, event.decided
+        self._paused, self._aborted, self._decided = event.paused and not event.aborted, event.aborted, event.decided
         self._pacer = self._make_pacer()
         for case in self._spec.cases:
             for replication in range(1, self._spec.replications + 1):

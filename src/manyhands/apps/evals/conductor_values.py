@@ -22,6 +22,7 @@ class EvalTakenUp(ConductorEvent, frozen=True, kw_only=True):
     ended: dict[SessionTurn, SessionEnd] = {}
     scored: frozenset[Trial] = frozenset()
     injections: tuple[Injection, ...] = ()
+    paused: bool = False
     aborted: bool = False
     decided: bool = False
     user_left: bool = False  # pressed Ctrl-C before anything began

@@ -163,12 +163,12 @@ def _about_null_arms(lifts: Sequence[Lift]) -> Iterator[Mark]:
 
 def _about_size(record: EvalRecord) -> Iterator[Mark]:
     if record.spec.replications < REPLICATIONS_MIN:
-        text = f"{record.spec.replications} replications per case are few: one lucky run counts a lot"
+        text = f"there are few replications per case ({record.spec.replications}): one lucky run counts a lot"
         yield Mark("size", text, serious=False)
     if len(record.spec.cases) < CASES_MIN:
         yield Mark(
             "size",
-            f"{len(record.spec.cases)} cases are few: the interval is wide because it is about similar cases too",
+            f"there are few cases ({len(record.spec.cases)}): the interval is wide because it is about similar cases too",
             serious=False,
         )
     if record.concurrency.n > 1:
