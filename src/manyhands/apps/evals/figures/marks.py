@@ -166,11 +166,9 @@ def _about_size(record: EvalRecord) -> Iterator[Mark]:
         text = f"there are few replications per case ({record.spec.replications}): one lucky run counts a lot"
         yield Mark("size", text, serious=False)
     if len(record.spec.cases) < CASES_MIN:
-        yield Mark(
-            "size",
-            f"there are few cases ({len(record.spec.cases)}): the interval is wide because it is about similar cases too",
-            serious=False,
-        )
+        count = len(record.spec.cases)
+        text = f"there are few cases ({count}): the interval is wide because it is about similar cases too"
+        yield Mark("size", text, serious=False)
     if record.concurrency.n > 1:
         text = f"{record.concurrency.n} trials at once, the same for all arms: concurrency is part of the treatment"
         yield Mark("concurrency", text, serious=False)
