@@ -322,3 +322,30 @@ def test_whatever_people_ask_and_however_often_it_crashes_every_session_ends_onc
     assert world.state == "finished"
     undisturbed = VirtualEval(SMALL, end_of=_mixed).run()
     assert (world.ended, world.scored) == (undisturbed.ended, undisturbed.scored)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_an_abort_always_comes_to_an_end_whatever_was_asked_before_and_after(seed: int) -> None:
+    draw = random.Random(seed)
+    world = VirtualEval(SMALL, at_once=draw.choice((1, 2, 3)), end_of=_mixed, scorers=True)
+    for _ in range(draw.randint(0, 40)):
+        world.step()
+    before = draw.choice(("pause", "leave", "give up", "nothing"))
+    if before == "pause":
+        world.ask(EvalPaused())
+    elif before == "leave":
+        world.tell(v.UserLeft(world.at, stops_sessions=False))
+    elif before == "give up":
+        world.tell(v.HostGaveUp(world.at, "host far did not accept work"))
+    for _ in range(draw.randint(0, 2)):
+        world.step()
+    if world.state is None:
+        world.ask(EvalAborted())
+        after = draw.choice(("pause", "leave", "nothing"))
+        if after == "pause":
+            world.ask(EvalPaused())
+        elif after == "leave":
+            world.tell(v.UserLeft(world.at, stops_sessions=False))
+        assert world.run().state == "aborted"
+        told = [command.what for command in world.of(v.TellSessions)]
+        assert "pause" not in told or told.index("resume") > told.index("pause")

@@ -100,7 +100,7 @@ class Conductor:
 
     def _on_request(self, event: v.RequestHeard) -> None:
         match event.request:
-            case EvalPaused() if not self._paused:
+            case EvalPaused() if not self._paused and not self._aborted:
                 self._paused = True
                 self._do(v.TellSessions("pause"), v.SayToUser("paused: nothing starts until `manyhands eval resume`"))
             case EvalResumed() if (self._paused or self._given_up) and not (self._left or self._stops):
@@ -116,8 +116,8 @@ class Conductor:
     def _abort(self) -> None:
         """Sessions in flight are cancelled; trials that have ended are scored, also if the eval was paused."""
         self._do(v.TellSessions("cancel"))
-        if self._paused or self._given_up:
-            self._do(v.TellSessions("resume"))
+        if self.is_held and not self._stops:
+            self._do(v.TellSessions("resume"))  # what scores them runs in the same runs
         self._aborted, self._paused, self._given_up, self._left = True, False, False, False
         self._do(v.SayToUser("aborted: running sessions are being stopped"))
 
