@@ -15,7 +15,7 @@ from manyhands.core.book import GONE, Book
 from manyhands.core.clutch.limit_choice import limit_for
 from manyhands.core.commands import AnyCommand, ReleaseAttempt, RunEnded, WakeAt
 from manyhands.core.starting import start_what_may
-from manyhands.core.state import Run
+from manyhands.core.state import Run, RunNote
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host import Host
 from manyhands.core.values.host_memory import HostMemory
@@ -41,6 +41,7 @@ class Scheduler:
             events.RunDrained: self._on_run_drained,
             events.RunStopped: self._on_run_stopped,
             events.RunPutAway: lambda event: self.book.put_away(event.run),
+            events.RunNoted: self._on_run_noted,
             events.TasksSubmitted: self._on_submitted,
             events.TaskEdited: self._on_edited,
             events.AttemptSpawned: self._on_spawned,
@@ -224,6 +225,14 @@ class Scheduler:
             if running.record.run == event.run:
                 intake.stop(self.book, running.record, EndingKind.PREEMPTED, "stopped by a person")
         self.book.touch(run)
+
+    def _on_run_noted(self, event: events.RunNoted) -> None:
+        run = self.book.runs.get(event.run)
+        if run is None:
+            return
+        run.notes.append(RunNote(event.at, event.note))
+        if event.ends and not run.unfinished:
+            run.ended_at = event.at
 
     def _on_submitted(self, event: events.TasksSubmitted) -> None:
         intake.submit(self.book, self.book.runs[event.run], event.tasks)

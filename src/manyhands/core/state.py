@@ -1,6 +1,6 @@
 """What the scheduler keeps, and nobody else changes: runs, their tasks, hosts, lanes, attempts in flight."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -71,6 +71,13 @@ class FamilyState(Struct, omit_defaults=True):
     interruptions: int = 0
 
 
+class RunNote(Struct, frozen=True):
+    """What an application has noted on its run."""
+
+    at: float
+    note: dict[str, Any]
+
+
 class KeptRun(Struct, omit_defaults=True, eq=False):
     """What a snapshot keeps of a run, beside its tasks."""
 
@@ -87,6 +94,7 @@ class KeptRun(Struct, omit_defaults=True, eq=False):
     ended_at: float | None = None
     peak: int = 0
     families: dict[str, FamilyState] = {}
+    notes: list[RunNote] = []  # an application's own, in order; the core does not read them
 
 
 class Run(KeptRun, eq=False):

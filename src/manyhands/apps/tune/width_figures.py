@@ -1,4 +1,4 @@
-"""What the attempts of one width amount to: goodput, latency, and how sure that is."""
+"""Sums up the attempts of one width: goodput, latency, and how certain they are."""
 
 import math
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class Try(Struct, frozen=True):
 
 
 class MeasuredWidth(Struct, frozen=True):
-    """One width. Latency and goodput are of the endings that counted, the rest is of all attempts."""
+    """One width. Latency and goodput are about the endings that count, the rest is about all attempts."""
 
     width: int
     attempts: int
@@ -38,7 +38,7 @@ class MeasuredWidth(Struct, frozen=True):
     p50_s: float
     p95_s: float
     rounds: int = 1
-    why: str = ""  # of the first overload or failure
+    why: str = ""  # the reason of the first overload or failure
     rate_limited: bool = False  # the overload was about the rate, not the load
     retry_after_s: float = 0.0
 
@@ -106,11 +106,11 @@ class _Window(NamedTuple):
 
 
 def _window(width: int, counted: int, tries: list[Try]) -> _Window:
-    """From one ending to another, with the width full all the while.
+    """The time from one ending to another, with the width full in between.
 
-    The first `width` endings are left out: a queue in the host is still filling up then. So are the last ones, which
-    have ever less beside them. Where all run in step, endings come in bursts, and the window goes from the last of one
-    to the last of another.
+    The first `width` endings are left out, because a queue in the host may still be filling. So are the last ones,
+    because ever fewer attempts run beside them. If attempts run in step, endings come in bursts. The window then goes
+    from the last ending of one burst to the last of another.
     """
     ended = sorted(tries, key=lambda one: one.ended_at)
     begin_at = ended[width - 1].ended_at if len(ended) > width else min(one.started_at for one in ended)
@@ -119,7 +119,7 @@ def _window(width: int, counted: int, tries: list[Try]) -> _Window:
 
 
 def _spread(tries: Sequence[Try], done: int) -> float:
-    """That tasks differ from each other is no doubt about the host: each is compared with itself."""
+    """Each task is compared with itself: differences between tasks say nothing about the host."""
     by_probe: dict[str, list[float]] = {}
     for one in tries:
         by_probe.setdefault(one.probe, []).append(one.took_s)
@@ -137,7 +137,7 @@ def _spread(tries: Sequence[Try], done: int) -> float:
 
 
 def _peak(attempts: Sequence[Try]) -> int:
-    # What ends at the instant another starts has made room for it.
+    # An attempt that ends at the moment another one starts has made room for it.
     changes = sorted([(one.ended_at, -1) for one in attempts] + [(one.started_at, 1) for one in attempts])
     peak = now = 0
     for _, change in changes:

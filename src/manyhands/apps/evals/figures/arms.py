@@ -1,4 +1,4 @@
-"""What became of each arm by itself: endings, trouble, tokens, cost, scores."""
+"""Figures of each arm by itself: endings, trouble, tokens, cost, scores."""
 
 from collections.abc import Sequence
 from math import fsum
@@ -22,7 +22,7 @@ def spread_of(values: Sequence[float]) -> Spread | None:
 
 
 def arm_figures(arm: str, planned: int, outcomes: Sequence[TrialOutcome], scorers: Sequence[str]) -> ArmFigures:
-    """`outcomes` are those of this arm in the order of their keys."""
+    """`outcomes` are the outcomes of this arm in the order of their keys."""
     finished = [outcome for outcome in outcomes if outcome.state in ("scored", "infrastructure")]
     clean = [outcome for outcome in finished if outcome.state == "scored" and not outcome.tainted]
     trouble: dict[str, int] = {}

@@ -96,6 +96,7 @@ class Picture:
             ev.RunResumed: self._on_run,
             ev.RunDrained: self._on_run,
             ev.RunStopped: self._on_run,
+            ev.RunNoted: self._on_run,
         }
         self._tell_hosts()
 
@@ -230,7 +231,9 @@ class Picture:
     def _on_host(self, event: ev.HostPaused | ev.HostResumed | ev.WidthSet | ev.WorkersMoved, rows: list[Row]) -> None:
         self._hosts[event.host] = None
 
-    def _on_run(self, event: ev.RunOpened | ev.RunResumed | ev.RunDrained | ev.RunStopped, rows: list[Row]) -> None:
+    def _on_run(
+        self, event: ev.RunOpened | ev.RunResumed | ev.RunDrained | ev.RunStopped | ev.RunNoted, rows: list[Row]
+    ) -> None:
         if event.run in self.book.runs:
             self._runs[event.run] = None
 
