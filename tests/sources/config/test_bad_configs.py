@@ -76,7 +76,7 @@ TEXTS = [
     (SHELL + "prices = { input = 3 }\n", 3, "hosts.h.prices.input", "unknown field", "tokens_in"),
     (SHELL + "rate = { rpm = 5 }\n", 3, "hosts.h.rate.rpm", "unknown field", "requests_per_minute"),
     (SHELL + "resources = { gpu = inf }\n", 3, "hosts.h.resources.gpu", "must be a finite number", ""),
-    (SHELL + 'env = { "A=B" = "x" }\n', 3, "hosts.h.env.A=B", "is no name of an environment variable", "`=`"),
+    (SHELL + 'env = { "A=B" = "x" }\n', 3, "hosts.h.env.A=B", "is not a name of an environment variable", "`=`"),
     (SHELL + 'env = { A = "\\u0000" }\n', 3, "hosts.h.env.A", "has a NUL byte", "take the"),
     (SHELL + 'cwd = "../x"\n', 3, "hosts.h.cwd", "leaves the workspace", ""),
     (SHELL + 'grace = "soon"\n', 3, "hosts.h.grace", "must be a length of time, got 'soon'", '"90s"'),

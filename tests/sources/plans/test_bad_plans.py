@@ -54,7 +54,7 @@ TOML_LINES = [
     ('title = "a\\u0000b"', "title", "`title` has a NUL byte", "take the"),
     ('run = ["x", "\\u0000"]', "run[1]", "`run[1]` has a NUL byte", "take the"),
     ('env = { A = "\\u0000" }', "env.A", "`env.A` has a NUL byte", "take the"),
-    ('env = { "A=B" = "x" }', "env.A=B", "is no name of an environment variable", "take out the `=`"),
+    ('env = { "A=B" = "x" }', "env.A=B", "is not a name of an environment variable", "take out the `=`"),
     ("env = { A = 1 }", "env.A", "must be a string, got 1", "quotes"),
     ('claims = { write = ["/etc/passwd"] }', "claims.write[0]", "must be relative to the workspace", "outside"),
     ('claims = { write = ["a", "../x"] }', "claims.write[1]", "leaves the workspace, got '../x'", "outside"),
