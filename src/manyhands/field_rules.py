@@ -52,9 +52,8 @@ def short_for(kind: Any, plain: Callable[[Any], Any]) -> Meta:
 TABLE_KEY = Meta(description="The name of the table.", extra={"is_key": True})
 
 #: Blanks, control characters and invisible marks. They are spelled out because `\s` differs between languages.
-_UNSEEN = (
-    r"\u0000-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff\ufff9-\ufffb"
-)
+_UNSEEN = r"\u0000-\u0020\u007f-\u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f"
+_UNSEEN += r"\u2028-\u202f\u205f-\u206f\u3000\ufeff\ufff9-\ufffb"
 NAME_MAX = 200
 #: Letters, digits and underscores, and whatever is not ASCII: Python knows which of those are letters.
 _LETTER, _LETTER_OR_DIGIT = r"[^\u0000-@\[-^`{-\u007f]", r"[^\u0000-/:-@\[-^`{-\u007f]"
@@ -104,4 +103,19 @@ SecretVariable = Annotated[
         secret=True,
         pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$",
     ),
+]
+PORT_PATTERN = r"([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+HOST_PATTERN = r"(\[[0-9A-Fa-f:.]+\]|[^\s/?#@:\[\]\\]+)"
+WEB_ADDRESS_PATTERN = rf"^[Hh][Tt][Tt][Pp][Ss]?://{HOST_PATTERN}(:{PORT_PATTERN}?)?([/?#]\S*)?$"
+WITHOUT_USER_PATTERN = r"^[^/?#]*//[^/?#]*@"
+#: An http or https address. A user name or password in it is a secret, so it is not repeated.
+WebAddress = Annotated[
+    str,
+    rule(
+        "must not have a user name or password in it",
+        "API keys must not be stored in files; name the environment variable that has the key in `api_key_env`",
+        secret=True,
+        forbidden={"pattern": WITHOUT_USER_PATTERN},
+    ),
+    rule("must be an address", 'for example "http://127.0.0.1:11434/v1"', pattern=WEB_ADDRESS_PATTERN),
 ]

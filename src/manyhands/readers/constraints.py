@@ -127,6 +127,11 @@ def _of_list(test: Callable[[Any], bool]) -> Predicate:
     return lambda value: not isinstance(value, list | tuple) or test(value)
 
 
+def _pattern_test(pattern: str) -> Predicate:
+    search = searcher(pattern)
+    return _of_text(lambda text: search(text) is not None)
+
+
 def _not_test(keywords: Mapping[str, Any]) -> Predicate:
     test = _test_of(keywords)
     return lambda value: not test(value)
@@ -152,7 +157,7 @@ _TESTS: dict[str, Callable[[Any], Predicate]] = {
     "maximum": lambda most: _of_number(lambda value: not value > most),
     "minLength": lambda least: _of_text(lambda text: len(text) >= least),
     "maxLength": lambda most: _of_text(lambda text: len(text) <= most),
-    "pattern": lambda pattern: _of_text(lambda text, search=searcher(pattern): search(text) is not None),
+    "pattern": _pattern_test,
     "minItems": lambda least: _of_list(lambda items: len(items) >= least),
     "prefixItems": _prefix_test,
 }

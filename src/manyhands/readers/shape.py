@@ -1,7 +1,7 @@
 """Reads a parsed value as its declared type, and tells every place where it is not that, in people's words.
 
-The declarations are those of `field_rules`. msgspec stops at the first mistake and names it in its own terms, so it only
-converts what this has read.
+The declarations are those of `field_rules`. msgspec stops at the first mistake and names it in its own terms, so it
+only converts what this has read.
 """
 
 import datetime
@@ -81,7 +81,8 @@ def _typed_reader(field: Declared, hint: Hint) -> Reader:
     if origin is tuple:
         return _list_reader(get_args(kind)[0], hint)
     if origin is dict:
-        return _dict_reader(*get_args(kind), hint)
+        key, item = get_args(kind)
+        return _dict_reader(key, item, hint)
     if origin is Literal:
         return _choice_reader(get_args(kind))
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):

@@ -71,8 +71,13 @@ def refused(tmp_path: Path, text: str) -> SpecRefused:
         ('file = "x"', "", "scorer[0]", "needs `file`"),
         ('file = "x"', 'file = "../x"', "scorer[0].file", "leaves the workspace"),
         ('file = "x"', 'file = "x"\ntext = "y"', "scorer[0].text", "has no `text`"),
-        ('type = "file"\nfile = "x"', 'type = "regex"\npattern = "("', "scorer[0].pattern", "no regular expression"),
-        ('type = "file"\nfile = "x"', 'type = "json"\npath = "a..b"', "scorer[0].path", "no path in a JSON document"),
+        ('type = "file"\nfile = "x"', 'type = "regex"\npattern = "("', "scorer[0].pattern", "not a regular expression"),
+        (
+            'type = "file"\nfile = "x"',
+            'type = "json"\npath = "a..b"',
+            "scorer[0].path",
+            "not a path in a JSON document",
+        ),
         ('type = "file"\nfile = "x"', 'type = "contains"', "case[0]", "looks for `expect`"),
         ('type = "file"\nfile = "x"', 'type = "python"\ncall = "nowhere:score"', "scorer[0].call", "cannot import"),
         ('type = "file"\nfile = "x"', 'type = "python"\ncall = "broken_scorer:f"', "scorer[0].call", "on load"),
@@ -106,7 +111,7 @@ def test_a_file_that_is_not_there_or_no_spec_is_named(tmp_path: Path) -> None:
     with pytest.raises(SpecRefused, match="there is no such file"):
         read_spec(tmp_path / "none.toml")
     (tmp_path / "spec.json").write_text("{}")
-    with pytest.raises(SpecRefused, match="is no spec"):
+    with pytest.raises(SpecRefused, match="is not a spec"):
         read_spec(tmp_path / "spec.json")
     (tmp_path / "spec.yaml").write_text("arm: [\n")
     with pytest.raises(SpecRefused, match="is not valid YAML"):

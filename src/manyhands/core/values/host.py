@@ -6,7 +6,6 @@ from msgspec import Struct
 
 from manyhands.field_rules import Amount, Count, Positive, rule, says
 
-
 _CLUTCH_DECIDES = "leave it out and the clutch decides"
 _NO_BUDGET = "leave it out for no budget"
 

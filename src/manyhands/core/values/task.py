@@ -128,8 +128,7 @@ class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
     check: Annotated[
         Command,
         says(
-            "A command that must pass for an attempt to count as done. "
-            "The next attempt is told what the check printed."
+            "A command that must pass for an attempt to count as done. The next attempt is told what the check printed."
         ),
     ] = ()
     env: Annotated[

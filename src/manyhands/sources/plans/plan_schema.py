@@ -15,7 +15,7 @@ _HAS_WORKTREE = {"required": ["workspace"], "properties": {"workspace": {"minLen
 
 
 def plan_schema() -> dict[str, Any]:
-    """Of a TOML, YAML or JSON file; JSON may be a list of tasks alone. A row of a JSONL file is held to `#/$defs/Row`."""
+    """Of a TOML, YAML or JSON file. JSON may be a list of tasks alone; a row of JSONL is held to `#/$defs/Row`."""
     definitions = definitions_of((Task, PlanSettings))
     definitions["Task"] |= {
         "anyOf": _HAS_WORK,

@@ -1,4 +1,4 @@
-"""What must hold in a spec beyond the types of its fields."""
+"""What must hold in a spec beyond what its fields declare: between fields, and against the machine."""
 
 import os
 import re
@@ -7,13 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import asdict
-
 from manyhands.apps.evals.spec.eval_types import Arm, Case, Scorer, Spec
 from manyhands.apps.evals.spec.json_path import BadJsonPath, parse_json_path
-from manyhands.readers.name_rules import check_amounts, check_env, check_name
+from manyhands.readers.name_rules import check_name
 from manyhands.readers.problems import FieldPath, Sheet, did_you_mean
-from manyhands.sources.plans.task_fields import is_function
 from manyhands.sources.workspace_paths import BadPath, plain_directory
 
 #: Scorer type → the fields it must have, and those it may have beside `name` and `type`.
@@ -34,9 +31,6 @@ def check_spec(spec: Spec, path: Path, sheet: Sheet) -> bool:
     """Whether all is well; if not, the sheet has been told of everything that is wrong."""
     wrong_before = sheet.problems.total
     check_name(spec.name, ("eval", "name"), sheet)
-    for field in ("replications", "sessions"):
-        if getattr(spec, field) < 1:
-            sheet.wrong(("eval", field), getattr(spec, field), "must be at least 1")
     for name, rows in (("arm", spec.arms), ("case", spec.cases), ("scorer", spec.scorers)):
         _check_names(name, rows, sheet)
     arms = [arm.name for arm in spec.arms]
@@ -62,7 +56,6 @@ def _check_names(kind: str, rows: Sequence[Any], sheet: Sheet) -> None:
     first: dict[str, int] = {}
     for place, row in enumerate(rows):
         path: FieldPath = (kind, place, "name")
-        check_name(row.name, path, sheet)
         if row.name in first:
             line = sheet.line_of((kind, first[row.name], "name"))
             sheet.wrong(path, row.name, f"is already the name of the {kind} on line {line}", "rename one of the two")
@@ -84,11 +77,6 @@ def _check_arm(arm: Arm, path: FieldPath, spec: Spec, sheet: Sheet) -> None:
         return
     if arm.run and arm.call:
         sheet.tell(path, f"arm `{arm.name}` has both `run` and `call`", "keep one of the two")
-    if arm.call and not is_function(arm.call):
-        sheet.wrong((*path, "call"), arm.call, "must name a function", 'write it like "package.module:function"')
-    check_env(arm.env, (*path, "env"), sheet)
-    if arm.prices is not None:
-        check_amounts(asdict(arm.prices), (*path, "prices"), sheet)
     _check_program(arm.run, (*path, "run"), sheet)
     if not arm.run and not arm.call:
         for case in spec.cases:
@@ -100,9 +88,7 @@ def _check_arm(arm: Arm, path: FieldPath, spec: Spec, sheet: Sheet) -> None:
 
 def _check_program(argv: Sequence[str], path: FieldPath, sheet: Sheet) -> None:
     """A command that is not there would look like an arm that always fails."""
-    if argv and not argv[0].strip():
-        sheet.wrong((*path, 0), argv[0], "must name a program")
-    elif argv and (os.sep not in argv[0] or os.path.isabs(argv[0])) and shutil.which(argv[0]) is None:
+    if argv and (os.sep not in argv[0] or os.path.isabs(argv[0])) and shutil.which(argv[0]) is None:
         hint = "install it, or give its path; `{spec}/…` is beside the spec"
         sheet.wrong((*path, 0), argv[0], "must be a program that can be run", hint)
 
@@ -118,6 +104,23 @@ def _check_case(case: Case, path: FieldPath, spec: Spec, file: Path, sheet: Shee
         sheet.wrong((*path, "files"), case.files, "must be a directory or a file that exists", hint)
 
 
+def check_scorer_texts(scorer: Scorer, path: FieldPath, sheet: Sheet) -> None:
+    """Texts of one field each that only their own parsers can tell good from bad."""
+    if scorer.file:
+        try:
+            plain_directory(scorer.file)
+        except BadPath as bad:
+            sheet.wrong((*path, "file"), scorer.file, bad.rule, bad.hint)
+    try:
+        re.compile(scorer.pattern)
+    except re.error as error:
+        sheet.wrong((*path, "pattern"), scorer.pattern, f"is not a regular expression ({error})")
+    try:
+        parse_json_path(scorer.path)
+    except BadJsonPath as error:
+        sheet.wrong((*path, "path"), scorer.path, f"is not a path in a JSON document ({error})", "like `a.b[0].c`")
+
+
 def _check_scorer(scorer: Scorer, path: FieldPath, spec: Spec, sheet: Sheet) -> None:
     required, optional = FIELDS_OF[scorer.type]
     for field in required:
@@ -129,23 +132,8 @@ def _check_scorer(scorer: Scorer, path: FieldPath, spec: Spec, sheet: Sheet) -> 
             rest = ", ".join(f"`{name}`" for name in (*required, *optional)) or "nothing"
             sheet.tell((*path, field), f"a scorer of type `{scorer.type}` has no `{field}`", f"it takes {rest}")
     _check_program(scorer.run, (*path, "run"), sheet)
-    if scorer.file:
-        try:
-            plain_directory(scorer.file)
-        except BadPath as bad:
-            sheet.wrong((*path, "file"), scorer.file, bad.rule, bad.hint)
-    try:
-        re.compile(scorer.pattern)
-    except re.error as error:
-        sheet.wrong((*path, "pattern"), scorer.pattern, f"is no regular expression ({error})")
-    try:
-        parse_json_path(scorer.path)
-    except BadJsonPath as error:
-        sheet.wrong((*path, "path"), scorer.path, f"is no path in a JSON document ({error})", "like `a.b[0].c`")
     if scorer.type == "contains" and not scorer.text:
         for place, case in enumerate(spec.cases):
             if not isinstance(case.expect, str):
                 rule = f"scorer `{scorer.name}` has no `text`, so it looks for `expect`: case `{case.name}` has none"
                 sheet.tell(("case", place), rule, 'give the case `expect = "…"`')
-    if scorer.call and not is_function(scorer.call):
-        sheet.wrong((*path, "call"), scorer.call, "must name a function", 'write it like "package.module:function"')
