@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -20,6 +21,8 @@ from jsonschema.validators import extend
 
 from manyhands.apps.evals.spec.spec_file import SpecRefused, read_spec
 from manyhands.apps.evals.spec.spec_schema import spec_schema
+from manyhands.core.values.host import Width
+from manyhands.core.values.task import Task
 from manyhands.readers.problems import Problem, Problems, sheet_of_row
 from manyhands.sources.config.config_reading import ConfigRefused, load_config
 from manyhands.sources.config.config_schema import config_schema
@@ -461,3 +464,19 @@ def test_eval_specs(document: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("section", "fields"), [("Task", TASK), ("PlanSettings", PLAN)])
 def test_every_field_of_a_plan_is_tried(section: str, fields: dict[str, Any]) -> None:
     assert set(PLAN_SCHEMA["$defs"][section]["properties"]) - set(fields) == set()
+
+
+def test_decoding_a_journal_does_not_look_at_the_rules() -> None:
+    """A journal holds what was valid when it was written, and what the engine made itself."""
+    odd = {
+        "id": "a b",
+        "kind": "co*",
+        "priority": 9,
+        "attempts": 0,
+        "timeout": -1.0,
+        "title": "x" * 20_000,
+        "run": [""],
+    }
+    odd |= {"workspace": "other", "env": {"A=B": "x"}, "resources": {"gpu": -1.0}, "deferred": "yes", "barrier": "f"}
+    assert msgspec.json.decode(json.dumps(odd), type=Task).attempts == 0
+    assert msgspec.json.decode('{"min": 0, "max": -1}', type=Width).max == -1

@@ -213,7 +213,7 @@ FILES: list[tuple[str, str | bytes, int, str, str]] = [
     ),
     ("b.json", '[{"id": "a", "run": ["x"]},\n{]', 2, "is not valid JSON", ""),
     ("c.json", '{"tsak": []}', 1, "unknown field `tsak`", "did you mean `task`?"),
-    ("plan.txt", "x", 0, "is no plan file: its name ends in `.txt`", ".toml, .yaml"),
+    ("plan.txt", "x", 0, "is not a plan file: its name ends in `.txt`", ".toml, .yaml"),
 ]
 
 
