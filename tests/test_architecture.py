@@ -26,7 +26,7 @@ BESIDE: dict[str, set[str]] = {
     "__main__": {"surfaces"},
 }
 #: Modules of the package itself that everyone may import.
-GROUND = {"", "errors", "concurrency", "http_serving", "quantiles"}
+GROUND = {"", "errors", "concurrency", "durations", "field_rules", "http_serving", "quantiles"}
 
 #: package → the packages of the same room it may import. Exact as well.
 INSIDE: dict[str, set[str]] = {
