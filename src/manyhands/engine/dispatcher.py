@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -27,18 +27,31 @@ from manyhands.engine.store.contract.journal import Journal
 from manyhands.errors import LeaseLost, Unavailable
 from manyhands.hosts.executors.executor import Adopts, Executor
 
-#: A snapshot costs as much as the book is large: often enough to reopen fast, seldom enough not to be felt.
-SNAPSHOT_EVENTS_MIN = 200_000
-#: What a clean stop leaves unsaved at the most.
-SNAPSHOT_EVENTS_AT_CLOSE = 5_000
 #: How attempts end that were killed because another dispatcher may lead by now.
 CUT_OFF = Ending(EndingKind.LOST, "the dispatcher was cut off from its store while it ran")
 
 T = TypeVar("T")
 
 
+class SnapshotPace(NamedTuple):
+    """How many events after the last snapshot the next one is saved. A snapshot costs as much as the book is large."""
+
+    events_min: int = 200_000  # often enough to reopen fast, seldom enough not to be felt
+    events_at_close: int = 5_000  # a clean stop leaves fewer than this unsaved
+
+
+SNAPSHOTS = SnapshotPace()
+
+
 class Dispatcher:
-    def __init__(self, scheduler: Scheduler, journal: Journal, directory: Path, clock: Clock) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        journal: Journal,
+        directory: Path,
+        clock: Clock,
+        snapshots: SnapshotPace = SNAPSHOTS,
+    ) -> None:
         self.scheduler = scheduler
         self.book = scheduler.book
         self.clock = clock
@@ -57,6 +70,7 @@ class Dispatcher:
         self._arrived = asyncio.Event()
         self._settled: dict[str, list[asyncio.Future[None]]] = {}
         self._wake: asyncio.TimerHandle | None = None
+        self._snapshots = snapshots
         self._snapshot_at = journal.last
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._task: asyncio.Task[None] | None = None
@@ -150,9 +164,9 @@ class Dispatcher:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})
-        await asyncio.gather(*(executor.close() for executor in set(self._executors.values())))
+        await asyncio.gather(*(executor.close() for executor in dict.fromkeys(self._executors.values())))
         failed = self._task is not None and not self._task.cancelled() and self._task.exception() is not None
-        if not failed and self._journal.last - self._snapshot_at >= SNAPSHOT_EVENTS_AT_CLOSE:
+        if not failed and self._journal.last - self._snapshot_at >= self._snapshots.events_at_close:
             with suppress(Unavailable):  # the next start takes longer without it, that is all
                 await self._save_snapshot()
         self._writer.shutdown()
@@ -170,7 +184,7 @@ class Dispatcher:
                 if not on_disk.done():
                     on_disk.set_result(None)
             del self._awaiting[:acknowledge]
-            if self._journal.last - self._snapshot_at > max(SNAPSHOT_EVENTS_MIN, self.book.last_number):
+            if self._journal.last - self._snapshot_at > max(self._snapshots.events_min, self.book.last_number):
                 await self._save_snapshot()
 
     async def _take_turn(self) -> None:

@@ -6,16 +6,14 @@ letter is out of the outbox only when the journal has it so.
 
 import asyncio
 import math
-import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from manyhands.core.book import Book
 from manyhands.core.events import AnyEvent, Delivered, DeliveryGivenUp, Input, ResendAsked
 from manyhands.core.outbox import REPLY_TO, Delivery
-from manyhands.engine.delivery.sink_opening import open_replies, open_sink
+from manyhands.engine.delivery.sink_opening import OpenSinks
 from manyhands.engine.delivery.sink_queue import SinkQueue
 from manyhands.engine.delivery.sinks.letters import letter_of
 from manyhands.engine.delivery.sinks.sink import Sink, SinkError
@@ -36,8 +34,7 @@ class Delivering:
         submit: Submit,
         now: Callable[[], float],
         routes: Mapping[str, RouteConfig],
-        workspace: Path,
-        environ: Mapping[str, str],
+        sinks: OpenSinks,
         journal: str,
         redact: Callable[[str], str] = str,
     ) -> None:
@@ -47,20 +44,14 @@ class Delivering:
         self._routes = routes
         self._journal = journal
         self._redact = redact
-        # All of them now: a driver that is missing is named before anything runs, and none is loaded in mid-run.
-        self._sinks: dict[tuple[str, str], Sink] = {
-            (app, name): open_sink(sink, workspace, environ)
-            for app, route in routes.items()
-            for name, sink in route.named().items()
-        }
-        self._replies: dict[str, Posting] = {
-            app: open_replies(route, environ) for app, route in routes.items() if route.reply_to
-        }
+        self._sinks: Mapping[tuple[str, str], Sink] = sinks.sinks
+        self._replies: Mapping[str, Posting] = sinks.replies
+        self._loop = asyncio.get_running_loop()
         self._queues: dict[tuple[str, str], SinkQueue] = {}  # of each app and sink; of replies, each server
         self._alarms: dict[tuple[str, str], asyncio.TimerHandle] = {}
         self._on_their_way: set[int] = set()  # letters in a queue or with a carrier
         self._looked = 0  # letters up to this number have been taken up
-        self._carriers: set[asyncio.Task[None]] = set()
+        self._carriers: dict[asyncio.Task[None], None] = {}  # in the order they left
         self._moved = asyncio.Event()
         self._take(self._book.outbox.waiting.values())
         self._looked = self._book.outbox.last
@@ -96,22 +87,21 @@ class Delivering:
     def _serve(self, key: tuple[str, str]) -> None:
         """Send off what may go, and be back when more may."""
         queue = self._queues[key]
-        while (delivery := queue.take(time.monotonic())) is not None:
+        while (delivery := queue.take(self._loop.time())) is not None:
             carrier = asyncio.create_task(self._carry(key, delivery))
-            self._carriers.add(carrier)
-            carrier.add_done_callback(self._carriers.discard)
+            self._carriers[carrier] = None
+            carrier.add_done_callback(self._carriers.pop)
         if (alarm := self._alarms.pop(key, None)) is not None:
             alarm.cancel()
         if (at := queue.next_at()) is not None:
-            wait_s = max(0.0, at - time.monotonic())
-            self._alarms[key] = asyncio.get_running_loop().call_later(wait_s, self._serve, key)
+            self._alarms[key] = self._loop.call_at(at, self._serve, key)
 
     async def _carry(self, key: tuple[str, str], delivery: Delivery) -> None:
         queue, number = self._queues[key], delivery.number
         error = await self._sent(delivery)
         tries = queue.refused(delivery) if error is not None else 0
         if error is not None and not error.permanent and tries < self._routes[delivery.app].tries:
-            queue.again(delivery, time.monotonic(), error.retry_after_s)
+            queue.again(delivery, self._loop.time(), error.retry_after_s)
         else:
             if error is None:
                 await self._submit(Delivered(self._now(), number))
@@ -144,8 +134,8 @@ class Delivering:
 
     async def close(self, grace_s: float = 10.0) -> int:
         """What is on its way has so long to arrive; how many are left for the next start."""
-        deadline = time.monotonic() + grace_s
-        while self._on_their_way and (left_s := deadline - time.monotonic()) > 0:
+        deadline = self._loop.time() + grace_s
+        while self._on_their_way and (left_s := deadline - self._loop.time()) > 0:
             soonest = min((at for one in self._queues.values() if (at := one.next_at()) is not None), default=math.inf)
             if not self._carriers and soonest > deadline:
                 break  # those that are left would only be tried after that

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from manyhands.engine.delivery.sinks.sink import Sink
 from manyhands.engine.delivery.sinks.webhook_sink import Posting
@@ -17,7 +18,22 @@ from manyhands.sources.config.route_config import (
 )
 
 
-def open_sink(config: SinkConfig, workspace: Path, environ: Mapping[str, str]) -> Sink:
+class OpenSinks(NamedTuple):
+    sinks: Mapping[tuple[str, str], Sink]  # by the app and the name of the sink
+    replies: Mapping[str, Posting]  # by the app, where its tasks may say where to reply
+
+
+def open_sinks(routes: Mapping[str, RouteConfig], workspace: Path, environ: Mapping[str, str]) -> OpenSinks:
+    """Open all sinks before anything runs: a missing driver is named then, and none is loaded in mid-run."""
+    sinks = {
+        (app, name): _open_sink(sink, workspace, environ)
+        for app, route in routes.items()
+        for name, sink in route.named().items()
+    }
+    return OpenSinks(sinks, {app: _open_replies(route, environ) for app, route in routes.items() if route.reply_to})
+
+
+def _open_sink(config: SinkConfig, workspace: Path, environ: Mapping[str, str]) -> Sink:
     # Imported where needed: who writes to a file needs no database driver.
     match config:
         case FileSinkConfig():
@@ -41,7 +57,7 @@ def open_sink(config: SinkConfig, workspace: Path, environ: Mapping[str, str]) -
             return postgres_sink.PostgresSink(_secret(config.url_env, environ), config.table)
 
 
-def open_replies(route: RouteConfig, environ: Mapping[str, str]) -> Posting:
+def _open_replies(route: RouteConfig, environ: Mapping[str, str]) -> Posting:
     return Posting(_secret(route.reply_secret_env, environ))
 
 
