@@ -18,6 +18,7 @@ from manyhands.engine.delivery.sink_queue import SinkQueue
 from manyhands.engine.delivery.sinks.letters import letter_of
 from manyhands.engine.delivery.sinks.sink import Sink, SinkError
 from manyhands.engine.delivery.sinks.webhook_sink import Posting
+from manyhands.errors import ManyhandsError
 from manyhands.sources.config.route_config import RouteConfig
 
 _ERROR_CHARACTERS_MAX = 300
@@ -103,17 +104,21 @@ class Delivering:
         if error is not None and not error.permanent and tries < self._routes[delivery.app].tries:
             queue.again(delivery, self._loop.time(), error.retry_after_s)
         else:
-            if error is None:
-                await self._submit(Delivered(self._now(), number))
-            else:
-                text = self._redact(str(error))[:_ERROR_CHARACTERS_MAX]
-                await self._submit(DeliveryGivenUp(self._now(), number, text, tries))
+            try:
+                await self._submit(self._outcome(number, error, tries))
+            except ManyhandsError:
+                return  # the dispatcher has died of it and says so; the letter stays in the outbox for the next one
             queue.settled(delivery, answered=error is None or error.permanent)
             self._on_their_way.discard(number)
             if (resent := self._book.outbox.waiting.get(number)) is not None:  # asked for in the same breath
                 self._take([resent])
         self._serve(key)
         self._moved.set()
+
+    def _outcome(self, number: int, error: SinkError | None, tries: int) -> Input:
+        if error is None:
+            return Delivered(self._now(), number)
+        return DeliveryGivenUp(self._now(), number, self._redact(str(error))[:_ERROR_CHARACTERS_MAX], tries)
 
     async def _sent(self, delivery: Delivery) -> SinkError | None:
         try:

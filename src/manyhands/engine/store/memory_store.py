@@ -21,12 +21,17 @@ class MemoryStore:
         self.dispatcher: MemoryJournal | None = None
 
     def open_journal(self) -> "MemoryJournal":
+        journal = MemoryJournal(self)
+        self.lead(journal)
+        return journal
+
+    def lead(self, journal: "MemoryJournal") -> None:
         if self.dispatcher is not None:
+            journal.close()
             raise StoreBusy(
                 f"the journal in memory is in use by process {os.getpid()}", "close the other dispatcher first"
             )
-        self.dispatcher = MemoryJournal(self)
-        return self.dispatcher
+        self.dispatcher = journal
 
     def open_reader(self) -> "MemoryReader":
         return MemoryReader(self)
@@ -109,8 +114,8 @@ class MemoryJournal(MemoryReader):
     def close(self) -> None:
         if self._store.dispatcher is self:
             self._store.dispatcher = None
-            self._woken.close()
-            self._waker.close()
+        self._woken.close()
+        self._waker.close()
 
 
 class MemoryRequests:
