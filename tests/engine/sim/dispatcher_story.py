@@ -41,7 +41,7 @@ RUNS = ("r", "s")
 #: For so long things go wrong; from then on nothing does, and all must come to its end.
 TROUBLE_S = 240.0
 #: Far longer than everything takes that is left then.
-PATIENCE_S = 50_000.0
+PATIENCE_S = 10_000.0
 WALL_AHEAD_S = 1_000_000.0
 
 
