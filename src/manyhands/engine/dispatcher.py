@@ -73,6 +73,7 @@ class Dispatcher:
         self._snapshots = snapshots
         self._snapshot_at = journal.last
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="journal")
+        self._writing: asyncio.Future[int] | None = None  # the latest batch, on disk or on its way
         self._task: asyncio.Task[None] | None = None
         self._asked = False  # requests wait in the store
         self._cut_off: set[int] = set()  # attempts that may not go on: another may lead by now
@@ -165,11 +166,18 @@ class Dispatcher:
             self._task.cancel()
             await asyncio.wait({self._task})
         await asyncio.gather(*(executor.close() for executor in dict.fromkeys(self._executors.values())))
-        failed = self._task is not None and not self._task.cancelled() and self._task.exception() is not None
-        if not failed and self._journal.last - self._snapshot_at >= self._snapshots.events_at_close:
+        if not await self._has_failed() and self._journal.last - self._snapshot_at >= self._snapshots.events_at_close:
             with suppress(Unavailable):  # the next start takes longer without it, that is all
                 await self._save_snapshot()
         self._writer.shutdown()
+
+    async def _has_failed(self) -> bool:
+        """Whether the book may be ahead of the journal. A batch that is still being written is waited for."""
+        if self._writing is not None:
+            await asyncio.wait({self._writing})
+            if self._writing.exception() is not None:
+                return True
+        return self._task is not None and not self._task.cancelled() and self._task.exception() is not None
 
     async def _loop(self) -> None:
         while True:
@@ -200,9 +208,9 @@ class Dispatcher:
         if batch or answered:
             loop = asyncio.get_running_loop()
             handed_over_at = loop.time()
-            # Shielded: a batch once handed over is written whole before the loop can be cancelled.
-            writing = loop.run_in_executor(self._writer, self._journal.append, batch, answered)
-            await asyncio.shield(writing)
+            # Shielded: a batch that was handed over is written whole, and `close` waits for it.
+            self._writing = loop.run_in_executor(self._writer, self._journal.append, batch, answered)
+            await asyncio.shield(self._writing)
             self.commit_s = loop.time() - handed_over_at
             for told in self.recorded:
                 told(batch)

@@ -150,7 +150,8 @@ class DispatcherLife(ProcessLife):
             dispatcher.recorded.remove(delivering.recorded)
             await delivering.close()
             await probing.close()
-        await dispatcher.submit()  # raises what it died of
+        if not dispatcher.is_alive:
+            await dispatcher.submit()  # raises what it died of
 
     def _executors_for(self, identity: str, spawned: Spawned, ended: Ended) -> Mapping[str, Executor]:
         acting = self._stage.acting
