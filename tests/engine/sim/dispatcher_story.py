@@ -41,7 +41,7 @@ RUNS = ("r", "s")
 #: For so long things go wrong; from then on nothing does, and all must come to its end.
 TROUBLE_S = 240.0
 #: Far longer than everything takes that is left then.
-PATIENCE_S = 10_000.0
+PATIENCE_S = 5_000.0
 WALL_AHEAD_S = 1_000_000.0
 
 
@@ -113,6 +113,7 @@ class DispatcherStory:
             assert self.attempts.wrong == [], self.attempts.wrong
             self._stay_away()
         assert self.attempts.of == {}, f"still alive at the end: {[*self.attempts.of]}"
+        assert self.store.waiting == {}, f"requests {[*self.store.waiting]} are left unanswered"
 
     def digest(self) -> str:
         told = hashlib.sha256()

@@ -32,17 +32,17 @@ BY_ITSELF = (
 )
 
 
-def key_of(event: ev.AnyEvent) -> bytes:
+def key_of(event: ev.AnyEvent) -> str:
     """The event without its time: it happens when it is answered."""
-    return msgspec.msgpack.encode(replace(event, at=0.0))
+    return msgspec.json.encode(replace(event, at=0.0)).decode()
 
 
 class Promises(Struct):
     """Which events somebody was promised, by `key_of`."""
 
-    submitted: Counter[bytes] = field(default_factory=Counter)
-    acknowledged: Counter[bytes] = field(default_factory=Counter)
-    asked: Counter[bytes] = field(default_factory=Counter)  # durable requests
+    submitted: Counter[str] = field(default_factory=Counter)
+    acknowledged: Counter[str] = field(default_factory=Counter)
+    asked: Counter[str] = field(default_factory=Counter)  # durable requests
 
 
 def check_store(store: MemoryStore, promises: Promises, sinks: Mapping[tuple[str, str], SimulatedSink]) -> None:

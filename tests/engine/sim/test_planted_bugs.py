@@ -129,8 +129,8 @@ PLANTS: tuple[tuple[Plant, str], ...] = (
     (leave_answered_requests_in_place, "and was asked for"),
     (overlook_requests_left_while_nobody_dispatched, "are left unanswered"),
     (say_delivered_of_what_was_refused, "no sink has it"),
-    (let_the_clock_go_backwards, "time goes backwards"),
-    (save_a_snapshot_under_the_wrong_number, "they differ|after recovery|Error"),
+    (let_the_clock_go_backwards, "time goes backwards|never comes to its end"),
+    (save_a_snapshot_under_the_wrong_number, "they differ|after recovery|cannot become"),
 )
 
 

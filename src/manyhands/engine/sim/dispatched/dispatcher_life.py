@@ -69,14 +69,14 @@ class DispatcherLife(ProcessLife):
         main.add_done_callback(self._stop)
         try:
             self._loop.run_forever()
+        finally:
             main.remove_done_callback(self._stop)
             self._bury()
-            if not self.is_dead:
-                main.result()
-            if self._broken:
-                raise self._broken[0]
-        finally:
             self._loop.close()
+        if not self.is_dead:
+            main.result()
+        if self._broken:
+            raise self._broken[0]
 
     def do(self, work: Coroutine[Any, Any, None]) -> None:
         """Have something done in the dispatcher's process."""
