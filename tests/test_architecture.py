@@ -42,6 +42,13 @@ INSIDE: dict[str, set[str]] = {
     "engine": {"engine.store", "engine.store.contract"},
     "engine.delivery": {"engine.delivery.sinks"},
     "engine.sim": {"engine.sim.hosts"},
+    "engine.sim.dispatched": {
+        "engine",
+        "engine.delivery",
+        "engine.delivery.sinks",
+        "engine.sim.hosts",
+        "engine.store",
+    },
     "engine.store": {"engine.store.contract", "engine.store.postgres", "engine.store.sqlite"},
     "engine.store.postgres": {"engine.store.contract"},
     "engine.store.sqlite": {"engine.store.contract"},

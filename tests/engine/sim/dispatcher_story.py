@@ -1,4 +1,4 @@
-"""A seeded world around the real dispatcher: it dies, restarts and recovers while hosts, sinks, disks and people act up.
+"""A seeded world around the real dispatcher, which dies, restarts and recovers while hosts, sinks and disks fail.
 
 One seed is one story. Run this file with a seed to tell that story again:
 
@@ -28,7 +28,7 @@ from manyhands.core.learning import is_adaptive
 from manyhands.core.values.widths import Reading
 from manyhands.engine.delivery.sinks.sink import SinkError
 from manyhands.engine.dispatcher import Dispatcher, SnapshotPace
-from manyhands.engine.sim.dispatched.dispatcher_life import DispatcherLife, Stage
+from manyhands.engine.sim.dispatched.dispatcher_life import DispatcherLife, SimulatedWorld
 from manyhands.engine.sim.dispatched.simulated_sink import Reception, SimulatedSink
 from manyhands.engine.sim.dispatched.simulated_site import LiveAttempts, SimulatedSite
 from manyhands.engine.sim.dispatched.timeline import Timeline
@@ -125,7 +125,7 @@ class DispatcherStory:
 
     def _live(self) -> None:
         hosts = tuple(host for host, _, _ in self.hosts.values())
-        stage = Stage(
+        world = SimulatedWorld(
             timeline=self.timeline,
             store=self.store,
             sites=self.sites,
@@ -146,7 +146,7 @@ class DispatcherStory:
             acting=self._acting,
             recorded=self._check_batch,
         )
-        self.life = DispatcherLife(stage)
+        self.life = DispatcherLife(world)
         self.timeline.plan(self.timeline.now + self._times.uniform(0, 5), self._act_as_clients)
         self.life.run()
         self.seen["lives"] += 1

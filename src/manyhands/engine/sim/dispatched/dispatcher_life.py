@@ -33,7 +33,7 @@ def nothing_happens(deed: str) -> None:
     pass
 
 
-class Stage(NamedTuple):
+class SimulatedWorld(NamedTuple):
     """The world that outlives dispatchers, as one of them finds it."""
 
     timeline: Timeline
@@ -52,12 +52,12 @@ class Stage(NamedTuple):
 
 
 class DispatcherLife(ProcessLife):
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, world: SimulatedWorld) -> None:
         super().__init__()
         self.dispatcher: Dispatcher | None = None  # once it has recovered
         self.failure: Exception | None = None
-        self._stage = stage
-        self._loop = VirtualLoop(stage.timeline, stage.thread_times)
+        self._stage = world
+        self._loop = VirtualLoop(world.timeline, world.thread_times)
         self._loop.set_exception_handler(self._note_broken)
         self._broken: list[BaseException] = []
         self._closing = self._loop.create_future()
@@ -118,14 +118,14 @@ class DispatcherLife(ProcessLife):
             self._broken.append(context.get("exception") or AssertionError(context["message"]))
 
     async def _main(self) -> None:
-        stage = self._stage
-        journal = SimulatedJournal(stage.store, self, stage.acting)
-        surroundings = Surroundings(self._clock_from, self._reclaim, lambda process: True, stage.snapshots)
+        world = self._stage
+        journal = SimulatedJournal(world.store, self, world.acting)
+        surroundings = Surroundings(self._clock_from, self._reclaim, lambda process: True, world.snapshots)
         try:
             async with dispatching_on(
-                journal, Path("sim"), stage.configured, self._executors_for, stage.all_runs_go_on, surroundings
+                journal, Path("sim"), world.configured, self._executors_for, world.all_runs_go_on, surroundings
             ) as dispatcher:
-                dispatcher.recorded.append(lambda batch: stage.recorded(dispatcher, batch))
+                dispatcher.recorded.append(lambda batch: world.recorded(dispatcher, batch))
                 await self._work(dispatcher)
         except ManyhandsError as error:
             self.failure = error
@@ -135,13 +135,13 @@ class DispatcherLife(ProcessLife):
 
     async def _work(self, dispatcher: Dispatcher) -> None:
         """What a session has beside its dispatcher, while it works."""
-        stage = self._stage
-        sinks = {place: SinkLink(sink, self, stage.acting) for place, sink in stage.sinks.items()}
+        world = self._stage
+        sinks = {place: SinkLink(sink, self, world.acting) for place, sink in world.sinks.items()}
         delivering = Delivering(
-            dispatcher.book, dispatcher.submit, dispatcher.clock.now, stage.routes, OpenSinks(sinks, {}), "sim"
+            dispatcher.book, dispatcher.submit, dispatcher.clock.now, world.routes, OpenSinks(sinks, {}), "sim"
         )
         dispatcher.recorded.append(delivering.recorded)
-        probing = Probing(dispatcher, stage.probes)
+        probing = Probing(dispatcher, world.probes)
         self.dispatcher = dispatcher
         try:
             while dispatcher.is_alive and not self._closing.done():
