@@ -56,7 +56,7 @@ class DispatcherLife(ProcessLife):
         super().__init__()
         self.dispatcher: Dispatcher | None = None  # once it has recovered
         self.failure: Exception | None = None
-        self._stage = world
+        self._world = world
         self._loop = VirtualLoop(world.timeline, world.thread_times)
         self._loop.set_exception_handler(self._note_broken)
         self._broken: list[BaseException] = []
@@ -91,7 +91,7 @@ class DispatcherLife(ProcessLife):
         """As by `kill -9`: nothing it does from now on has any effect."""
         if not self.is_dead:
             self.is_dead = True
-            self._stage.store.dispatcher = None
+            self._world.store.dispatcher = None
             for executor in self._executors:
                 executor.lose_dispatcher()
             self._loop.stop()
@@ -118,7 +118,7 @@ class DispatcherLife(ProcessLife):
             self._broken.append(context.get("exception") or AssertionError(context["message"]))
 
     async def _main(self) -> None:
-        world = self._stage
+        world = self._world
         journal = SimulatedJournal(world.store, self, world.acting)
         surroundings = Surroundings(self._clock_from, self._reclaim, lambda process: True, world.snapshots)
         try:
@@ -135,7 +135,7 @@ class DispatcherLife(ProcessLife):
 
     async def _work(self, dispatcher: Dispatcher) -> None:
         """What a session has beside its dispatcher, while it works."""
-        world = self._stage
+        world = self._world
         sinks = {place: SinkLink(sink, self, world.acting) for place, sink in world.sinks.items()}
         delivering = Delivering(
             dispatcher.book, dispatcher.submit, dispatcher.clock.now, world.routes, OpenSinks(sinks, {}), "sim"
@@ -154,17 +154,17 @@ class DispatcherLife(ProcessLife):
             await dispatcher.submit()  # raises what it died of
 
     def _executors_for(self, identity: str, spawned: Spawned, ended: Ended) -> Mapping[str, Executor]:
-        acting = self._stage.acting
-        made = {name: SiteExecutor(site, self, spawned, ended, acting) for name, site in self._stage.sites.items()}
+        acting = self._world.acting
+        made = {name: SiteExecutor(site, self, spawned, ended, acting) for name, site in self._world.sites.items()}
         self._executors = [*made.values()]
         return made
 
     def _clock_from(self, not_before: float) -> Clock:
-        timeline, ahead_s = self._stage.timeline, self._stage.wall_ahead_s
+        timeline, ahead_s = self._world.timeline, self._world.wall_ahead_s
         return Clock(not_before, wall=lambda: timeline.now + ahead_s, steady=lambda: timeline.now)
 
     async def _reclaim(self, survivors: Iterable[tuple[ProcessHandle, str]]) -> None:
         for process, marker in survivors:
-            self._stage.acting("reclaim")
+            self._world.acting("reclaim")
             if not self.is_dead:
-                self._stage.sites[process.boot].kill(int(marker.rpartition(".")[2]))
+                self._world.sites[process.boot].kill(int(marker.rpartition(".")[2]))
