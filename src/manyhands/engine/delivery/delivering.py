@@ -1,7 +1,7 @@
-"""Carries letters from the outbox to their sinks: in order per key, side by side otherwise, again until they are taken.
+"""Sends letters from the outbox to their sinks, again and again until they are taken.
 
-It stands beside the dispatcher and reads its book. What a sink does, or does not do, never holds up anything else: a
-letter is out of the outbox only when the journal has it so.
+Letters with the same order go one after another, all others side by side. This works beside the dispatcher and reads
+its book; a sink never holds up anything else. A letter leaves the outbox only when the journal says so.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from manyhands.errors import ManyhandsError
 from manyhands.sources.config.route_config import RouteConfig
 
 _ERROR_CHARACTERS_MAX = 300
-#: A sink that does not even let itself be closed is left to itself.
+#: A sink that does not close within this time is abandoned.
 _CLOSE_S = 5.0
 
 Submit = Callable[[Input], Awaitable[None]]
@@ -58,11 +58,11 @@ class Delivering:
         self._looked = self._book.outbox.last
 
     def recorded(self, batch: Sequence[AnyEvent]) -> None:
-        """To be called with every batch once it is on disk: only then may anything of it leave."""
+        """Called with every batch once it is on disk: only then may its results leave."""
         outbox = self._book.outbox
         if any(isinstance(event, ResendAsked) for event in batch):
             self._take(outbox.waiting.values())
-        else:  # costs nothing where nothing is new, however much waits
+        else:  # costs nothing if nothing is new, however many letters wait
             self._take(one for n in range(self._looked + 1, outbox.last + 1) if (one := outbox.waiting.get(n)))
         self._looked = outbox.last
 
@@ -86,7 +86,7 @@ class Delivering:
         return self._book.runs[delivery.run].records[delivery.task].task.reply_to
 
     def _serve(self, key: tuple[str, str]) -> None:
-        """Send off what may go, and be back when more may."""
+        """Send what may go now, and come back when more may go."""
         queue = self._queues[key]
         while (delivery := queue.take(self._loop.time())) is not None:
             carrier = asyncio.create_task(self._carry(key, delivery))
@@ -110,7 +110,9 @@ class Delivering:
                 return  # the dispatcher has died of it and says so; the letter stays in the outbox for the next one
             queue.settled(delivery, answered=error is None or error.permanent)
             self._on_their_way.discard(number)
-            if (resent := self._book.outbox.waiting.get(number)) is not None:  # asked for in the same breath
+            if (
+                resent := self._book.outbox.waiting.get(number)
+            ) is not None:  # a resend was asked for in the same batch
                 self._take([resent])
         self._serve(key)
         self._moved.set()
@@ -133,17 +135,17 @@ class Delivering:
                 raise SinkError(f"the route has no sink `{delivery.sink}` any more", permanent=True)
         except SinkError as error:
             return error
-        except Exception as error:  # of a driver that raises what it does not say: one letter, not the whole queue
+        except Exception as error:  # an undocumented error of a driver costs this letter a try, and not the whole queue
             return SinkError(f"{type(error).__name__}: {error}".removesuffix(": "))
         return None
 
     async def close(self, grace_s: float = 10.0) -> int:
-        """What is on its way has so long to arrive; how many are left for the next start."""
+        """Give letters on their way this long to arrive; returns how many are left for the next start."""
         deadline = self._loop.time() + grace_s
         while self._on_their_way and (left_s := deadline - self._loop.time()) > 0:
             soonest = min((at for one in self._queues.values() if (at := one.next_at()) is not None), default=math.inf)
             if not self._carriers and soonest > deadline:
-                break  # those that are left would only be tried after that
+                break  # the letters that are left would only be tried after the deadline
             self._moved.clear()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._moved.wait(), left_s)

@@ -1,4 +1,4 @@
-"""From the configured routes to sinks that can be sent to."""
+"""Opens the sinks of the configured routes."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,7 +34,7 @@ def open_sinks(routes: Mapping[str, RouteConfig], workspace: Path, environ: Mapp
 
 
 def _open_sink(config: SinkConfig, workspace: Path, environ: Mapping[str, str]) -> Sink:
-    # Imported where needed: who writes to a file needs no database driver.
+    # Imported where needed: writing to a file needs no database driver.
     match config:
         case FileSinkConfig():
             from manyhands.engine.delivery.sinks import file_sink
@@ -45,7 +45,9 @@ def _open_sink(config: SinkConfig, workspace: Path, environ: Mapping[str, str]) 
 
             url = config.url or _secret(config.url_env, environ)
             if not is_web_address(url):
-                raise UsageError(f"what `{config.url_env}` has is no http or https URL", "a webhook sink posts to it")
+                raise UsageError(
+                    f"the value of `{config.url_env}` is not an http or https URL", "a webhook sink posts to it"
+                )
             return webhook_sink.WebhookSink(url, _secret(config.secret_env, environ), config.timeout)
         case RedisSinkConfig():
             from manyhands.engine.delivery.sinks import redis_sink
@@ -62,7 +64,7 @@ def _open_replies(route: RouteConfig, environ: Mapping[str, str]) -> Posting:
 
 
 def check_secrets(routes: Mapping[str, RouteConfig], environ: Mapping[str, str]) -> None:
-    """Before anything runs: what would fail at the first result."""
+    """Check before anything runs what would otherwise fail at the first result."""
     for app, route in routes.items():
         for who, variable in route.variables():
             if not environ.get(variable):
