@@ -11,6 +11,8 @@ from manyhands.apps.evals.spec.eval_types import EvalRecord
 from manyhands.core.values.task import TaskState
 from manyhands.errors import Conflict, UsageError
 from manyhands.surfaces.cli.eval_control import abort_eval, inject_context, pause_eval, resume_eval
+from manyhands.surfaces.cli.eval_options import InjectOptions
+from manyhands.surfaces.cli.settings import Settings
 from surfaces.cli.console import PATIENCE_S, Console
 
 
@@ -34,7 +36,7 @@ class Underway:
         await self.until(lambda: len(list(logs.glob("*/*/*/workspace/log.txt"))) >= count, f"{count} agents")
 
     async def ask(self, what: Callable[..., None], *arguments: object) -> None:
-        await asyncio.to_thread(what, None, *arguments, None, str(self.console.store))
+        await asyncio.to_thread(what, None, *arguments, Settings(store=str(self.console.store)))
 
     def said(self, text: str) -> bool:
         return any(text in line for line in self.nobody.said)
@@ -79,7 +81,7 @@ async def test_an_abort_that_was_killed_is_reported_by_the_next_process_which_be
     log = console.store / "evals/e-1/trials/b/c0/2/workspace/log.txt"
     live.wait_until(log.exists, "an agent of the second replication")
     live.process.send_signal(signal.SIGSTOP)  # it hears nothing of it
-    abort_eval(None, None, str(console.store))
+    abort_eval(None, Settings(store=str(console.store)))
     live.process.send_signal(signal.SIGKILL)
     live.process.wait()
     record = await evaluated(console)
@@ -96,8 +98,8 @@ async def test_injected_context_taints_the_trials_it_reaches_and_no_others(conso
     live = Underway(console, allow_tampering=True)
     await live.begun(1)
     with pytest.raises(UsageError, match="has no arm `bb`"):
-        await live.ask(inject_context, "x", "bb", "", 0)
-    await live.ask(inject_context, "be brief", "", "", 2)
+        await live.ask(inject_context, InjectOptions("x", arm="bb"))
+    await live.ask(inject_context, InjectOptions("be brief", replication=2))
     let_go(console, 1, 2)
     record = await live.record()
     tainted = {outcome.key for outcome in record.outcomes if outcome.tainted}
@@ -112,7 +114,7 @@ async def test_nothing_can_be_put_into_an_eval_that_does_not_allow_it(console: C
     live = Underway(console)
     await live.begun(1)
     with pytest.raises(Conflict, match="begun without `--allow-tampering`"):
-        await live.ask(inject_context, "be brief", "", "", 0)
+        await live.ask(inject_context, InjectOptions("be brief"))
     let_go(console, 1)
     assert not any(outcome.tainted for outcome in (await live.record()).outcomes)
 

@@ -10,23 +10,22 @@ import msgspec
 from manyhands.errors import UsageError
 from manyhands.sources.config.config_types import Config
 from manyhands.sources.plans.plan_reading import read_plan
+from manyhands.surfaces.cli.add_commands import NewTaskOptions
 from manyhands.surfaces.cli.printing import OutputFormat, print_rows, say
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.verbs.plan_verbs import HandedIn, add, added_to
 from manyhands.surfaces.verbs.store_view import View
 
 
 def add_tasks(
     files: Sequence[Path],
-    fields: dict[str, Any],
+    fields: NewTaskOptions,
     to: str | None,
     output: OutputFormat,
-    config_path: Path | None,
-    hosts_path: Path | None,
-    store: str | None,
+    settings: Settings,
     url: str | None = None,
 ) -> None:
-    config = load(config_path, hosts_path, store)
+    config = settings.load()
     if url is not None:
         _add_over_http(url, files, fields, to, output, config)
         return
@@ -40,7 +39,7 @@ def _tell(ids: Sequence[str], run: str, done: str, output: OutputFormat) -> None
 
 
 def _add_over_http(
-    url: str, files: Sequence[Path], fields: dict[str, Any], to: str | None, output: OutputFormat, config: Config
+    url: str, files: Sequence[Path], fields: NewTaskOptions, to: str | None, output: OutputFormat, config: Config
 ) -> None:
     """Whether its hosts can take them and its runs know them, the dispatcher itself finds out."""
     from manyhands.surfaces.cli.over_http import RemoteDispatcher
@@ -52,16 +51,16 @@ def _add_over_http(
     _tell(added["tasks"], added["run"], added_to(added["run"], len(added["tasks"])), output)
 
 
-def _given(files: Sequence[Path], fields: dict[str, Any]) -> dict[str, Any]:
+def _given(files: Sequence[Path], fields: NewTaskOptions) -> dict[str, Any]:
     """The fields of one task, as a plan has them."""
-    given = {name: value for name, value in fields.items() if value not in (None, [], "")}
+    given = {name: value for name, value in fields._asdict().items() if value not in (None, [], "")}
     if bool(files) == bool(given):
         hint = "`manyhands add tasks.toml` or `manyhands add --id lint --run 'ruff check'`"
         raise UsageError("give either plan files or the fields of one task", hint)
     return {name: _argv(name, value) if name in ("run", "check") else value for name, value in given.items()}
 
 
-def _handed_in(files: Sequence[Path], fields: dict[str, Any]) -> HandedIn:
+def _handed_in(files: Sequence[Path], fields: NewTaskOptions) -> HandedIn:
     given = _given(files, fields)
     return HandedIn(files) if files else HandedIn(rows=[given], rows_from="command line")
 

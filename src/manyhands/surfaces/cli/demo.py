@@ -24,7 +24,7 @@ from manyhands.surfaces.cli.interrupts import Interrupts
 from manyhands.surfaces.cli.offered import page_beside, say_address
 from manyhands.surfaces.cli.printing import OutputFormat, duration, print_json, print_table, put, put_lines, say
 from manyhands.surfaces.cli.progress import watch
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 
 if TYPE_CHECKING:
     from manyhands.surfaces.api.api_server import ApiServer
@@ -48,10 +48,10 @@ def ideal_s(scale: float) -> float:
     return scale * max(seconds * math.ceil(TASKS_PER_KIND / width) for seconds, _, width in KINDS.values())
 
 
-def run_demo(scale: float, output: OutputFormat, store: str | None) -> int:
+def run_demo(scale: float, output: OutputFormat, settings: Settings) -> int:
     if not 0 < scale < math.inf:
         raise UsageError(f"`--scale` must be a number above 0, got {scale:g}", "1.0 is 30/20/40 seconds a task")
-    config = load(None, None, store)
+    config = settings.load()
     stays = output is OutputFormat.TABLE and sys.stdout.isatty() and sys.stderr.isatty()
     asyncio.run(_demo(scale, config, output, stays))
     return 0

@@ -3,6 +3,7 @@
 import asyncio
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Literal
 
 from manyhands.apps.evals.eval_hosts import check_against
 from manyhands.apps.evals.evaluation import Wishes, evaluate, with_flags
@@ -14,11 +15,11 @@ from manyhands.apps.evals.spec.spec_file import read_spec
 from manyhands.apps.evals.trial.manifest import Scores
 from manyhands.core.state import Record
 from manyhands.errors import UsageError
-from manyhands.surfaces.cli.eval_commands import ReportOutput
+from manyhands.surfaces.cli.eval_options import EvalRunOptions, ReportOutput
 from manyhands.surfaces.cli.eval_report import print_report
 from manyhands.surfaces.cli.interrupts import Interrupts
 from manyhands.surfaces.cli.printing import duration, put_lines, say
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 
 #: More sessions than anyone reads line by line: from here on a line every few seconds says how far it is.
 LINES_MAX = 1000
@@ -27,17 +28,14 @@ LINE_EVERY_S = 5.0
 
 def run_eval(
     spec_file: Path,
-    wishes: Wishes,
-    interleave: bool,
-    stop_when_decided: bool,
+    options: EvalRunOptions,
     output: ReportOutput,
-    config_path: Path | None,
-    hosts_path: Path | None,
-    store: str | None,
+    settings: Settings,
 ) -> int:
+    wishes = Wishes(_concurrency(options.concurrency), options.fail_fast, options.fresh, options.allow_tampering)
     _check_libraries()
-    config = load(config_path, hosts_path, store)
-    read = with_flags(read_spec(spec_file), interleave, stop_when_decided)
+    config = settings.load()
+    read = with_flags(read_spec(spec_file), not options.no_interleave, options.stop_when_decided)
 
     async def go() -> EvalRecord:
         return await evaluate(read, config, wishes, Interrupts(), EvalLines(read.spec))
@@ -45,6 +43,14 @@ def run_eval(
     record = asyncio.run(go())
     _print(record, output)
     return _exit_code(record)
+
+
+def _concurrency(text: str | None) -> int | Literal["auto"] | None:
+    if text is None or text == "auto":
+        return "auto" if text else None
+    if not text.isdecimal() or int(text) < 1:
+        raise UsageError(f"`--concurrency` must be at least 1, or auto, got {text}", "leave it out for 1")
+    return int(text)
 
 
 def _check_libraries() -> None:
@@ -72,8 +78,8 @@ def _exit_code(record: EvalRecord) -> int:
     return 0 if record.state in ("finished", "decided") and whole else 1
 
 
-def check_eval(spec_file: Path, config_path: Path | None, hosts_path: Path | None, store: str | None) -> None:
-    config = load(config_path, hosts_path, store)
+def check_eval(spec_file: Path, settings: Settings) -> None:
+    config = settings.load()
     read = read_spec(spec_file)
     check_against(read, config)
     check_functions(read, config.workspace)

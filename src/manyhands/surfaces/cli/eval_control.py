@@ -1,7 +1,6 @@
 """`manyhands eval pause|resume|abort|inject|status`: asked durably of the process that runs the eval."""
 
 import time
-from pathlib import Path
 
 from manyhands.apps.evals import eval_control_events
 from manyhands.apps.evals.trial.eval_layout import EvalLayout, read_whole
@@ -14,29 +13,30 @@ from manyhands.engine.store.store_opening import open_requests
 from manyhands.errors import Conflict, UnknownRun, UsageError
 from manyhands.readers.problems import did_you_mean
 from manyhands.sources.config.config_types import Config
+from manyhands.surfaces.cli.eval_options import InjectOptions
 from manyhands.surfaces.cli.printing import print_table, put_lines, say
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.verbs.store_view import is_dispatching, open_book
 
 WATCH_EVERY_S = 1.0
 
 
-def pause_eval(eval_id: str | None, config_path: Path | None, store: str | None) -> None:
-    config = load(config_path, None, store)
+def pause_eval(eval_id: str | None, settings: Settings) -> None:
+    config = settings.load()
     manifest = _running(eval_id, config)
     _ask(config, eval_control_events.pause(manifest.id))
     say(f"eval {manifest.id} is being paused; `manyhands eval resume {manifest.id}` lets it go on")
 
 
-def resume_eval(eval_id: str | None, config_path: Path | None, store: str | None) -> None:
-    config = load(config_path, None, store)
+def resume_eval(eval_id: str | None, settings: Settings) -> None:
+    config = settings.load()
     manifest = _running(eval_id, config)
     _ask(config, eval_control_events.resume(manifest.id))
     say(f"eval {manifest.id} goes on")
 
 
-def abort_eval(eval_id: str | None, config_path: Path | None, store: str | None) -> None:
-    config = load(config_path, None, store)
+def abort_eval(eval_id: str | None, settings: Settings) -> None:
+    config = settings.load()
     manifest = _running(eval_id, config)
     _ask(config, eval_control_events.abort(manifest.id))
     say(f"eval {manifest.id} is being aborted; what finished is kept")
@@ -44,14 +44,10 @@ def abort_eval(eval_id: str | None, config_path: Path | None, store: str | None)
 
 def inject_context(
     eval_id: str | None,
-    text: str,
-    arm: str,
-    case: str,
-    replication: int,
-    config_path: Path | None,
-    store: str | None,
+    options: InjectOptions,
+    settings: Settings,
 ) -> None:
-    config = load(config_path, None, store)
+    config = settings.load()
     manifest = _running(eval_id, config)
     if not manifest.allow_tampering:
         raise Conflict(
@@ -60,15 +56,15 @@ def inject_context(
         )
     spec = manifest.spec
     for what, name, names in (
-        ("arm", arm, [each.name for each in spec.arms]),
-        ("case", case, [each.name for each in spec.cases]),
+        ("arm", options.arm, [each.name for each in spec.arms]),
+        ("case", options.case, [each.name for each in spec.cases]),
     ):
         if name and name not in names:
             hint = did_you_mean(name, names) or f"there are {', '.join(names)}"
             raise UsageError(f"eval {manifest.id} has no {what} `{name}`", hint)
-    if replication > spec.replications:
-        raise UsageError(f"eval {manifest.id} has {spec.replications} replications, not {replication}")
-    _ask(config, eval_control_events.inject(manifest.id, text, arm, case, replication))
+    if options.replication > spec.replications:
+        raise UsageError(f"eval {manifest.id} has {spec.replications} replications, not {options.replication}")
+    _ask(config, eval_control_events.inject(manifest.id, *options))
     say(f"sessions of eval {manifest.id} that have not begun get it, and their trials are tainted")
 
 
@@ -110,8 +106,8 @@ def _ask(config: Config, event: Input) -> None:
         asking.close()
 
 
-def show_status(eval_id: str | None, watch: bool, config_path: Path | None, store: str | None) -> None:
-    config = load(config_path, None, store)
+def show_status(eval_id: str | None, watch: bool, settings: Settings) -> None:
+    config = settings.load()
     while True:
         book = open_book(config.store_at)
         manifest = _find(eval_id, config, book)

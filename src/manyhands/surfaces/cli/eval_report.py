@@ -1,31 +1,30 @@
 """`manyhands eval report|export|import`: from what is kept of an eval, or from files of other tools."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from manyhands.apps.evals.spec.eval_types import EvalRecord
 from manyhands.apps.evals.trial.eval_layout import EvalLayout, read_whole
 from manyhands.errors import UnknownRun
 from manyhands.readers.problems import did_you_mean
-from manyhands.surfaces.cli.eval_commands import ReportOutput
+from manyhands.surfaces.cli.eval_options import ReportOutput
 from manyhands.surfaces.cli.printing import put, put_lines, say
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 
 
-def report_eval(
-    eval_id: str | None, output: ReportOutput, sequential: bool, config_path: Path | None, store: str | None
-) -> None:
-    print_report(_record(eval_id, config_path, store), output, sequential)
+def report_eval(eval_id: str | None, output: ReportOutput, sequential: bool, settings: Settings) -> None:
+    print_report(_record(eval_id, settings), output, sequential)
 
 
-def export_eval(eval_id: str | None, directory: Path, config_path: Path | None, store: str | None) -> None:
+def export_eval(eval_id: str | None, directory: Path, settings: Settings) -> None:
     from manyhands.apps.evals.exchange import write_inspect_logs
 
-    record = _record(eval_id, config_path, store)
+    record = _record(eval_id, settings)
     put_lines(str(path) for path in write_inspect_logs(record, directory))
     say(f"eval {record.id} as logs of Inspect AI; `inspect view --log-dir {directory}` shows them")
 
 
-def import_results(files: list[Path], baseline: str, output: ReportOutput) -> None:
+def import_results(files: Sequence[Path], baseline: str, output: ReportOutput) -> None:
     from manyhands.apps.evals.exchange import read_results
 
     print_report(read_results(files, baseline), output)
@@ -39,9 +38,9 @@ def print_report(record: EvalRecord, output: ReportOutput, sequential: bool = Fa
     put(render[output](record, compare(record, sequential=sequential)))
 
 
-def _record(eval_id: str | None, config_path: Path | None, store: str | None) -> EvalRecord:
+def _record(eval_id: str | None, settings: Settings) -> EvalRecord:
     """Of that eval, or of the one that ended last."""
-    directory = load(config_path, None, store).store_directory
+    directory = settings.load().store_directory
     kept = sorted((directory / "evals").glob("*/record.json"), key=lambda path: path.stat().st_mtime)
     names = [path.parent.name for path in kept]
     if not names:

@@ -1,20 +1,18 @@
 """`manyhands host` and `manyhands lane`: where attempts run, how wide, and why."""
 
-from pathlib import Path
-
 from manyhands.surfaces.cli.printing import OutputFormat, print_rows
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.verbs.host_verbs import host_rows, hosts_seen
 from manyhands.surfaces.verbs.store_view import View
 
 
-def list_hosts(output: OutputFormat, config_path: Path | None, hosts_path: Path | None, store: str | None) -> None:
-    print_rows(host_rows(View(load(config_path, hosts_path, store))), output, "host")
+def list_hosts(output: OutputFormat, settings: Settings) -> None:
+    print_rows(host_rows(View(settings.load())), output, "host")
 
 
-def list_lanes(output: OutputFormat, config_path: Path | None, hosts_path: Path | None, store: str | None) -> None:
+def list_lanes(output: OutputFormat, settings: Settings) -> None:
     rows: list[dict[str, object]] = []
-    for state in hosts_seen(View(load(config_path, hosts_path, store))).values():
+    for state in hosts_seen(View(settings.load())).values():
         for kind, lane in state.lanes.items():
             rows.append(
                 {

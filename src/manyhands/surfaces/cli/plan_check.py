@@ -7,12 +7,12 @@ from manyhands.sources.plans.plan_figures import PlanFigures, figures_of
 from manyhands.sources.plans.plan_reading import PlanRefused
 from manyhands.sources.plans.plan_schema import plan_schema
 from manyhands.surfaces.cli.printing import OutputFormat, print_json, put, put_lines, say
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.verbs.plan_verbs import HandedIn, check_plan, checked_row
 
 
-def check_plans(paths: Sequence[Path], output: OutputFormat, config_path: Path | None, hosts_path: Path | None) -> int:
-    config = load(config_path, hosts_path, None)
+def check_plans(paths: Sequence[Path], output: OutputFormat, settings: Settings) -> int:
+    config = settings.load()
     handed_in = HandedIn(paths)
     if output is OutputFormat.JSON:
         found = check_plan(config, handed_in)

@@ -2,8 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Collection
-from pathlib import Path
+from collections.abc import Collection, Sequence
 
 from manyhands.core.events import ResendAsked
 from manyhands.core.outbox import Outbox
@@ -11,7 +10,7 @@ from manyhands.engine.store.store_opening import exists, open_requests
 from manyhands.errors import Conflict, UsageError
 from manyhands.sources.config.config_types import Config
 from manyhands.surfaces.cli.printing import OutputFormat, print_rows, say
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.verbs.store_view import open_book
 
 #: What a sink is known by, the first that it has.
@@ -31,8 +30,8 @@ def say_undelivered(outbox: Outbox, dead_before: Collection[int]) -> None:
         say(f"{were} given up\nhint: `manyhands route dead` says why, `manyhands route resend` sends again")
 
 
-def list_routes(output: OutputFormat, config_path: Path | None, store: str | None) -> None:
-    config = load(config_path, None, store)
+def list_routes(output: OutputFormat, settings: Settings) -> None:
+    config = settings.load()
     outbox = _outbox(config)
     waiting = Counter((one.app, one.sink) for one in outbox.waiting.values())
     dead = Counter((one.delivery.app, one.delivery.sink) for one in outbox.dead.values())
@@ -57,8 +56,8 @@ def _shown(sink: object) -> str:
     return f"{kind} {where}"
 
 
-def list_dead(app: str | None, output: OutputFormat, config_path: Path | None, store: str | None) -> None:
-    outbox = _outbox(load(config_path, None, store))
+def list_dead(app: str | None, output: OutputFormat, settings: Settings) -> None:
+    outbox = _outbox(settings.load())
     rows = [
         {
             "letter": number,
@@ -75,8 +74,8 @@ def list_dead(app: str | None, output: OutputFormat, config_path: Path | None, s
     print_rows(rows, output, "letter", none="no dead letters")
 
 
-def resend(letters: list[int], app: str | None, everything: bool, config_path: Path | None, store: str | None) -> None:
-    config = load(config_path, None, store)
+def resend(letters: Sequence[int], app: str | None, everything: bool, settings: Settings) -> None:
+    config = settings.load()
     if bool(letters) + (app is not None) + everything != 1:
         raise UsageError("say which letters to send again, one way", "their numbers, `--app NAME`, or `--all`")
     outbox = _outbox(config)

@@ -22,7 +22,8 @@ from manyhands.surfaces.cli.printing import OutputFormat, say
 from manyhands.surfaces.cli.progress import watch
 from manyhands.surfaces.cli.report import exit_code, report
 from manyhands.surfaces.cli.route_listing import say_undelivered
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.run_commands import RunOptions
+from manyhands.surfaces.cli.settings import Settings
 
 #: Reading more than this takes over a second, and what is slow says so.
 LARGE_BYTES = 50_000_000
@@ -30,30 +31,26 @@ LARGE_BYTES = 50_000_000
 
 def run_plans(
     paths: Sequence[Path],
-    concurrency: int | None,
-    fail_fast: bool,
-    fresh: bool,
+    options: RunOptions,
     output: OutputFormat,
-    config_path: Path | None,
-    hosts_path: Path | None,
-    store: str | None,
-    follow: bool = False,
+    settings: Settings,
 ) -> int:
+    concurrency = options.concurrency
     if concurrency is not None and concurrency < 1:
         raise UsageError(f"`--concurrency` must be at least 1, got {concurrency}", "leave it out for no bound")
-    config = load(config_path, hosts_path, store, concurrency)
+    config = settings.load(default_width=concurrency)
     plan = _read(paths, config)
     _warn_of_undeclared(plan)
     check_before(config.workspace, config.landing, plan.tasks)
     source = ", ".join(str(path.resolve()) for path in paths)
     concurrency = concurrency if concurrency is not None else plan.settings.concurrency
-    fail_fast = fail_fast or plan.settings.fail_fast
+    fail_fast = options.fail_fast or plan.settings.fail_fast
 
     async def go() -> int:
         interrupts = Interrupts()
         async with open_session(config) as dispatcher:
             dead_before = frozenset(dispatcher.book.outbox.dead)
-            run = None if fresh else unfinished_run(dispatcher.book, source)
+            run = None if options.fresh else unfinished_run(dispatcher.book, source)
             now = dispatcher.clock.now()
             if run is not None:
                 name = run.name
@@ -65,7 +62,7 @@ def run_plans(
                 events = list(opening(name, now, plan.tasks, source, concurrency, fail_fast, parents))
             _warn_of_kept_hosts(dispatcher, name)
             async with AsyncExitStack() as stack:
-                if follow:
+                if options.follow:
                     page = page_beside(dispatcher, config.store_directory, config.store_at, secrets_of(config))
                     say_address(await stack.enter_async_context(page))
                 code = await _follow(dispatcher, name, events, interrupts, output)

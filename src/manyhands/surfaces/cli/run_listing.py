@@ -1,7 +1,6 @@
 """`manyhands runs`: what has been run from this store."""
 
 import time
-from pathlib import Path
 
 from manyhands.core.state import Run
 from manyhands.surfaces.cli.printing import (
@@ -16,14 +15,14 @@ from manyhands.surfaces.cli.printing import (
     say,
 )
 from manyhands.surfaces.cli.report import LISTED_MAX
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.verbs.run_verbs import kind_rows, not_done_rows, run_row, run_whole
 from manyhands.surfaces.verbs.store_view import View, find_run
 
 
-def list_runs(output: OutputFormat, config_path: Path | None, store: str | None) -> None:
+def list_runs(output: OutputFormat, settings: Settings) -> None:
     row = _table_row if output is OutputFormat.TABLE else run_row
-    rows = [row(run) for run in reversed(View(load(config_path, None, store)).book.runs.values())]
+    rows = [row(run) for run in reversed(View(settings.load()).book.runs.values())]
     print_rows(rows, output, "run", none="no runs yet")
 
 
@@ -40,8 +39,8 @@ def _when(at: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
 
 
-def show_run(name: str | None, output: OutputFormat, config_path: Path | None, store: str | None) -> None:
-    run = find_run(View(load(config_path, None, store)).book, name)
+def show_run(name: str | None, output: OutputFormat, settings: Settings) -> None:
+    run = find_run(View(settings.load()).book, name)
     if output is OutputFormat.IDS:
         put_lines(run.records)
         return

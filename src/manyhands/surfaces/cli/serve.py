@@ -24,7 +24,7 @@ from manyhands.sources.beads.issue_kinds import table_of
 from manyhands.sources.config.config_types import BacklogConfig, Config
 from manyhands.surfaces.cli.offered import say_address
 from manyhands.surfaces.cli.printing import say
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 
 
 def serve(
@@ -32,11 +32,9 @@ def serve(
     plans: Sequence[Path],
     address: str,
     port: int,
-    config_path: Path | None,
-    hosts_path: Path | None,
-    store: str | None,
+    settings: Settings,
 ) -> int:
-    config = load(config_path, hosts_path, store)
+    config = settings.load()
     backlogs = backlogs_of(config, beads, plans)
     if not backlogs:
         raise UsageError("there is no backlog to watch", "`--plan FILE`, `--beads DIR`, or [[backlogs]] in the config")

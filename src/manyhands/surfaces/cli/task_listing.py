@@ -23,7 +23,7 @@ from manyhands.surfaces.cli.printing import (
     put_lines,
     say,
 )
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.review.spending import used
 from manyhands.surfaces.review.task_tree import tree_lines, tree_of
 from manyhands.surfaces.verbs.store_view import View, find_run, find_task
@@ -36,10 +36,9 @@ def list_tasks(
     kind: str | None,
     limit: int,
     output: OutputFormat,
-    config_path: Path | None,
-    store: str | None,
+    settings: Settings,
 ) -> None:
-    view = View(load(config_path, None, store))
+    view = View(settings.load())
     found = find_run(view.book, run)
     wanted = matching(found, state, kind)
     shown = wanted[:limit]
@@ -75,8 +74,8 @@ def _attempt(record: Record) -> str:
     return f"{tried}/{planned}" if tried <= planned else str(tried)
 
 
-def show_task(id: str, run: str | None, output: OutputFormat, config_path: Path | None, store: str | None) -> None:
-    view = View(load(config_path, None, store))
+def show_task(id: str, run: str | None, output: OutputFormat, settings: Settings) -> None:
+    view = View(settings.load())
     record = find_task(view.book, id, run)
     whole = task_whole(view, record)
     if output is OutputFormat.JSON:
@@ -113,8 +112,8 @@ def _attempt_lines(record: Record) -> Iterable[str]:
             yield from (f"    {line}" for line in text.splitlines()[-10:])
 
 
-def print_tree(run: str | None, output: OutputFormat, config_path: Path | None, store: str | None) -> None:
-    roots = tree_of(find_run(View(load(config_path, None, store)).book, run).records)
+def print_tree(run: str | None, output: OutputFormat, settings: Settings) -> None:
+    roots = tree_of(find_run(View(settings.load()).book, run).records)
     if output is OutputFormat.JSON:
         print_json(msgspec.to_builtins(roots))
     elif output is OutputFormat.IDS:
@@ -123,16 +122,16 @@ def print_tree(run: str | None, output: OutputFormat, config_path: Path | None, 
         put_lines(tree_lines(roots))
 
 
-def explain_task(id: str, run: str | None, config_path: Path | None, store: str | None) -> None:
-    view = View(load(config_path, None, store))
+def explain_task(id: str, run: str | None, settings: Settings) -> None:
+    view = View(settings.load())
     record = find_task(view.book, id, run)
     reasons = reasons_for(view, record)
     put_lines([f"{record.state}{': ' if reasons else ''}{reasons[0] if reasons else ''}"])
     put_lines(f"  also: {reason}" for reason in reasons[1:])
 
 
-def print_log(id: str, attempt: int | None, run: str | None, config_path: Path | None, store: str | None) -> None:
-    left = left_by(View(load(config_path, None, store)), id, run, attempt)
+def print_log(id: str, attempt: int | None, run: str | None, settings: Settings) -> None:
+    left = left_by(View(settings.load()), id, run, attempt)
     for file in left.results:
         _put_file(file)
     if not left.results and left.ending is not None and left.ending.result:

@@ -15,7 +15,7 @@ from manyhands.sources.config.width_writing import with_width, write_width
 from manyhands.sources.plans.plan_reading import Plan, read_plan
 from manyhands.surfaces.cli.interrupts import Interrupts
 from manyhands.surfaces.cli.printing import OutputFormat, duration, print_json, print_table, put_lines, say
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 
 #: A step that takes longer than this says how far it is.
 LINE_EVERY_S = 5.0
@@ -27,14 +27,13 @@ def tune_host(
     most: int,
     write: bool,
     output: OutputFormat,
-    config_path: Path | None,
-    hosts_path: Path | None,
+    settings: Settings,
 ) -> int:
-    config = load(config_path, hosts_path, None)
+    config = settings.load()
     host = _host(config, name)
     plan = read_plan(plans)
     probes = _probes(plan, host)
-    file = _file_to_write(hosts_path or config.file, name) if write else None
+    file = _file_to_write(settings.hosts or config.file, name) if write else None
     say(
         f"note: {_listed(probes)} will run over and over on host `{name}`, several at once: "
         "they must be harmless to repeat"
