@@ -11,6 +11,7 @@ from surfaces.cli.console import Console, sh, shell_host
 #: What takes long to load. `--help` needs none of it; listing tasks needs what reads a config and a journal.
 HEAVY = {"argparse", "asyncio", "click", "httpx", "inspect", "mcp", "msgspec", "openai", "psutil", "pydantic"}
 HEAVY |= {"pynvml", "rich", "sqlite3", "starlette", "typer", "uvicorn", "yaml"}
+HEAVY |= {"email", "hashlib", "http", "socket", "subprocess", "tempfile", "zipfile"}
 NEEDED_TO_LIST = {"inspect", "msgspec", "sqlite3"}  # msgspec loads inspect
 
 

@@ -6,6 +6,7 @@ of such fields takes them all at once, so that options which belong together tra
 
 import enum
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin
@@ -119,7 +120,10 @@ class CliCommand:
     def __init__(self, body: Callable[..., int | None], epilog: str = "") -> None:
         self.body, self.epilog = body, epilog
         self.text = body.__doc__ or ""
-        self.parameters = list(_parameters(body))
+
+    @cached_property
+    def parameters(self) -> list["Field | FieldGroup"]:
+        return list(_parameters(self.body))
 
     @property
     def fields(self) -> Iterator[Field]:
