@@ -131,7 +131,7 @@ def test_another_process_pauses_it_and_the_person_at_the_keyboard_stops_it(conso
     live.interrupt()
     done = live.end()
     assert done.code == 75
-    assert "the same command goes on from here" in done.err
+    assert "the same command continues from here" in done.err
     assert record_of(console).state == "stopped"
     refused = console.run("eval", "pause")
     assert refused.code == 2

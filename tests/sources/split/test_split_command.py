@@ -120,7 +120,7 @@ def test_a_correction_says_what_it_kept(project: Path, tmp_path: Path, capsys):
     [
         ({"graph": Path("g.json")}, "both a directory and a graph are given"),
         ({"plan": Path("plan.txt")}, "plan `plan.txt` has no known format"),
-        ({"again": ("s1",)}, "--again names subplans of an earlier tree, but none is given"),
+        ({"again": ("s1",)}, "`--again` names subplans of an earlier tree, but no tree is given"),
         ({"template": Path("nowhere")}, "template `nowhere` cannot be read"),
         ({"correct": Path("nowhere.json")}, "tree `nowhere.json` cannot be read"),
     ],

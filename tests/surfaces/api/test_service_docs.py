@@ -1,7 +1,6 @@
 """docs/service.md says what is so: every metric and action is in it, and its service files are sound."""
 
 import configparser
-import plistlib
 import re
 import shlex
 import shutil
@@ -78,12 +77,6 @@ def test_the_systemd_unit_starts_serve_with_options_it_has(tmp_path: Path) -> No
     file.write_text(block("ini").replace("%h/src/shop/.venv/bin/manyhands", "/bin/true").replace("%h/src/shop", "/"))
     done = subprocess.run(["systemd-analyze", "verify", str(file)], capture_output=True, text=True, check=False)
     assert [row for row in done.stderr.splitlines() if "manyhands.service" in row] == []
-
-
-def test_the_launchd_file_starts_serve_with_options_it_has() -> None:
-    plist = plistlib.loads(block("xml").encode())
-    check_arguments(plist["ProgramArguments"])
-    assert plist["KeepAlive"] == {"SuccessfulExit": False}
 
 
 def test_the_example_of_backlogs_is_toml() -> None:

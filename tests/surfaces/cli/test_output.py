@@ -97,7 +97,7 @@ run plan-1: 4 tasks · deferred 1 · done 1 · failed 1 · skipped 1 · T · pea
             "T done a#1@local T",
             "T failed b#1@local T exit 3: no luck (again in T)",
             "T failed b#2@local T exit 3: no luck (no attempts left)",
-            "1 task is left for a person to decide on: `manyhands task --run plan-1` says why",
+            "1 task is left that only a person can decide on: `manyhands task --run plan-1` says why",
         ]
     )
 

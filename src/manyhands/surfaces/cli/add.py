@@ -1,4 +1,4 @@
-"""`manyhands add`: more tasks, for whoever dispatches now or next; on disk when the command returns."""
+"""`manyhands add`: more tasks for the dispatcher that runs now or next. They are on disk when the command returns."""
 
 import shlex
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def _tell(ids: Sequence[str], run: str, done: str, output: OutputFormat) -> None
 def _add_over_http(
     url: str, files: Sequence[Path], fields: NewTaskOptions, to: str | None, output: OutputFormat, config: Config
 ) -> None:
-    """Whether its hosts can take them and its runs know them, the dispatcher itself finds out."""
+    """The dispatcher itself checks whether its hosts can take the tasks and whether it knows the run."""
     from manyhands.surfaces.cli.over_http import RemoteDispatcher
 
     given = _given(files, fields)
@@ -52,7 +52,7 @@ def _add_over_http(
 
 
 def _given(files: Sequence[Path], fields: NewTaskOptions) -> dict[str, Any]:
-    """The fields of one task, as a plan has them."""
+    """The fields of one task, as in a plan."""
     given = {name: value for name, value in fields._asdict().items() if value not in (None, [], "")}
     if bool(files) == bool(given):
         hint = "`manyhands add tasks.toml` or `manyhands add --id lint --run 'ruff check'`"
@@ -69,4 +69,6 @@ def _argv(name: str, command: str) -> list[str]:
     try:
         return shlex.split(command)
     except ValueError as error:
-        raise UsageError(f"`--{name}` cannot be taken apart: {error}", "quote it as a shell would want it") from None
+        raise UsageError(
+            f"`--{name}` is not a command that can be split into words: {error}", "quote it as for a shell"
+        ) from None

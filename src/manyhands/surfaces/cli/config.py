@@ -1,4 +1,4 @@
-"""`manyhands config`: every setting in force and where it comes from."""
+"""`manyhands config`: shows every setting in force and where it comes from."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""`manyhands eval SPEC`: an eval to its end, or until the user has had enough."""
+"""`manyhands eval SPEC`: runs an eval to its end, or until the user stops it."""
 
 import asyncio
 from importlib.util import find_spec
@@ -21,7 +21,7 @@ from manyhands.surfaces.cli.interrupts import Interrupts
 from manyhands.surfaces.cli.printing import duration, put_lines, say
 from manyhands.surfaces.cli.settings import Settings
 
-#: More sessions than anyone reads line by line: from here on a line every few seconds says how far it is.
+#: Nobody reads more lines than this. Larger evals get a line every few seconds.
 LINES_MAX = 1000
 LINE_EVERY_S = 5.0
 
@@ -49,14 +49,16 @@ def _concurrency(text: str | None) -> int | Literal["auto"] | None:
     if text is None or text == "auto":
         return "auto" if text else None
     if not text.isdecimal() or int(text) < 1:
-        raise UsageError(f"`--concurrency` must be at least 1, or auto, got {text}", "leave it out for 1")
+        raise UsageError(
+            f"`--concurrency` must be at least 1, or auto, got {text}", "leave it out to run one at a time"
+        )
     return int(text)
 
 
 def _check_libraries() -> None:
-    """Asked for now: the figures that need them come hours later."""
+    """Checked now, because the figures that need them come hours later."""
     if find_spec("scipy") is None:
-        raise UsageError("the report of an eval needs scipy", "`pip install 'manyhands[evals]'` has it")
+        raise UsageError("the report of an eval needs scipy", "install it with `pip install 'manyhands[evals]'`")
 
 
 def _print(record: EvalRecord, output: ReportOutput) -> None:
@@ -66,11 +68,11 @@ def _print(record: EvalRecord, output: ReportOutput) -> None:
     took = duration(record.ended_at - record.started_at)
     say(f"eval {record.id}: {record.state} · {scored} of {len(record.outcomes)} trials scored · {took}")
     if record.state == "stopped":
-        say("the same command goes on from here")
+        say("the same command continues from here")
 
 
 def _exit_code(record: EvalRecord) -> int:
-    """That an arm fails is a result; that a trial has none is not as it should be."""
+    """An arm that fails is a result. A trial without a result is a failure of the eval."""
     if record.state == "stopped":
         return 75
     given = {"scored", "missing"} if record.state == "decided" else {"scored"}
@@ -97,7 +99,7 @@ def check_eval(spec_file: Path, settings: Settings) -> None:
 
 
 class EvalLines:
-    """A line for every session that ends, or every few seconds where those would be too many."""
+    """Prints a line for every session that ends, or one every few seconds if those would be too many."""
 
     def __init__(self, spec: Spec) -> None:
         self._sessions = len(spec.arms) * len(spec.cases) * spec.replications * spec.sessions
@@ -107,7 +109,7 @@ class EvalLines:
     def begins(self, over: int) -> None:
         self._ended = over
         if over:
-            say(f"goes on: {over} of {self._sessions} sessions were over")
+            say(f"the eval continues: {over} of {self._sessions} sessions were finished")
 
     def ended(self, turn: SessionTurn, record: Record) -> None:
         self._ended += 1
@@ -125,7 +127,7 @@ class EvalLines:
 
     def marked(self, trial: Trial, scores: Scores) -> None:
         for scorer, why in scores.errors.items():
-            say(f"scorer {scorer} gave no score on {trial.arm} · {trial.case} · {trial.replication}: {why}")
+            say(f"scorer {scorer} gave no score for {trial.arm} · {trial.case} · {trial.replication}: {why}")
 
     def says(self, text: str) -> None:
         say(text)

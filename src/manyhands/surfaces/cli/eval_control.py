@@ -1,4 +1,4 @@
-"""`manyhands eval pause|resume|abort|inject|status`: asked durably of the process that runs the eval."""
+"""`manyhands eval pause|resume|abort|inject|status`: durable requests to the process that runs the eval."""
 
 import time
 
@@ -25,21 +25,21 @@ def pause_eval(eval_id: str | None, settings: Settings) -> None:
     config = settings.load()
     manifest = _running(eval_id, config)
     _ask(config, eval_control_events.pause(manifest.id))
-    say(f"eval {manifest.id} is being paused; `manyhands eval resume {manifest.id}` lets it go on")
+    say(f"eval {manifest.id} is being paused; `manyhands eval resume {manifest.id}` lets it continue")
 
 
 def resume_eval(eval_id: str | None, settings: Settings) -> None:
     config = settings.load()
     manifest = _running(eval_id, config)
     _ask(config, eval_control_events.resume(manifest.id))
-    say(f"eval {manifest.id} goes on")
+    say(f"eval {manifest.id} continues")
 
 
 def abort_eval(eval_id: str | None, settings: Settings) -> None:
     config = settings.load()
     manifest = _running(eval_id, config)
     _ask(config, eval_control_events.abort(manifest.id))
-    say(f"eval {manifest.id} is being aborted; what finished is kept")
+    say(f"eval {manifest.id} is being aborted; finished trials are kept")
 
 
 def inject_context(
@@ -51,8 +51,8 @@ def inject_context(
     manifest = _running(eval_id, config)
     if not manifest.allow_tampering:
         raise Conflict(
-            f"eval {manifest.id} was begun without `--allow-tampering`: nothing can be put into its trials",
-            "begin it with `manyhands eval SPEC --allow-tampering`; trials it reaches are in no figure",
+            f"eval {manifest.id} was begun without `--allow-tampering`, so nothing can be added to its trials",
+            "begin an eval with `manyhands eval SPEC --allow-tampering`; no figure counts the trials it reaches",
         )
     spec = manifest.spec
     for what, name, names in (
@@ -60,23 +60,25 @@ def inject_context(
         ("case", options.case, [each.name for each in spec.cases]),
     ):
         if name and name not in names:
-            hint = did_you_mean(name, names) or f"there are {', '.join(names)}"
+            hint = did_you_mean(name, names) or f"its names are {', '.join(names)}"
             raise UsageError(f"eval {manifest.id} has no {what} `{name}`", hint)
     if options.replication > spec.replications:
-        raise UsageError(f"eval {manifest.id} has {spec.replications} replications, not {options.replication}")
+        raise UsageError(
+            f"eval {manifest.id} has no replication {options.replication}", f"name one from 1 to {spec.replications}"
+        )
     _ask(config, eval_control_events.inject(manifest.id, *options))
-    say(f"sessions of eval {manifest.id} that have not begun get it, and their trials are tainted")
+    say(f"sessions of eval {manifest.id} that have not started get the text, and their trials become tainted")
 
 
 def _running(eval_id: str | None, config: Config) -> Manifest:
-    """What it was begun with; refused unless someone is at work on it."""
+    """The manifest of an eval; refused unless a process is running it."""
     book = open_book(config.store_at)
     manifest = _find(eval_id, config, book)
     if not eval_control_events.is_unfinished(book.runs[manifest.id]):
         how = "aborted" if eval_control_events.is_aborted(book.runs[manifest.id]) else "finished"
         raise Conflict(f"eval {manifest.id} is {how}", "`manyhands eval SPEC` begins another")
     if not is_dispatching(config.store_at):
-        raise Conflict(f"eval {manifest.id} is not running", f"`manyhands eval {manifest.source}` goes on with it")
+        raise Conflict(f"eval {manifest.id} is not running", f"`manyhands eval {manifest.source}` continues it")
     return manifest
 
 
@@ -134,7 +136,7 @@ def _print_status(manifest: Manifest, book: Book, config: Config, is_over: bool)
         column = outcome.state if outcome.state in row else "running" if known and known.in_flight else "waiting"
         row[column] = int(str(row[column])) + 1
         row["tainted"] = int(str(row["tainted"])) + outcome.tainted
-    n = manifest.concurrency.n if manifest.concurrency is not None else "still to be found"
+    n = manifest.concurrency.n if manifest.concurrency is not None else "not known yet"
     state = (
         "aborted"
         if eval_control_events.is_aborted(run)

@@ -1,4 +1,4 @@
-"""`manyhands eval report|export|import`: from what is kept of an eval, or from files of other tools."""
+"""`manyhands eval report|export|import`: reports from stored results, or from files of other tools."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ def export_eval(eval_id: str | None, directory: Path, settings: Settings) -> Non
 
     record = _record(eval_id, settings)
     put_lines(str(path) for path in write_inspect_logs(record, directory))
-    say(f"eval {record.id} as logs of Inspect AI; `inspect view --log-dir {directory}` shows them")
+    say(f"wrote eval {record.id} as logs of Inspect AI; `inspect view --log-dir {directory}` shows them")
 
 
 def import_results(files: Sequence[Path], baseline: str, output: ReportOutput) -> None:
@@ -39,7 +39,7 @@ def print_report(record: EvalRecord, output: ReportOutput, sequential: bool = Fa
 
 
 def _record(eval_id: str | None, settings: Settings) -> EvalRecord:
-    """Of that eval, or of the one that ended last."""
+    """The record of that eval, or of the one that ended last."""
     directory = settings.load().store_directory
     kept = sorted((directory / "evals").glob("*/record.json"), key=lambda path: path.stat().st_mtime)
     names = [path.parent.name for path in kept]
@@ -47,10 +47,13 @@ def _record(eval_id: str | None, settings: Settings) -> EvalRecord:
         raise UnknownRun(f"no eval has ended in {directory} yet", "`manyhands eval SPEC` runs one")
     if eval_id is not None and eval_id not in names:
         raise UnknownRun(
-            f"there is no eval `{eval_id}` that ended", did_you_mean(eval_id, names) or f"there are {', '.join(names)}"
+            f"there is no finished eval `{eval_id}`",
+            did_you_mean(eval_id, names) or f"the finished ones are {', '.join(names)}",
         )
     name = eval_id or names[-1]
     record = read_whole(EvalLayout(directory, name).record, EvalRecord)
     if record is None:
-        raise UnknownRun(f"the record of eval `{name}` cannot be read", f"it is {EvalLayout(directory, name).record}")
+        raise UnknownRun(
+            f"the record of eval `{name}` cannot be read", f"look at the file {EvalLayout(directory, name).record}"
+        )
     return record

@@ -1,4 +1,4 @@
-"""`manyhands host` and `manyhands lane`: where attempts run, how wide, and why."""
+"""`manyhands host` and `manyhands lane`: list where attempts run, how wide, and why."""
 
 from manyhands.surfaces.cli.printing import OutputFormat, print_rows
 from manyhands.surfaces.cli.settings import Settings
@@ -24,4 +24,4 @@ def list_lanes(output: OutputFormat, settings: Settings) -> None:
                     "why": lane.why if lane.width is not None else state.reason,
                 }
             )
-    print_rows(rows, output, "lane", none="no lanes yet: nothing has run here")
+    print_rows(rows, output, "lane", none="there are no lanes yet, because nothing has run")

@@ -1,4 +1,4 @@
-"""`manyhands host pause|resume|width`: asked durably of whoever dispatches now, or next."""
+"""`manyhands host pause|resume|width`: durable requests to the dispatcher that runs now, or next."""
 
 from manyhands.surfaces.cli.printing import say
 from manyhands.surfaces.cli.settings import Settings

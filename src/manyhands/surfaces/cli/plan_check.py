@@ -1,4 +1,4 @@
-"""`manyhands plan`: what is wrong with a plan, or what it amounts to; nothing is run."""
+"""`manyhands plan`: says what is wrong with a plan, or how large it is. Runs nothing."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`manyhands task cancel|retry|defer|resume`: asked durably of whoever dispatches now, or next."""
+"""`manyhands task cancel|retry|defer|resume`: durable requests to the dispatcher that runs now, or next."""
 
 from manyhands.sources.config.config_types import Config
 from manyhands.surfaces.cli.printing import say

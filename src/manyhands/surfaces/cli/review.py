@@ -1,4 +1,4 @@
-"""`manyhands review`: what happened in a run, and what is left to do about it."""
+"""`manyhands review`: tells what happened in a run, and what is left to do."""
 
 import os
 
@@ -18,7 +18,7 @@ def review_run(run: str | None, output: ReviewOutput, settings: Settings) -> Non
     review = review_verbs.review_run(view, run)
     put(view.secrets.redact(_shown(review, output)))
     if output is ReviewOutput.HTML and os.isatty(1):
-        say(f"hint: `manyhands review {review.run} --output html > review.html` keeps it")
+        say(f"hint: `manyhands review {review.run} --output html > review.html` writes it to a file")
 
 
 def _shown(review: Review, output: ReviewOutput) -> str:

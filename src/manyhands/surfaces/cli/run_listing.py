@@ -1,4 +1,4 @@
-"""`manyhands runs`: what has been run from this store."""
+"""`manyhands runs`: lists the runs of this store."""
 
 import time
 
@@ -23,7 +23,7 @@ from manyhands.surfaces.verbs.store_view import View, find_run
 def list_runs(output: OutputFormat, settings: Settings) -> None:
     row = _table_row if output is OutputFormat.TABLE else run_row
     rows = [row(run) for run in reversed(View(settings.load()).book.runs.values())]
-    print_rows(rows, output, "run", none="no runs yet")
+    print_rows(rows, output, "run", none="there are no runs yet")
 
 
 def _table_row(run: Run) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""`manyhands split`: a code base or a prepared graph → a tree of subplans → a plan."""
+"""`manyhands split`: from a code base or a prepared graph to a tree of subplans, and to a plan."""
 
 import shlex
 from pathlib import Path
@@ -22,10 +22,12 @@ def split_code_base(options: SplitOptions) -> None:
     if options.plan is not None:
         check_plan_name(options.plan)
     if options.worktrees and not options.run:
-        raise UsageError("only commands work in worktrees, and the tasks have none", "add --run 'agent -p {prompt}'")
+        raise UsageError(
+            "`--worktrees` needs a command, because only commands work in worktrees", "add --run 'agent -p {prompt}'"
+        )
     prompt = _template(options.template)
     if options.again and options.correct is None:
-        raise UsageError("--again names subplans of an earlier tree, but none is given", "add --correct TREE.json")
+        raise UsageError("`--again` names subplans of an earlier tree, but no tree is given", "add --correct TREE.json")
     earlier = read_tree(options.correct) if options.correct is not None else None
     code = _read(options)
     settings = SplitSettings(options.budget, options.max_depth, options.min_files)
@@ -37,7 +39,7 @@ def split_code_base(options: SplitOptions) -> None:
         workspace = WORKTREE if options.worktrees else ""
         tasks = tasks_of(tree, code.source, prompt, options.kind, shlex.split(options.run), workspace)
         write_plan(options.plan, tasks)
-        say(f"plan `{options.plan}`: {len(tasks):,} tasks")
+        say(f"wrote {len(tasks):,} tasks to the plan `{options.plan}`")
     if options.output is not SplitOutput.TREE:
         say(summary(tree))
 
@@ -50,7 +52,7 @@ def _read(options: SplitOptions) -> CodeBase:
         what = "there is nothing to split" if graph is None else "both a directory and a graph are given"
         raise UsageError(what, "`manyhands split PATH` or `manyhands split --graph FILE`")
     if options.include or options.exclude:
-        raise UsageError("--include and --exclude are for directories", "a graph is split as it is")
+        raise UsageError("`--include` and `--exclude` are for directories", "leave them out: a graph is split as it is")
     return CodeBase(read_graph(graph), nothing_to_read, ())
 
 
@@ -69,7 +71,7 @@ def _template(file: Path | None) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"template `{file}` cannot be read: {error}") from None
+        raise UsageError(f"template `{file}` cannot be read: {error}", "name a text file in UTF-8") from None
 
 
 def _shown(tree: Tree, source: Source, output: SplitOutput, title: str) -> str:

@@ -1,4 +1,4 @@
-"""`manyhands task`: what the tasks of a run are doing, and why."""
+"""`manyhands task`: shows what the tasks of a run are doing, and why."""
 
 import contextlib
 import shlex
@@ -69,7 +69,7 @@ def _row(book: Book, record: Record, now: float) -> dict[str, object]:
 
 
 def _attempt(record: Record) -> str:
-    """`2/3`; after a retry by a person, or attempts that count against nobody, there may be more than planned."""
+    """`2/3`. There may be more than planned: a person may retry, and some attempts do not count."""
     tried, planned = len(record.history or ()), record.task.attempts
     return f"{tried}/{planned}" if tried <= planned else str(tried)
 
@@ -90,7 +90,7 @@ def show_task(id: str, run: str | None, output: OutputFormat, settings: Settings
 
 
 def _planned(name: str, value: object) -> str:
-    """As it would be typed or written."""
+    """As a person would type or write it."""
     if name in ("run", "check") and isinstance(value, (list, tuple)):
         return cell(shlex.join(str(word) for word in value))
     if name == "claims" and not value:
@@ -143,7 +143,7 @@ def print_log(id: str, attempt: int | None, run: str | None, settings: Settings)
 
 
 def _put_file(file: Path) -> None:
-    """As it is, however long; an answer is followed by a new line even if it has none."""
+    """Copied unchanged, however long it is. A new line is added if the file does not end with one."""
     last = b""
     with file.open("rb") as text, contextlib.suppress(BrokenPipeError):
         while piece := text.read(1 << 16):

@@ -1,4 +1,4 @@
-"""`manyhands worker`: hosts models until it is told to stop."""
+"""`manyhands worker`: serves models until it is told to stop."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.cli.worker_commands import WorkerOptions
 from manyhands.worker.values.model_config import ModelConfig
 
-#: How long what was taken in may take when the worker is asked to stop.
+#: How long accepted requests may take when the worker is asked to stop.
 DRAIN_S = 30.0
 
 
@@ -24,7 +24,7 @@ def run_worker(options: WorkerOptions, settings: Settings) -> int:
     models = _chosen(config.models, only) + named(places) if not places or only else named(places)
     names = [model.name for model in models]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise UsageError(f"there are two models called `{twice}`", "`NAME=PATH` gives one another name")
+        raise UsageError(f"there are two models called `{twice}`", "write `NAME=PATH` to give one of them another name")
     worker = WorkerSettings(
         models=models,
         workspace=config.workspace,
@@ -34,7 +34,7 @@ def run_worker(options: WorkerOptions, settings: Settings) -> int:
         learned_file=config.store_directory / "worker-memory.json",
     )
     asyncio.run(_work(worker, options, _token(options.token_env)))
-    # Threads may be deep in a batch that nobody waits for any more.
+    # Threads may still compute a batch that nobody waits for.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
@@ -43,7 +43,9 @@ def run_worker(options: WorkerOptions, settings: Settings) -> int:
 def _chosen(models: tuple[ModelConfig, ...], only: Sequence[str]) -> tuple[ModelConfig, ...]:
     known = {model.name: model for model in models}
     if unknown := next((name for name in only if name not in known), None):
-        raise UsageError(f"there is no model `{unknown}` in the config", f"there is {', '.join(known) or 'none'}")
+        raise UsageError(
+            f"there is no model `{unknown}` in the config", f"its models are: {', '.join(known) or 'none'}"
+        )
     return tuple(known[name] for name in only) if only else models
 
 
@@ -52,7 +54,9 @@ def _token(variable: str | None) -> str:
         return ""
     token = os.environ.get(variable, "").strip()
     if not token:
-        raise UsageError(f"the environment variable {variable} is not set; it should hold the token")
+        raise UsageError(
+            f"the environment variable `{variable}` is not set", "set it to the token that callers must send"
+        )
     return token
 
 
@@ -75,5 +79,5 @@ async def _work(settings: object, options: WorkerOptions, token: str) -> None:
         await stop.wait()
         if options.with_parent:
             loop.remove_reader(sys.stdin.fileno())
-        say("stopping: answering what was taken in")
+        say("stopping: answering the requests that were accepted")
         await texts.engine.drain(DRAIN_S)
