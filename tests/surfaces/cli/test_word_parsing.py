@@ -124,7 +124,7 @@ def test_settings_may_stand_before_the_noun_after_it_and_after_the_verb(console:
     assert not console.store.exists()
     for words in (
         ["--store", "kept", "task", "show", "a", "-o", "json"],
-        ["task", "--store=kept", "-o", "json", "show", "a"],
+        ["task", "--store=kept", "-ojson", "show", "a"],
         ["task", "show", "a", "--store", "kept", "-o", "json"],
     ):
         done = console.run(*words)

@@ -18,10 +18,8 @@ def first_name(words: Sequence[str], options: Iterable[Field]) -> int:
     known = _by_name(options)
     at = 0
     while at < len(words) and words[at].startswith("-") and words[at] not in ("-", "--", HELP):
-        name, has_value, _ = words[at].partition("=")
-        if name not in known:
-            raise _no_such_option(name, known)
-        at += 1 if has_value or known[name].is_flag else 2
+        name, value = _option_in(words[at], known)
+        at += 1 if value is not None or known[name].is_flag else 2
     return min(at, len(words))
 
 
@@ -56,20 +54,16 @@ def _by_name(options: Iterable[Field]) -> dict[str, Field]:
 
 
 def _take_option(word: str, left: list[str], known: dict[str, Field], values: dict[str, Any]) -> None:
-    name, equals, text = word.partition("=")
-    if not word.startswith("--") and len(word) > 2 and word[:2] in known:
-        name, equals, text = word[:2], "=", word[2:]  # `-ojson`
-    if name not in known:
-        raise _no_such_option(name, known)
+    name, text = _option_in(word, known)
     field = known[name]
     if field.is_flag:
-        if equals:
+        if text is not None:
             raise UsageError(f"`{name}` does not take a value, got `{text}`")
         values[field.name] = name != field.off
         return
-    if not equals and not left:
+    if text is None and not left:
         raise UsageError(f"`{name}` needs a value")
-    value = field.convert(text if equals else left.pop())
+    value = field.convert(left.pop() if text is None else text)
     if field.is_list:
         values.setdefault(field.name, []).append(value)
     else:
@@ -88,8 +82,14 @@ def _take_arguments(arguments: list[Field], words: list[str], values: dict[str, 
         raise UsageError(f"there is no place for the argument `{left[0]}`")
 
 
-def _no_such_option(name: str, known: Iterable[str]) -> UsageError:
-    return UsageError(f"there is no option `{name}`{near(name, (*known, HELP))}")
+def _option_in(word: str, known: Iterable[str]) -> tuple[str, str | None]:
+    """The name of an option and the value in the same word, if there is one: `--output=json` or `-ojson`."""
+    if not word.startswith("--") and word[:2] in known:
+        return word[:2], word[2:] or None
+    name, equals, text = word.partition("=")
+    if name not in known:
+        raise UsageError(f"there is no option `{name}`{near(name, (*known, HELP))}")
+    return name, text if equals else None
 
 
 def near(word: str, known: Iterable[str]) -> str:
