@@ -40,7 +40,7 @@ def go_on(console: Console) -> None:
     done = console.run("run", "plan.jsonl", "-o", "json")
     assert done.code == 0
     assert (done.json["run"], done.json["counts"]["done"]) == ("plan-1", len(TASKS))
-    assert "run plan-1 goes on" in done.err
+    assert "run plan-1 continues" in done.err
 
 
 def alive(pids: dict[str, int]) -> list[int]:
