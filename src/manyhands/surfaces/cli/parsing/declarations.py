@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args, get_origin
 from manyhands.errors import UsageError
 
 REQUIRED: Any = object()
-#: A name that opens a list in help and messages: `--beads DIR`.
+#: What stands for the value in help, as in `--limit N`.
 _METAVARS: dict[type, str] = {int: "N", float: "NUMBER", Path: "FILE", str: "TEXT"}
 
 
