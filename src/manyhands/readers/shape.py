@@ -8,7 +8,7 @@ import math
 import types
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
@@ -27,6 +27,8 @@ _WORDS: dict[object, str] = {
 
 def fits(value: object, kind: Any, path: FieldPath, sheet: Sheet) -> bool:
     """Whether the value has the shape; if not, the sheet has been told all that is wrong."""
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
     origin = get_origin(kind)
     if origin is types.UnionType or origin is Union:
         return _fits_union(value, get_args(kind), path, sheet)

@@ -278,9 +278,9 @@ def test_all_problems_are_told_at_once_and_each_reads_like_an_error(tmp_path: Pa
     assert [problem.line for problem in refused.problems] == [2, 4, 5, 6, 7, 9, 10, 11, 11, 14]
     printed = f"error: {refused.message}\nhint: {refused.hint}".replace(str(tmp_path) + "/", "")
     assert printed.startswith(
-        "error: backlog `plan.toml` line 2: unknown field `concurency`\n"
+        "error: plan `plan.toml` line 2: unknown field `concurency`\n"
         "hint: did you mean `concurrency`?\n"
-        "error: backlog `plan.toml` line 4: `id` must not have blanks, control characters or slashes, got 'a b'\n"
+        "error: plan `plan.toml` line 4: `id` must not have blanks, control characters or slashes, got 'a b'\n"
         "hint: for example `a-b`\n"
     )
     assert printed.count("error: ") == 10

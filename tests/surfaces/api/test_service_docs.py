@@ -19,7 +19,8 @@ from manyhands.surfaces.cli import serve as serve_command
 from manyhands.surfaces.cli.main import noun_of
 from surfaces.api.live import nap, open_run, shell
 
-TEXT = (Path(__file__).parents[3] / "docs" / "service.md").read_text()
+DOCS = Path(__file__).parents[3] / "docs"
+TEXT = (DOCS / "service.md").read_text()
 
 
 def block(language: str) -> str:
@@ -77,6 +78,12 @@ def test_the_systemd_unit_starts_serve_with_options_it_has(tmp_path: Path) -> No
     file.write_text(block("ini").replace("%h/src/shop/.venv/bin/manyhands", "/bin/true").replace("%h/src/shop", "/"))
     done = subprocess.run(["systemd-analyze", "verify", str(file)], capture_output=True, text=True, check=False)
     assert [row for row in done.stderr.splitlines() if "manyhands.service" in row] == []
+
+
+def test_it_is_said_to_run_on_linux_only() -> None:
+    assert "Linux only" in TEXT
+    everywhere = [*DOCS.glob("*.md"), DOCS.parent / "README.md"]
+    assert [path.name for path in everywhere if re.search("launchd|LaunchAgents", path.read_text())] == []
 
 
 def test_the_example_of_backlogs_is_toml() -> None:

@@ -4,7 +4,7 @@ One definition serves plan files, the journal and the wire. Every value here is 
 """
 
 import enum
-from typing import Any
+from typing import Any, assert_never
 
 from msgspec import Struct
 
@@ -21,7 +21,18 @@ class TaskState(enum.StrEnum):
     SKIPPED = "skipped"  # the engine said so: a need did not end well
 
 
-TERMINAL = frozenset({TaskState.DONE, TaskState.FAILED, TaskState.CANCELLED, TaskState.SKIPPED})
+def _is_end(state: TaskState) -> bool:
+    match state:
+        case TaskState.DONE | TaskState.FAILED | TaskState.CANCELLED | TaskState.SKIPPED:
+            return True
+        case TaskState.BLOCKED | TaskState.READY | TaskState.RUNNING | TaskState.BACKOFF | TaskState.DEFERRED:
+            return False
+        case _:
+            assert_never(state)
+
+
+#: States that a task leaves only if a person asks for another go.
+TERMINAL = frozenset(state for state in TaskState if _is_end(state))
 
 
 class Claims(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):

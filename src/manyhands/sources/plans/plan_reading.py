@@ -21,7 +21,7 @@ class PlanRefused(BacklogError):
     def __init__(self, problems: list[Problem], total: int | None = None) -> None:
         self.problems = problems
         self.total = len(problems) if total is None else total
-        super().__init__(*describe("backlog", problems, self.total))
+        super().__init__(*describe("plan", problems, self.total))
 
 
 class Plan(NamedTuple):

@@ -2,13 +2,21 @@
 
 import time
 
-from manyhands.apps.evals import eval_control_events
+from manyhands.apps.evals.spec.ordering import trials_of
 from manyhands.apps.evals.trial.eval_layout import EvalLayout, read_whole
+from manyhands.apps.evals.trial.eval_notes import (
+    ContextInjected,
+    EvalAborted,
+    EvalPaused,
+    EvalRequest,
+    EvalResumed,
+    noted,
+    standing_of,
+)
 from manyhands.apps.evals.trial.manifest import Manifest, Scores
-from manyhands.apps.evals.trial.outcomes import outcome_of, trials_of
+from manyhands.apps.evals.trial.outcomes import outcome_of
 from manyhands.apps.evals.trial.trials import run_name
 from manyhands.core.book import Book
-from manyhands.core.events import Input
 from manyhands.engine.store.store_opening import open_requests
 from manyhands.errors import Conflict, UnknownRun, UsageError
 from manyhands.readers.problems import did_you_mean
@@ -24,21 +32,21 @@ WATCH_EVERY_S = 1.0
 def pause_eval(eval_id: str | None, settings: Settings) -> None:
     config = settings.load()
     manifest = _running(eval_id, config)
-    _ask(config, eval_control_events.pause(manifest.id))
+    _ask(config, manifest.id, EvalPaused())
     say(f"eval {manifest.id} is being paused; `manyhands eval resume {manifest.id}` lets it continue")
 
 
 def resume_eval(eval_id: str | None, settings: Settings) -> None:
     config = settings.load()
     manifest = _running(eval_id, config)
-    _ask(config, eval_control_events.resume(manifest.id))
+    _ask(config, manifest.id, EvalResumed())
     say(f"eval {manifest.id} continues")
 
 
 def abort_eval(eval_id: str | None, settings: Settings) -> None:
     config = settings.load()
     manifest = _running(eval_id, config)
-    _ask(config, eval_control_events.abort(manifest.id))
+    _ask(config, manifest.id, EvalAborted())
     say(f"eval {manifest.id} is being aborted; finished trials are kept")
 
 
@@ -66,7 +74,7 @@ def inject_context(
         raise UsageError(
             f"eval {manifest.id} has no replication {options.replication}", f"name one from 1 to {spec.replications}"
         )
-    _ask(config, eval_control_events.inject(manifest.id, *options))
+    _ask(config, manifest.id, ContextInjected(*options))
     say(f"sessions of eval {manifest.id} that have not started get the text, and their trials become tainted")
 
 
@@ -74,8 +82,9 @@ def _running(eval_id: str | None, config: Config) -> Manifest:
     """The manifest of an eval; refused unless a process is running it."""
     book = open_book(config.store_at)
     manifest = _find(eval_id, config, book)
-    if not eval_control_events.is_unfinished(book.runs[manifest.id]):
-        how = "aborted" if eval_control_events.is_aborted(book.runs[manifest.id]) else "finished"
+    standing = standing_of(book.runs[manifest.id])
+    if standing.aborted or standing.ended is not None:
+        how = "aborted" if standing.aborted else "finished"
         raise Conflict(f"eval {manifest.id} is {how}", "`manyhands eval SPEC` begins another")
     if not is_dispatching(config.store_at):
         raise Conflict(f"eval {manifest.id} is not running", f"`manyhands eval {manifest.source}` continues it")
@@ -84,11 +93,7 @@ def _running(eval_id: str | None, config: Config) -> Manifest:
 
 def _find(eval_id: str | None, config: Config, book: Book) -> Manifest:
     """The eval of that id, or the newest."""
-    names = [
-        name
-        for name, run in book.runs.items()
-        if eval_control_events.END in run.records and run.source.startswith("eval ")
-    ]
+    names = [name for name in book.runs if EvalLayout(config.store_directory, name).manifest.exists()]
     if not names:
         raise UnknownRun("no eval has been run here yet", "`manyhands eval SPEC` runs one")
     if eval_id is not None and eval_id not in names:
@@ -100,10 +105,10 @@ def _find(eval_id: str | None, config: Config, book: Book) -> Manifest:
     return manifest
 
 
-def _ask(config: Config, event: Input) -> None:
+def _ask(config: Config, eval_id: str, request: EvalRequest) -> None:
     asking = open_requests(config.store_at, config.store.durability)
     try:
-        asking.ask(event)
+        asking.ask(noted(time.time(), eval_id, request))
     finally:
         asking.close()
 
@@ -113,16 +118,16 @@ def show_status(eval_id: str | None, watch: bool, settings: Settings) -> None:
     while True:
         book = open_book(config.store_at)
         manifest = _find(eval_id, config, book)
-        is_over = not eval_control_events.is_unfinished(book.runs[manifest.id])
-        _print_status(manifest, book, config, is_over)
+        standing = standing_of(book.runs[manifest.id])
+        is_over = standing.aborted or standing.ended is not None
+        _print_status(manifest, book, config)
         if is_over or not watch:
             return
         time.sleep(WATCH_EVERY_S)
 
 
-def _print_status(manifest: Manifest, book: Book, config: Config, is_over: bool) -> None:
+def _print_status(manifest: Manifest, book: Book, config: Config) -> None:
     layout = EvalLayout(config.store_directory, manifest.id)
-    run = book.runs[manifest.id]
     rows: dict[str, dict[str, object]] = {
         arm.name: {"arm": arm.name, "scored": 0, "running": 0, "waiting": 0, "infrastructure": 0, "tainted": 0}
         for arm in manifest.spec.arms
@@ -137,16 +142,16 @@ def _print_status(manifest: Manifest, book: Book, config: Config, is_over: bool)
         row[column] = int(str(row[column])) + 1
         row["tainted"] = int(str(row["tainted"])) + outcome.tainted
     n = manifest.concurrency.n if manifest.concurrency is not None else "not known yet"
-    state = (
-        "aborted"
-        if eval_control_events.is_aborted(run)
-        else "finished"
-        if is_over
-        else "paused"
-        if run.draining
-        else "running"
-    )
-    if state in ("running", "paused") and not is_dispatching(config.store_at):
-        state = "left unfinished"
     print_table(list(rows.values()))
-    put_lines([f"eval {manifest.id}: {state} · concurrency {n}"])
+    put_lines([f"eval {manifest.id}: {_state(manifest, book, config)} · concurrency {n}"])
+
+
+def _state(manifest: Manifest, book: Book, config: Config) -> str:
+    standing = standing_of(book.runs[manifest.id])
+    if standing.aborted:
+        return "aborted"
+    if standing.ended is not None:
+        return "finished"
+    if not is_dispatching(config.store_at):
+        return "left unfinished"
+    return "paused" if standing.paused else "running"

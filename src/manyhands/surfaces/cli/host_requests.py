@@ -2,17 +2,21 @@
 
 from manyhands.surfaces.cli.printing import say
 from manyhands.surfaces.cli.settings import Settings
-from manyhands.surfaces.verbs import request_verbs
+from manyhands.surfaces.verbs import host_verbs
+from manyhands.surfaces.verbs.request_verbs import ask
 from manyhands.surfaces.verbs.store_view import View
 
 
 def pause(name: str, why: str, settings: Settings) -> None:
-    say(request_verbs.pause_host(View(settings.load()), name, why).done)
+    view = View(settings.load())
+    say(ask(view, host_verbs.pause_host(view, name, why)).done)
 
 
 def resume(name: str, settings: Settings) -> None:
-    say(request_verbs.resume_host(View(settings.load()), name).done)
+    view = View(settings.load())
+    say(ask(view, host_verbs.resume_host(view, name)).done)
 
 
 def set_width(name: str, width: int | None, settings: Settings) -> None:
-    say(request_verbs.set_width(View(settings.load()), name, width).done)
+    view = View(settings.load())
+    say(ask(view, host_verbs.set_width(view, name, width)).done)

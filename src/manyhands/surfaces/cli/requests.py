@@ -3,7 +3,7 @@
 from manyhands.sources.config.config_types import Config
 from manyhands.surfaces.cli.printing import say
 from manyhands.surfaces.cli.settings import Settings
-from manyhands.surfaces.verbs import request_verbs
+from manyhands.surfaces.verbs.request_verbs import ask, wish_for_task
 from manyhands.surfaces.verbs.store_view import View
 
 
@@ -12,7 +12,8 @@ def ask_of_task(verb: str, id: str, run: str | None, settings: Settings, url: st
     if url is not None:
         _ask_over_http(verb, id, run, url, config)
         return
-    say(request_verbs.ask_of_task(View(config), verb, id, run).done)
+    view = View(config)
+    say(ask(view, wish_for_task(view, verb, id, run)).done)
 
 
 def _ask_over_http(verb: str, id: str, run: str | None, url: str, config: Config) -> None:

@@ -1,4 +1,4 @@
-"""A spec file becomes a `Spec`, or every reason why it cannot; nothing has run by then."""
+"""Reads a spec file into a `Spec`, or reports everything that is wrong with it. Nothing runs before that."""
 
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,12 +16,12 @@ from manyhands.readers.toml_file import parse_toml
 from manyhands.sources.plans.task_fields import seconds_of
 
 SUFFIXES = (".toml", ".yaml", ".yml")
-#: What `null_arm = true` adds: the baseline over again under this name.
+#: What `null_arm = true` adds: the baseline repeated under this name.
 NULL_ARM = "null"
 
 
 class SpecRefused(UsageError):
-    """Nothing of the spec is used. `problems` has the first thousand, `total` counts all."""
+    """The spec is refused as a whole. `problems` has the first thousand problems, `total` counts all."""
 
     def __init__(self, problems: list[Problem], total: int | None = None) -> None:
         self.problems = problems
@@ -48,7 +48,7 @@ class SpecSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 class ReadSpec(Struct, frozen=True):
     spec: Spec
     file: Path
-    sheet: Any  # a `Sheet`: for checks that need to know more than the file
+    sheet: Any  # a `Sheet`, for checks that need more than the file
 
 
 _LISTS: dict[str, type[Struct]] = {"arm": Arm, "case": Case, "scorer": Scorer}
@@ -77,7 +77,7 @@ def _parse(path: Path, name: str, problems: Problems) -> tuple[Any, Sheet] | Non
     problem = obstacle(path, name, "spec")
     if problem is None and path.suffix.lower() not in SUFFIXES:
         hint = f"the name of a spec ends in {', '.join(SUFFIXES)}"
-        problem = Problem(file=name, message=f"is no spec: its name ends in `{path.suffix}`", hint=hint)
+        problem = Problem(file=name, message=f"is not a spec: its name ends in `{path.suffix}`", hint=hint)
     if problem is not None:
         problems.add(problem)
         return None
@@ -132,13 +132,13 @@ _Runs = TypeVar("_Runs", Arm, Scorer)
 
 
 def _beside(row: _Runs, path: Path) -> _Runs:
-    """`{spec}` in a command is the directory of the spec: commands run in the workspace of their trial."""
+    """Fills in `{spec}`, the directory of the spec: commands run in the workspace of their trial."""
     here = str(path.absolute().parent)
     return msgspec.structs.replace(row, run=tuple(argument.replace("{spec}", here) for argument in row.run))
 
 
 def _resolved(arm: Arm, spec: Spec) -> Arm:
-    """A null arm with what the arm it repeats is made of."""
+    """A null arm with the fields of the arm that it repeats."""
     if not arm.same_as:
         return arm
     return msgspec.structs.replace(spec.arm(arm.same_as), name=arm.name, same_as=arm.same_as)
@@ -152,7 +152,7 @@ def _settings(table: object, path: Path, sheet: Sheet) -> SpecSettings | None:
         if isinstance(concurrency, bool) or (
             concurrency < 1 if isinstance(concurrency, int) else concurrency != "auto"
         ):
-            hint = "1 runs one session at a time; auto finds a number that leaves the sessions undisturbed"
+            hint = '1 runs one session at a time; "auto" finds a number at which sessions do not disturb each other'
             sheet.wrong(("eval", "concurrency"), concurrency, 'must be at least 1, or "auto"', hint)
             return None
     if not fits(table, SpecSettings, ("eval",), sheet):
@@ -184,4 +184,4 @@ def _take_seconds(table: dict[str, Any], path: FieldPath, sheet: Sheet) -> None:
     """Friendlier forms of a length of time (`20m`) become seconds in place."""
     if "timeout" in table:
         seconds = seconds_of(table["timeout"], path, sheet)
-        table["timeout"] = 1.0 if seconds is None else seconds  # told already
+        table["timeout"] = 1.0 if seconds is None else seconds  # already reported
