@@ -26,7 +26,7 @@ BESIDE: dict[str, set[str]] = {
     "__main__": {"surfaces"},
 }
 #: Modules of the package itself that everyone may import.
-GROUND = {"", "errors", "concurrency", "http_serving", "quantiles"}
+GROUND = {"", "errors", "concurrency", "durations", "field_rules", "http_serving", "quantiles"}
 
 #: package → the packages of the same room it may import. Exact as well.
 INSIDE: dict[str, set[str]] = {
@@ -42,6 +42,13 @@ INSIDE: dict[str, set[str]] = {
     "engine": {"engine.store", "engine.store.contract"},
     "engine.delivery": {"engine.delivery.sinks"},
     "engine.sim": {"engine.sim.hosts"},
+    "engine.sim.dispatched": {
+        "engine",
+        "engine.delivery",
+        "engine.delivery.sinks",
+        "engine.sim.hosts",
+        "engine.store",
+    },
     "engine.store": {"engine.store.contract", "engine.store.postgres", "engine.store.sqlite"},
     "engine.store.postgres": {"engine.store.contract"},
     "engine.store.sqlite": {"engine.store.contract"},

@@ -67,7 +67,7 @@ def _read_file(name: str, gathering: Gathering) -> None:
         problem = Problem(
             file=name,
             value=file.suffix,
-            message=f"is no plan file: its name ends in `{file.suffix}`",
+            message=f"is not a plan file: its name ends in `{file.suffix}`",
             hint=f"the name of a plan ends in {', '.join(SUFFIXES)}",
         )
     if problem is not None:

@@ -1,8 +1,9 @@
-"""`manyhands config`: shows every setting in force and where it comes from."""
+"""`manyhands config`: shows every setting in force and where it comes from, and the schema of the file."""
 
 import msgspec
 
-from manyhands.surfaces.cli.printing import OutputFormat, print_rows
+from manyhands.sources.config.config_schema import config_schema
+from manyhands.surfaces.cli.printing import OutputFormat, print_json, print_rows
 from manyhands.surfaces.cli.settings import Settings
 
 
@@ -13,3 +14,7 @@ def print_config(output: OutputFormat, settings: Settings) -> None:
         for each in config.settings
     ]
     print_rows(rows, output, "setting")
+
+
+def print_schema() -> None:
+    print_json(config_schema())

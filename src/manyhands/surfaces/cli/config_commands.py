@@ -14,3 +14,11 @@ def config(settings: Settings, output: OutputOption = OutputFormat.TABLE) -> Non
 
 
 noun = Noun(config)
+
+
+@noun.verb("schema")
+def config_schema() -> None:
+    """Print the JSON Schema of manyhands.toml."""
+    from manyhands.surfaces.cli.config import print_schema
+
+    print_schema()

@@ -40,7 +40,7 @@ NOUNS = {
     "worker": "Serve several models from one process, over HTTP.",
     "mcp": "Offer the same verbs to agents, over the Model Context Protocol.",
     "store": "Copy a journal between a directory and PostgreSQL.",
-    "config": "Show every setting in force, and where it comes from.",
+    "config": "Show every setting in force and where it comes from, or the schema of manyhands.toml.",
 }
 ABOUT = "Runs a backlog of AI-agent tasks as wide as your machines can bear, and no wider."
 

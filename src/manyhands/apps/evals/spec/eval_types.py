@@ -4,11 +4,13 @@ A trial is one arm on one case in one replication. Every report is made from an 
 """
 
 import re
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Struct
 
 from manyhands.core.values.host import Prices
+from manyhands.durations import Duration
+from manyhands.field_rules import Command, Function, Name, VariableName, says
 
 ScorerType = Literal["done", "file", "contains", "regex", "command", "json", "tests", "python", "pairwise"]
 #: Which arm is first in each (case, replication): drawn from the seed and balanced, or strictly in turn.
@@ -29,41 +31,69 @@ SCORE_GROUP = "score"
 class Arm(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """One of the things compared: a command, a function or a model, and its prompt."""
 
-    name: str
-    run: tuple[str, ...] = ()  # argv; {prompt} and the other fields of tasks are filled in
-    call: str = ""  # package.module:function
-    prompt: str = "{prompt}"  # {prompt} is the prompt of the case, {name} one of its `values`
-    args: dict[str, Any] | None = None
-    env: dict[str, str] | None = None
-    kind: str = ""
-    host: str = ""
-    prices: Prices | None = None
-    same_as: str = ""  # a null arm: repeats that arm under another name
+    name: Annotated[Name, says("The name of the arm.")]
+    run: Annotated[
+        Command,
+        says("A command and its arguments. `{prompt}` and the other fields of tasks are filled in."),
+    ] = ()
+    call: Annotated[Function, says("`package.module:function`, instead of a command.")] = ""
+    prompt: Annotated[
+        str,
+        says("The words around `{prompt}`, the case's own. `{name}` of its `values` is filled in too."),
+    ] = "{prompt}"
+    args: Annotated[
+        dict[str, Any] | None,
+        says("Keyword arguments of `call`, or extra request fields of a model call."),
+    ] = None
+    env: Annotated[dict[VariableName, str] | None, says("Environment variables.")] = None
+    kind: Annotated[str, says("What sort of work it is. Hosts are chosen by it.")] = ""
+    host: Annotated[str, says("The only host it may run on.")] = ""
+    prices: Annotated[Prices | None, says("The price of a million tokens.")] = None
+    same_as: Annotated[str, says("A null arm: it repeats this other arm under its own name.")] = ""
 
 
 class Case(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    name: str
-    prompt: str = ""
-    prompts: tuple[str, ...] = ()  # one for each session, if they differ
-    files: str = ""  # a directory or file that every trial starts with a copy of; relative to the spec
-    values: dict[str, str] = {}  # for {name} in prompts
-    expect: Any = None  # what a scorer compares with, unless it names something else
-    cluster: str = ""  # cases of one cluster are not independent of each other
+    """One thing that every arm is asked to do."""
+
+    name: Annotated[Name, says("The name of the case.")]
+    prompt: Annotated[str, says("What is asked.")] = ""
+    prompts: Annotated[tuple[str, ...], says("What is asked in each session, where that differs.")] = ()
+    files: Annotated[
+        str,
+        says("A directory or file that every trial starts with a copy of, relative to the spec."),
+    ] = ""
+    values: Annotated[dict[str, str], says("What `{name}` in prompts stands for.")] = {}
+    expect: Annotated[Any, says("What scorers compare with, unless they say otherwise.")] = None
+    cluster: Annotated[str, says("Cases of one cluster are not independent of each other.")] = ""
 
 
 class Scorer(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    name: str
-    type: ScorerType
-    file: str = ""  # in the workspace; if left out, the output of the last session
-    text: str = ""  # contains
-    pattern: str = ""  # regex
-    path: str = ""  # json
-    equals: Any = None  # json; if left out, the number at `path`, or the `expect` of the case
-    run: tuple[str, ...] = ()  # command, tests
-    call: str = ""  # python
-    host: str = ""  # pairwise: an openai host of the config
-    question: str = ""  # pairwise: what makes an answer better
-    timeout: float = 300.0  # seconds
+    """How a trial is scored."""
+
+    name: Annotated[Name, says("The name of the score.")]
+    type: Annotated[ScorerType, says("What it looks at.")]
+    file: Annotated[
+        str,
+        says("A file in the workspace. Left out: what the last session printed."),
+    ] = ""
+    text: Annotated[str, says("For `contains`: the text to find. Left out: the case's `expect`.")] = ""
+    pattern: Annotated[
+        str,
+        says("For `regex`: a regular expression. A group named `score` is the score."),
+    ] = ""
+    path: Annotated[str, says("For `json`: a path in the document, like `a.b[0].c`.")] = ""
+    equals: Annotated[
+        Any,
+        says("For `json`: what should be there. Left out: the number found there, or the case's `expect`."),
+    ] = None
+    run: Annotated[Command, says("For `command` and `tests`: the command and its arguments.")] = ()
+    call: Annotated[
+        Function,
+        says("For `python`: `package.module:function`. It receives workspace, output, case and expect."),
+    ] = ""
+    host: Annotated[str, says("For `pairwise`: an openai host of the config.")] = ""
+    question: Annotated[str, says("For `pairwise`: what makes one answer better than another.")] = ""
+    timeout: Annotated[Duration, says("How long the command or call may take.")] = 300.0
 
     @property
     def is_bounded(self) -> bool:

@@ -1,4 +1,4 @@
-"""What must hold in a spec beyond the types of its fields."""
+"""What must hold in a spec beyond what its fields declare: between fields, and against the machine."""
 
 import os
 import re
@@ -7,13 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import asdict
-
 from manyhands.apps.evals.spec.eval_types import Arm, Case, Scorer, Spec
 from manyhands.apps.evals.spec.json_path import BadJsonPath, parse_json_path
-from manyhands.readers.name_rules import check_amounts, check_env, check_name
+from manyhands.readers.name_rules import check_name
 from manyhands.readers.problems import FieldPath, Sheet, did_you_mean
-from manyhands.sources.plans.task_fields import is_function
 from manyhands.sources.workspace_paths import BadPath, plain_directory
 
 #: Scorer type → the fields it must have, and those it may have beside `name` and `type`.
@@ -34,9 +31,6 @@ def check_spec(spec: Spec, path: Path, sheet: Sheet) -> bool:
     """True if nothing is wrong. Otherwise the sheet has every problem."""
     wrong_before = sheet.problems.total
     check_name(spec.name, ("eval", "name"), sheet)
-    for field in ("replications", "sessions"):
-        if getattr(spec, field) < 1:
-            sheet.wrong(("eval", field), getattr(spec, field), "must be at least 1")
     for name, rows in (("arm", spec.arms), ("case", spec.cases), ("scorer", spec.scorers)):
         _check_names(name, rows, sheet)
     arms = [arm.name for arm in spec.arms]
@@ -66,7 +60,6 @@ def _check_names(kind: str, rows: Sequence[Any], sheet: Sheet) -> None:
     first: dict[str, int] = {}
     for place, row in enumerate(rows):
         path: FieldPath = (kind, place, "name")
-        check_name(row.name, path, sheet)
         if row.name in first:
             line = sheet.line_of((kind, first[row.name], "name"))
             sheet.wrong(path, row.name, f"is already the name of the {kind} on line {line}", "rename one of the two")
@@ -88,11 +81,6 @@ def _check_arm(arm: Arm, path: FieldPath, spec: Spec, sheet: Sheet) -> None:
         return
     if arm.run and arm.call:
         sheet.tell(path, f"arm `{arm.name}` has both `run` and `call`", "keep one of the two")
-    if arm.call and not is_function(arm.call):
-        sheet.wrong((*path, "call"), arm.call, "must name a function", 'write it like "package.module:function"')
-    check_env(arm.env, (*path, "env"), sheet)
-    if arm.prices is not None:
-        check_amounts(asdict(arm.prices), (*path, "prices"), sheet)
     _check_program(arm.run, (*path, "run"), sheet)
     if not arm.run and not arm.call:
         for case in spec.cases:
@@ -104,9 +92,7 @@ def _check_arm(arm: Arm, path: FieldPath, spec: Spec, sheet: Sheet) -> None:
 
 def _check_program(argv: Sequence[str], path: FieldPath, sheet: Sheet) -> None:
     """A command that does not exist would look like an arm that always fails."""
-    if argv and not argv[0].strip():
-        sheet.wrong((*path, 0), argv[0], "must name a program")
-    elif argv and (os.sep not in argv[0] or os.path.isabs(argv[0])) and shutil.which(argv[0]) is None:
+    if argv and (os.sep not in argv[0] or os.path.isabs(argv[0])) and shutil.which(argv[0]) is None:
         hint = "install it, or give its path; `{spec}` is the directory of the spec"
         sheet.wrong((*path, 0), argv[0], "must be a program that exists and is executable", hint)
 
@@ -122,17 +108,8 @@ def _check_case(case: Case, path: FieldPath, spec: Spec, file: Path, sheet: Shee
         sheet.wrong((*path, "files"), case.files, "must be a directory or a file that exists", hint)
 
 
-def _check_scorer(scorer: Scorer, path: FieldPath, spec: Spec, sheet: Sheet) -> None:
-    required, optional = FIELDS_OF[scorer.type]
-    for field in required:
-        if not getattr(scorer, field):
-            sheet.tell(path, f"scorer `{scorer.name}` of type `{scorer.type}` needs `{field}`")
-    default = Scorer(scorer.name, scorer.type)
-    for field in scorer.__struct_fields__:
-        if field not in ("name", "type", *required, *optional) and getattr(scorer, field) != getattr(default, field):
-            rest = ", ".join(f"`{name}`" for name in (*required, *optional)) or "nothing"
-            sheet.tell((*path, field), f"a scorer of type `{scorer.type}` does not take `{field}`", f"it takes {rest}")
-    _check_program(scorer.run, (*path, "run"), sheet)
+def check_scorer_texts(scorer: Scorer, path: FieldPath, sheet: Sheet) -> None:
+    """Texts of one field each that only their own parsers can tell good from bad."""
     if scorer.file:
         try:
             plain_directory(scorer.file)
@@ -146,10 +123,21 @@ def _check_scorer(scorer: Scorer, path: FieldPath, spec: Spec, sheet: Sheet) -> 
         parse_json_path(scorer.path)
     except BadJsonPath as error:
         sheet.wrong((*path, "path"), scorer.path, f"is not a path in a JSON document ({error})", "like `a.b[0].c`")
+
+
+def _check_scorer(scorer: Scorer, path: FieldPath, spec: Spec, sheet: Sheet) -> None:
+    required, optional = FIELDS_OF[scorer.type]
+    for field in required:
+        if not getattr(scorer, field):
+            sheet.tell(path, f"scorer `{scorer.name}` of type `{scorer.type}` needs `{field}`")
+    default = Scorer(scorer.name, scorer.type)
+    for field in scorer.__struct_fields__:
+        if field not in ("name", "type", *required, *optional) and getattr(scorer, field) != getattr(default, field):
+            rest = ", ".join(f"`{name}`" for name in (*required, *optional)) or "nothing"
+            sheet.tell((*path, field), f"a scorer of type `{scorer.type}` does not take `{field}`", f"it takes {rest}")
+    _check_program(scorer.run, (*path, "run"), sheet)
     if scorer.type == "contains" and not scorer.text:
         for place, case in enumerate(spec.cases):
             if not isinstance(case.expect, str):
                 rule = f"scorer `{scorer.name}` has no `text`, and case `{case.name}` has no `expect`"
                 sheet.tell(("case", place), rule, 'give the case `expect = "…"`')
-    if scorer.call and not is_function(scorer.call):
-        sheet.wrong((*path, "call"), scorer.call, "must name a function", 'write it like "package.module:function"')
