@@ -8,10 +8,11 @@ from msgspec.structs import replace
 from manyhands.core import health, intake, learning, retry
 from manyhands.core.book import Book
 from manyhands.core.events import AttemptEnded, AttemptStarted
-from manyhands.core.state import AttemptRecord, HostState, Record, Running
+from manyhands.core.state import AttemptRecord, FamilyBarrier, HostState, Record, Running
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import Prices
-from manyhands.core.values.task import TaskState, claims_of, is_step
+from manyhands.core.values.provenance import Cause, CausedBy
+from manyhands.core.values.task import TaskState, claims_of
 from manyhands.core.values.widths import Sample
 
 #: Weight of the newest duration in what is usual; a handful of attempts is enough to follow a change.
@@ -53,9 +54,9 @@ def occupy(book: Book, running: Running) -> None:
     if task.resources:
         for name, amount in task.resources.items():
             host.used[name] = host.used.get(name, 0.0) + amount
-    if isinstance(task.barrier, str):
-        host.kept_by = task.barrier
-    elif task.barrier:
+    if isinstance(barrier := record.barrier, FamilyBarrier):
+        host.kept_by = barrier
+    elif barrier:
         host.barrier = record
     run.in_flight += 1
     if run.in_flight > run.peak:
@@ -189,7 +190,7 @@ def _settle(book: Book, running: Running, ending: Ending) -> None:
             intake.release_dependents(book, record)
             return
         case EndingKind.CANCELLED:
-            book.become(record, TaskState.CANCELLED, ending.detail)
+            book.become(record, TaskState.CANCELLED, Cause(running.stop_by, ending.detail))
             intake.skip_dependents(book, record)
             return
         case EndingKind.OVERLOADED:
@@ -204,15 +205,15 @@ def _settle(book: Book, running: Running, ending: Ending) -> None:
     if cut_short or retry.is_final(ending, record.tries, record.setbacks, record.task.attempts):
         _fail(book, record, ending)
     else:
-        book.become(record, TaskState.BACKOFF, ending.detail)
+        book.become(record, TaskState.BACKOFF, Cause(CausedBy.ATTEMPT, ending.detail))
         record.until = math.inf  # until that is decided
         book.to_retry[record.number] = record
 
 
 def _fail(book: Book, record: Record, ending: Ending) -> None:
     run = book.runs[record.run]
-    book.become(record, TaskState.FAILED, ending.detail or str(ending.kind))
+    book.become(record, TaskState.FAILED, Cause(CausedBy.ATTEMPT, ending.detail or str(ending.kind)))
     book.outbox.post(record)
     intake.skip_dependents(book, record)
-    if run.fail_fast and not is_step(record.task):  # a family first puts back what it did, then fails its members
-        intake.cancel_waiting(book, run, f"fail_fast: {record.task.id} failed")
+    if run.fail_fast and not record.is_step:  # a family first puts back what it did, then fails its members
+        intake.cancel_waiting(book, run, Cause(CausedBy.RUN, f"fail_fast: {record.task.id} failed"))

@@ -19,14 +19,13 @@ from manyhands.core.state import FamilyState, HostState, Record, Run, Running
 from manyhands.core.transitions import TRANSITIONS
 from manyhands.core.values.host import Family, Host, Route, Rule
 from manyhands.core.values.host_memory import HostMemory
+from manyhands.core.values.provenance import NO_CAUSE, Cause, CausedBy
 from manyhands.core.values.task import TERMINAL, Task, TaskState
 from manyhands.core.values.widths import Limit
 from manyhands.errors import IllegalTransition
 
 #: With fewer timers than this it does not pay to drop the stale ones.
 TIMERS_MIN = 1024
-#: Why a host that the config no longer has takes nothing, until its last attempts have ended.
-GONE = "no longer in the config"
 
 
 class Book:
@@ -60,7 +59,7 @@ class Book:
         self._timers_set = 0
         self._sift_timers_at = TIMERS_MIN
 
-    def become(self, record: Record, state: TaskState, cause: str = "") -> None:
+    def become(self, record: Record, state: TaskState, cause: Cause = NO_CAUSE) -> None:
         """The only place a task's state changes."""
         was = record.state
         if state not in TRANSITIONS[was]:
@@ -150,7 +149,7 @@ class Book:
         since = self.at if record.state is not TaskState.READY else record.since
         if record.state is not TaskState.DEFERRED:
             self.become(record, TaskState.DEFERRED)
-        record.cause, record.held, record.since = rule, True, since
+        record.cause, record.held, record.since = Cause(CausedBy.RULE, rule), True, since
 
     def free(self, record: Record) -> None:
         """The rule no longer puts it off. It has waited since it was first ready: that is not in the journal twice."""
@@ -236,7 +235,7 @@ class Book:
             state.configured_at = state.area_at = self.at
         for name, old in kept.items():
             if name not in self.hosts and (old.running or old.kept_by):
-                old.paused, old.paused_until = GONE, None
+                old.is_gone, old.paused, old.paused_until = True, "no longer in the config", None
                 self.hosts[name] = old
         self.look_at_hosts()
         self.rules = rules
@@ -285,8 +284,8 @@ class Book:
         old.host, old.limit, old.difficulty = fresh.host, fresh.limit, fresh.difficulty
         old.refused = old.trials = 0
         old.on_trial = False
-        if old.paused == GONE:
-            old.paused = old.paused_until = None
+        if old.is_gone:
+            old.is_gone, old.paused, old.paused_until = False, None, None
         if old.pinned is None:
             old.width, old.reason = fresh.width, fresh.reason
         for kind, lane in old.lanes.items():

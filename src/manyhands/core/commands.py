@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from manyhands.core.values.ending import Ending
+from manyhands.core.values.provenance import Origin
 from manyhands.core.values.task import Task
 
 
@@ -17,6 +18,7 @@ class StartAttempt(Command, frozen=True):
     number: int  # 1 for the first attempt of the task
     host: str
     last: Ending | None = None  # how the attempt before this one ended: the next one is told
+    origin: Origin = Origin.PLAN  # of the task
 
 
 class ReleaseAttempt(Command, frozen=True):

@@ -2,7 +2,8 @@
 
 Inputs come from outside. Decisions are made by the scheduler and journalled beside the input that led to
 them, so that a journal replays to the same state for ever, whatever later versions would decide.
-Fields may be added with a default; none is ever removed or renamed.
+Fields may be added with a default; none is ever removed or renamed. Values that journals of before did not have
+default to None there, which `old_journals` fills in when it reads them; whoever writes an event says them.
 """
 
 from typing import Any
@@ -11,6 +12,7 @@ from msgspec import Struct
 
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import Family, Host, ProcessHandle, Route, Rule
+from manyhands.core.values.provenance import CausedBy, Origin, Purpose
 from manyhands.core.values.task import Task
 from manyhands.core.values.widths import Reading
 
@@ -36,9 +38,10 @@ class RunOpened(Event, frozen=True, tag="run"):
     seed: int = 0
     concurrency: int | None = None
     fail_fast: bool = False
-    source: str = ""  # where its tasks come from, for people and for resuming
+    source: str = ""  # where its tasks come from: see its purpose
     parents: dict[str, int] = {}  # parent → the most of its children at once
     weight: float = 1.0  # its share of the hosts, against other runs
+    purpose: Purpose | None = None
 
 
 class RunResumed(Event, frozen=True, tag="resumed"):
@@ -79,6 +82,7 @@ class RunNoted(Event, frozen=True, tag="noted"):
 class TasksSubmitted(Event, frozen=True, tag="submitted"):
     run: str
     tasks: tuple[Task, ...]
+    origin: Origin | None = None  # of all of them
 
 
 class TaskEdited(Event, frozen=True, tag="edited"):
@@ -86,6 +90,7 @@ class TaskEdited(Event, frozen=True, tag="edited"):
 
     run: str
     task: Task
+    origin: Origin | None = None  # where it comes from now
 
 
 class AttemptSpawned(Event, frozen=True, tag="spawned"):
@@ -104,6 +109,7 @@ class CancelAsked(Event, frozen=True, tag="cancel"):
     run: str
     task: str = ""  # "": the whole run
     why: str = ""
+    by: CausedBy | None = None
 
 
 class RetryAsked(Event, frozen=True, tag="retry"):
@@ -202,6 +208,7 @@ class StopDecided(Event, frozen=True, tag="stop"):
     attempt: int
     why: EndingKind  # timed_out, cancelled or preempted
     detail: str = ""
+    by: CausedBy | None = None
 
 
 class RetryDecided(Event, frozen=True, tag="backoff"):

@@ -24,16 +24,17 @@ def explain(book: Book, record: Record, at: float) -> list[str]:
             return [_open_needs(run, record)]
         case TaskState.BACKOFF:
             left_s = max(0.0, record.until - at)
-            return [f"{record.cause or 'the last attempt did not end well'}; again in {left_s:.1f} s"]
+            return [f"{record.cause.why or 'the last attempt did not end well'}; again in {left_s:.1f} s"]
         case TaskState.RUNNING | TaskState.DONE:
             return [_last_attempt(record, at)]
         case TaskState.DEFERRED if record.held:
             rule = holding_rule(book.rules, run, record.task.kind)
-            return [f"{record.cause} (now {left_of(rule, run, record.task.kind)})" if rule else record.cause]
+            why = record.cause.why
+            return [f"{why} (now {left_of(rule, run, record.task.kind)})" if rule else why]
         case TaskState.FAILED if record.history:
-            return [f"{record.cause} (attempt {len(record.history or ())})"]
+            return [f"{record.cause.why} (attempt {len(record.history or ())})"]
         case TaskState.DEFERRED | TaskState.FAILED | TaskState.CANCELLED | TaskState.SKIPPED:
-            return [record.cause]
+            return [record.cause.why]
         case state:
             assert_never(state)
 

@@ -11,14 +11,14 @@ from msgspec.structs import replace
 from manyhands.core import intake
 from manyhands.core.book import Book
 from manyhands.core.events import FamilyMoved
-from manyhands.core.state import FamilyState, Record, Run
+from manyhands.core.state import FamilyBarrier, FamilyState, Record, Run
 from manyhands.core.values.host import Family
+from manyhands.core.values.provenance import NO_CAUSE, Cause, CausedBy, Origin
 from manyhands.core.values.task import NO_CLAIMS, TERMINAL, Task, TaskState, claims_of
 
 #: A round that was cut short by no fault of its members is made again this often.
 INTERRUPTIONS_MAX = 3
 COMMAND_SHOWN = 60
-_IN_ROUND = "in round "
 
 
 def review(book: Book) -> None:
@@ -42,34 +42,45 @@ def move(book: Book, moved: FamilyMoved) -> None:
     else:
         state.steps, state.reverts = tuple(task.id for task in moved.tasks), ()
     for id in moved.done:
-        _settle(book, run, id, TaskState.DONE, "", _step_id(moved.family, ended, f"apply.{id}"))
+        _settle(book, run, id, TaskState.DONE, NO_CAUSE, apply_id(moved.family, ended, id))
     for id, why in moved.failed.items():
-        _settle(book, run, id, TaskState.FAILED, why, _step_id(moved.family, ended, f"apply.{id}"))
+        _settle(book, run, id, TaskState.FAILED, Cause(CausedBy.FAMILY, why), apply_id(moved.family, ended, id))
     if moved.failed and run.fail_fast:
-        intake.cancel_waiting(book, run, f"fail_fast: {next(iter(moved.failed))} failed")
+        intake.cancel_waiting(book, run, Cause(CausedBy.RUN, f"fail_fast: {next(iter(moved.failed))} failed"))
     for id in moved.trying:
         if _is_willing(run.records[id]):
-            run.records[id].cause = f"{_IN_ROUND}{moved.round} of its family {moved.family}"
+            why = f"in round {moved.round} of its family {moved.family}"
+            run.records[id].cause = Cause(CausedBy.FAMILY, why)
     if moved.phase in ("over", "stuck"):
         _let_host_go(book, run, moved)
-    intake.submit(book, run, moved.tasks)
+    intake.submit(book, run, moved.tasks, Origin.STEP)
     book.touch(run)
 
 
-def withdraw(book: Book, run: Run, member: Record, why: str) -> None:
+def withdraw(book: Book, run: Run, member: Record, cause: Cause) -> None:
     """A member was cancelled. In the middle of a round that is put back, and made again without it."""
     state = run.families.get(member.task.family)
     if state is None or state.phase != "trying" or member.task.id not in state.trying:
         return
     for id in state.steps:
-        intake.cancel(book, run, run.records[id], f"{member.task.id} was {why}")
+        intake.cancel(book, run, run.records[id], Cause(cause.by, f"{member.task.id} was {cause.why}"))
 
 
-def _settle(book: Book, run: Run, id: str, state: TaskState, why: str, step: str) -> None:
+def applied(run: Run, member: Record) -> Record | None:
+    """The step of the latest round that carried out this member of a family and has been tried."""
+    family = member.task.family
+    for round in range(run.families[family].round, 0, -1) if family else ():
+        step = run.records.get(apply_id(family, round, member.task.id))
+        if step is not None and step.history:
+            return step
+    return None
+
+
+def _settle(book: Book, run: Run, id: str, state: TaskState, cause: Cause, step: str) -> None:
     record = run.records[id]
     if record.state is not TaskState.DEFERRED:
         return  # a person cancelled it meanwhile
-    book.become(record, state, why)
+    book.become(record, state, cause)
     book.outbox.post(record, run.records.get(step))
     if state is TaskState.DONE:
         intake.release_dependents(book, record)
@@ -81,8 +92,8 @@ def _let_host_go(book: Book, run: Run, moved: FamilyMoved) -> None:
     state = run.families[moved.family]
     state.phase = "over"
     for host in book.hosts.values():
-        if host.kept_by == _barrier(run, moved.family):
-            host.kept_by = ""
+        if host.kept_by == FamilyBarrier(run.name, moved.family):
+            host.kept_by = None
             if moved.phase == "stuck":  # nobody knows what state it is in: a person must look
                 host.paused, host.paused_until = moved.reason, None
 
@@ -125,8 +136,7 @@ def _waiting(run: Run, family: str) -> list[Record]:
 
 
 def _is_willing(record: Record) -> bool:
-    in_family = record.cause == intake.WITH_ITS_FAMILY or record.cause.startswith(_IN_ROUND)
-    return record.state is TaskState.DEFERRED and in_family
+    return record.state is TaskState.DEFERRED and record.cause.by is CausedBy.FAMILY
 
 
 def _is_its_turn(book: Book, run: Run, family: Family) -> bool:
@@ -161,7 +171,7 @@ def _after_trying(book: Book, run: Run, family: Family) -> FamilyMoved:
         count = "1 task" if len(state.trying) == 1 else f"{len(state.trying)} tasks"
         reason = f"{count} verified after `{_named(family.disrupt)}`"
         return _go_on(book, run, family, state.later, reason, done=state.trying)
-    reason = f"{wrong.task.title}: {wrong.cause or wrong.state}"
+    reason = f"{wrong.task.title}: {wrong.cause.why or wrong.state}"
     if wrong.task.id == state.steps[0] and _withdrawn(run, state):
         return _go_on(book, run, family, (state.trying, *state.later), f"nothing was changed yet, because {reason}")
     if wrong.task.id == state.steps[0]:  # the snapshot: nothing has been changed
@@ -186,11 +196,11 @@ def _after_revert(book: Book, run: Run, family: Family) -> FamilyMoved:
     state = run.families[family.name]
     wrong = _wrong_step(run, state)
     assert wrong is not None
-    why = f"{wrong.task.title}: {wrong.cause or wrong.state}"
+    why = f"{wrong.task.title}: {wrong.cause.why or wrong.state}"
     everyone = {id for group in (state.trying, *state.later) for id in group}
     for step in (run.records[id] for id in state.reverts):
         if step.state is not TaskState.DONE:
-            reason = f"{step.task.title} failed ({step.cause}) after {why}; look at {family.host} before it goes on"
+            reason = f"{step.task.title} failed ({step.cause.why}) after {why}; look at {family.host} before it goes on"
             failed = dict.fromkeys(sorted(everyone), reason)
             return FamilyMoved(book.at, run.name, family.name, state.round, "stuck", reason, failed=failed)
     ending = wrong.last_ending
@@ -221,7 +231,7 @@ def _culprits(run: Run, family: Family, state: FamilyState) -> tuple[str, ...]:
     """Those whose own command failed, or the only one there was. Who fails a check need not have done the harm."""
     if len(state.trying) == 1:
         return state.trying
-    names = {id: _step_id(family.name, state.round, f"apply.{id}") for id in state.trying}
+    names = {id: apply_id(family.name, state.round, id) for id in state.trying}
     return tuple(id for id, step in names.items() if run.records[step].state is TaskState.FAILED)
 
 
@@ -260,7 +270,7 @@ def _steps(run: Run, family: Family, number: int, trying: tuple[str, ...]) -> tu
     applies = tuple(
         replace(
             member,
-            id=step.id(f"apply.{member.id}"),
+            id=apply_id(family.name, number, member.id),
             title=f"{member.id} of {family.name}",
             needs=(snapshot.id,),
             claims=claims_of(member),
@@ -273,7 +283,7 @@ def _steps(run: Run, family: Family, number: int, trying: tuple[str, ...]) -> tu
             app="",  # what became of the member is told when all is verified
             reply_to="",
             host=family.host,
-            barrier=snapshot.barrier,
+            barrier=True,
         )
         for member in members
     )
@@ -307,7 +317,7 @@ class _StepMaker:
             attempts=1,
             parent=family.name,
             host=family.host,
-            barrier=_barrier(run, family.name),
+            barrier=True,
         )
 
     def id(self, name: str) -> str:
@@ -325,5 +335,5 @@ def _step_id(family: str, round: int, name: str) -> str:
     return f"{family}~{round}.{name}"
 
 
-def _barrier(run: Run, family: str) -> str:
-    return f"family {family} of run {run.name}"
+def apply_id(family: str, round: int, member: str) -> str:
+    return _step_id(family, round, f"apply.{member}")

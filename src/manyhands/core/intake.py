@@ -7,24 +7,24 @@ from manyhands.core.commands import StopAttempt
 from manyhands.core.events import StopDecided
 from manyhands.core.state import Record, Run
 from manyhands.core.values.ending import EndingKind
-from manyhands.core.values.task import TERMINAL, Task, TaskState, is_step
+from manyhands.core.values.provenance import Cause, CausedBy, Origin
+from manyhands.core.values.task import TERMINAL, Task, TaskState
 
 #: A chain is told to its needs this many steps up at most; beyond, the order no longer gains from it.
 CHAIN_STEPS_MAX = 100_000
 
-#: Why a task is put off.
-BY_A_PERSON = "deferred by a person"
-WITH_ITS_FAMILY = "waits to be done with its family"
+_BY_A_PERSON = Cause(CausedBy.PERSON, "deferred by a person")
+_WITH_ITS_FAMILY = Cause(CausedBy.FAMILY, "waits to be done with its family")
 
 
-def submit(book: Book, run: Run, tasks: tuple[Task, ...]) -> None:
+def submit(book: Book, run: Run, tasks: tuple[Task, ...], origin: Origin) -> None:
     """Take tasks in. One that is there already stays as it is: submitting twice is submitting once."""
     new: list[Record] = []
     for task in tasks:
         if task.id in run.records:
             continue
         book.last_number += 1
-        record = Record(task, run.name, book.last_number, since=book.at)
+        record = Record(task, run.name, book.last_number, since=book.at, origin=origin)
         book.enter(record)
         for waiting in run.awaited.pop(task.id, ()):
             hang_on(record, waiting)
@@ -87,40 +87,41 @@ def _place(book: Book, run: Run, record: Record) -> None:
             return
     if record.task.family:
         is_put_off = record.task.deferred and not record.wanted_at
-        book.become(record, TaskState.DEFERRED, _why_deferred(record.task) if is_put_off else WITH_ITS_FAMILY)
+        book.become(record, TaskState.DEFERRED, _why_deferred(record.task) if is_put_off else _WITH_ITS_FAMILY)
     elif record.task.deferred and record.history is None:  # else a person has let it go before
         book.become(record, TaskState.DEFERRED, _why_deferred(record.task))
     elif record.waits_for == 0:
         book.queue(record)
 
 
-def _why_deferred(task: Task) -> str:
-    return task.deferred if isinstance(task.deferred, str) else "deferred in the plan"
+def _why_deferred(task: Task) -> Cause:
+    return Cause(CausedBy.PLAN, task.deferred if isinstance(task.deferred, str) else "deferred in the plan")
 
 
-def edit(book: Book, run: Run, record: Record, task: Task) -> None:
+def edit(book: Book, run: Run, record: Record, task: Task, origin: Origin) -> None:
     """The backlog's new word on a task, if none of it is being carried out; else it stays what it was.
 
     A task that was skipped comes back if it needs something else now.
     """
     is_over = record.state in TERMINAL and record.state is not TaskState.SKIPPED
-    if is_over or record.state is TaskState.RUNNING or record.task == task or _is_in_round(run, record):
+    is_known = record.task == task and record.origin is origin
+    if is_over or record.state is TaskState.RUNNING or is_known or _is_in_round(run, record):
         return
     if record.state is TaskState.SKIPPED:
         if record.task.needs == task.needs:
             return
         book.become(record, TaskState.BLOCKED)
     let_go = record.task.deferred and not task.deferred
-    let_go = let_go or (record.task.family != task.family and record.cause == WITH_ITS_FAMILY)
-    why_deferred = _why_deferred(record.task)
+    let_go = let_go or (record.task.family != task.family and record.cause.by is CausedBy.FAMILY)
     put_off = task.deferred and not record.task.deferred
     book.unqueue(record)
     _unlink(run, record)
     book.change_task(record, task)
+    record.origin = origin
     _link(run, record)
     _lengthen_chains(run, [record])
     if record.state is TaskState.DEFERRED and not record.held and not let_go:
-        if record.cause == why_deferred or (put_off and record.cause == WITH_ITS_FAMILY):
+        if record.cause.by is CausedBy.PLAN or (put_off and record.cause.by is CausedBy.FAMILY):
             record.cause = _why_deferred(task)
         return  # or a person put it off: that stands
     if record.state is not TaskState.BLOCKED:
@@ -170,32 +171,32 @@ def skip_dependents(book: Book, record: Record) -> None:
 
 def _skip(book: Book, record: Record, need: Record, spread: bool = True) -> None:
     book.unqueue(record)
-    book.become(record, TaskState.SKIPPED, f"its need {need.task.id} is {need.state}")
+    book.become(record, TaskState.SKIPPED, Cause(CausedBy.NEED, f"its need {need.task.id} is {need.state}"))
     if spread:
         skip_dependents(book, record)
 
 
-def cancel(book: Book, run: Run, record: Record, why: str) -> None:
+def cancel(book: Book, run: Run, record: Record, cause: Cause) -> None:
     if record.state in TERMINAL:
         return
     if record.state is TaskState.RUNNING:
-        stop(book, record, EndingKind.CANCELLED, why)
+        stop(book, record, EndingKind.CANCELLED, cause)
         return
     book.unqueue(record)
-    book.become(record, TaskState.CANCELLED, why)
+    book.become(record, TaskState.CANCELLED, cause)
     skip_dependents(book, record)
     book.touch(run)
 
 
-def cancel_all(book: Book, run: Run, why: str) -> None:
-    cancel_waiting(book, run, why)
+def cancel_all(book: Book, run: Run, cause: Cause) -> None:
+    cancel_waiting(book, run, cause)
     stays = _putting_back(run)
     for id, record in run.records.items():
         if record.state is TaskState.RUNNING and id not in stays:
-            stop(book, record, EndingKind.CANCELLED, why)
+            stop(book, record, EndingKind.CANCELLED, cause)
 
 
-def cancel_waiting(book: Book, run: Run, why: str) -> None:
+def cancel_waiting(book: Book, run: Run, cause: Cause) -> None:
     """All that has not started is cancelled; what runs settles."""
     book.ready.clear(run)
     stays = _putting_back(run)
@@ -203,7 +204,7 @@ def cancel_waiting(book: Book, run: Run, why: str) -> None:
         if record.state in TERMINAL or record.state is TaskState.RUNNING:
             continue
         if id not in stays:
-            book.become(record, TaskState.CANCELLED, why)
+            book.become(record, TaskState.CANCELLED, cause)
         elif (record.state is TaskState.READY or record.held) and not book.replaying:
             book.ready.add(run, record)
     book.touch(run)
@@ -214,17 +215,17 @@ def _putting_back(run: Run) -> set[str]:
     return {id for state in run.families.values() for id in state.reverts}
 
 
-def stop(book: Book, record: Record, why: EndingKind, detail: str) -> None:
+def stop(book: Book, record: Record, why: EndingKind, cause: Cause) -> None:
     """Have the task's attempt stopped; what it becomes is settled when its ending is in."""
     assert record.history
     running = book.running[record.history[-1].attempt]
     told_already = running.stop_why is not None
     if told_already and (running.stop_why is why or not _outweighs(why)):
         return
-    running.stop_why, running.stop_detail = why, detail
+    running.stop_why, running.stop_detail, running.stop_by = why, cause.why, cause.by
     if book.replaying:
         return
-    book.decisions.append(StopDecided(book.at, running.attempt, why, detail))
+    book.decisions.append(StopDecided(book.at, running.attempt, why, cause.why, cause.by))
     if not told_already:
         book.commands.append(StopAttempt(running.attempt))
 
@@ -247,12 +248,12 @@ def defer(book: Book, record: Record) -> None:
         book.unqueue(record)
         if record.state is not TaskState.DEFERRED:
             book.become(record, TaskState.DEFERRED)
-        record.cause, record.held, record.since = BY_A_PERSON, False, book.at
+        record.cause, record.held, record.since = _BY_A_PERSON, False, book.at
 
 
 def resume(book: Book, run: Run, record: Record) -> None:
     if record.state is TaskState.DEFERRED and record.task.family:
-        record.cause = WITH_ITS_FAMILY  # which alone takes it up
+        record.cause = _WITH_ITS_FAMILY  # which alone takes it up
         book.touch(run)
     elif record.state is TaskState.DEFERRED and not record.held:
         record.wanted_at = book.at
@@ -265,7 +266,7 @@ def resume(book: Book, run: Run, record: Record) -> None:
 
 def retry(book: Book, run: Run, record: Record) -> None:
     """A fresh set of attempts, for the task and for all that was skipped because of it."""
-    if record.state not in TERMINAL or record.state is TaskState.DONE or is_step(record.task):
+    if record.state not in TERMINAL or record.state is TaskState.DONE or record.is_step:
         return  # a step is made again with its family, or not at all
     record.wanted_at = book.at
     book.become(record, TaskState.BLOCKED)

@@ -32,7 +32,7 @@ def _bounds(book: Book) -> list[str]:
             if is_fixed and lane.in_flight > host.host.lanes[kind] and newest > host.configured_at:
                 wrong.append(f"lane {kind} of {host.name} has {lane.in_flight} of {lane.width}")
         alone = [one for one in host.running.values() if one.record.task.barrier]
-        together = {one.record.task.barrier for one in host.running.values()}
+        together = {one.record.barrier for one in host.running.values()}
         if alone and len(host.running) > 1 and (True in together or len(together) > 1):
             wrong.append(f"{alone[0]} wants {host.name} alone, {len(host.running)} run")
     for run in book.runs.values():

@@ -65,7 +65,7 @@ class Outbox(Struct, omit_defaults=True):
                 record.since,
                 str(record.state),
                 "" if step is None else step.task.id,
-                "" if step is None else record.cause,
+                "" if step is None else record.cause.why,
             )
 
     def has_letters_of(self, run: str) -> bool:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from manyhands.core.claims import places_of
-from manyhands.core.state import HostState, Record, Run
-from manyhands.core.values.task import Claims, Task, claims_of, form_of
+from manyhands.core.state import FamilyBarrier, HostState, Record, Run
+from manyhands.core.values.task import Claims, claims_of, form_of
 
 #: (priority, -weight, age): smaller goes first.
 Order = tuple[int, float, int]
@@ -25,7 +25,7 @@ class GroupKey(NamedTuple):
     form: str
     host: str
     parent: str
-    barrier: bool | str
+    barrier: bool | FamilyBarrier
     claims: Claims
     resources: tuple[tuple[str, float], ...]
 
@@ -266,10 +266,10 @@ class ReadySet:
 
     def group_of(self, run: Run, record: Record) -> Group:
         """The group that the task waits in, to look at."""
-        return self.groups[(run.name, _key_of(run, record.task))]
+        return self.groups[(run.name, _key_of(run, record))]
 
     def _open_group(self, run: Run, record: Record) -> Group:
-        key = _key_of(run, record.task)
+        key = _key_of(run, record)
         group = self.groups.get((run.name, key))
         if group is None:
             group = self.groups[(run.name, key)] = Group(key, self._pool_of(run, key))
@@ -284,13 +284,14 @@ class ReadySet:
         return pool
 
 
-def _key_of(run: Run, task: Task) -> GroupKey:
+def _key_of(run: Run, record: Record) -> GroupKey:
+    task = record.task
     return GroupKey(
         task.kind,
         form_of(task),
         task.host,
         task.parent if task.parent in run.parent_bounds else "",
-        task.barrier,
+        record.barrier,
         claims_of(task),
         tuple(sorted(task.resources.items())) if task.resources else (),
     )

@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 from manyhands.core.book import Book
 from manyhands.core.state import Run
 from manyhands.core.values.host import Rule
+from manyhands.core.values.provenance import Cause, CausedBy
 
 
 def review(book: Book) -> None:
@@ -21,7 +22,7 @@ def review(book: Book) -> None:
             if not held_by:
                 book.free(record)
             elif record.held:
-                record.cause = held_by
+                record.cause = Cause(CausedBy.RULE, held_by)
             else:
                 book.hold(record, held_by)
         pool.held_by = held_by

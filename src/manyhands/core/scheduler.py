@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from manyhands.core import attempts, events, families, intake, learning, retry, rules
-from manyhands.core.book import GONE, Book
+from manyhands.core.book import Book
 from manyhands.core.clutch.limit_choice import limit_for
 from manyhands.core.commands import AnyCommand, ReleaseAttempt, RunEnded, WakeAt
 from manyhands.core.starting import start_what_may
@@ -19,6 +19,7 @@ from manyhands.core.state import Run, RunNote
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host import Host
 from manyhands.core.values.host_memory import HostMemory
+from manyhands.core.values.provenance import Cause, CausedBy, Origin, Purpose
 from manyhands.core.values.task import TERMINAL, TaskState
 from manyhands.core.values.widths import Limit
 
@@ -138,7 +139,8 @@ class Scheduler:
                 assert record.history
                 overdue = record.history[-1].started_at + timeout_s <= book.at  # or an earlier attempt's timer
                 if overdue:
-                    intake.stop(book, record, EndingKind.TIMED_OUT, f"took longer than {timeout_s:g} s")
+                    cause = Cause(CausedBy.ENGINE, f"took longer than {timeout_s:g} s")
+                    intake.stop(book, record, EndingKind.TIMED_OUT, cause)
         for host in book.hosts.values():
             if host.paused_until is not None and host.paused_until <= book.at:
                 host.paused = host.paused_until = None
@@ -192,7 +194,8 @@ class Scheduler:
     def _on_run_opened(self, event: events.RunOpened) -> None:
         if event.run in self.book.runs:
             return  # opening twice is opening once
-        run = Run(event.run, event.seed, event.source, dict(event.parents), event.at, bounded_at=event.at)
+        purpose = event.purpose or Purpose.PLAN
+        run = Run(event.run, event.seed, event.source, dict(event.parents), event.at, event.at, purpose=purpose)
         run.concurrency, run.fail_fast, run.weight = event.concurrency, event.fail_fast, event.weight
         self.book.runs[event.run] = run
         self.book.touch(run)
@@ -223,7 +226,8 @@ class Scheduler:
         run.draining = True
         for running in list(self.book.running.values()):
             if running.record.run == event.run:
-                intake.stop(self.book, running.record, EndingKind.PREEMPTED, "stopped by a person")
+                cause = Cause(CausedBy.PERSON, "stopped by a person")
+                intake.stop(self.book, running.record, EndingKind.PREEMPTED, cause)
         self.book.touch(run)
 
     def _on_run_noted(self, event: events.RunNoted) -> None:
@@ -235,12 +239,12 @@ class Scheduler:
             run.ended_at = event.at
 
     def _on_submitted(self, event: events.TasksSubmitted) -> None:
-        intake.submit(self.book, self.book.runs[event.run], event.tasks)
+        intake.submit(self.book, self.book.runs[event.run], event.tasks, event.origin or Origin.PLAN)
 
     def _on_edited(self, event: events.TaskEdited) -> None:
         run = self.book.runs.get(event.run)
         if run is not None and event.task.id in run.records:
-            intake.edit(self.book, run, run.records[event.task.id], event.task)
+            intake.edit(self.book, run, run.records[event.task.id], event.task, event.origin or Origin.PLAN)
 
     def _on_spawned(self, event: events.AttemptSpawned) -> None:
         running = self.book.running.get(event.attempt)
@@ -253,13 +257,13 @@ class Scheduler:
         run = book.runs.get(event.run)
         if run is None:
             return
-        why = event.why or "cancelled by a person"
+        cause = Cause(event.by or CausedBy.PERSON, event.why or "cancelled by a person")
         if not event.task:
-            intake.cancel_all(book, run, why)
+            intake.cancel_all(book, run, cause)
         elif event.task in run.records:
             record = run.records[event.task]
-            intake.cancel(book, run, record, why)
-            families.withdraw(book, run, record, why)
+            intake.cancel(book, run, record, cause)
+            families.withdraw(book, run, record, cause)
 
     def _on_retry(self, event: events.RetryAsked) -> None:
         run = self.book.runs.get(event.run)
@@ -279,14 +283,14 @@ class Scheduler:
 
     def _on_paused(self, event: events.HostPaused) -> None:
         host = self.book.hosts.get(event.host)
-        if host is not None and host.paused != GONE:
+        if host is not None and not host.is_gone:
             host.paused, host.paused_until = event.why or "paused by a person", event.until
             if event.until is not None:
                 self.book.set_timer(event.until)
 
     def _on_unpaused(self, event: events.HostResumed) -> None:
         host = self.book.hosts.get(event.host)
-        if host is not None and host.paused != GONE:
+        if host is not None and not host.is_gone:
             host.paused = host.paused_until = None
 
     def _on_width_set(self, event: events.WidthSet) -> None:
@@ -303,6 +307,7 @@ class Scheduler:
         running = self.book.running.get(event.attempt)
         if running is not None:
             running.stop_why, running.stop_detail = event.why, event.detail
+            running.stop_by = event.by or CausedBy.NOBODY
 
     def _on_backoff(self, event: events.RetryDecided) -> None:
         self._set_backoff(event)
@@ -349,7 +354,7 @@ def joined(happened: Iterable[events.AnyEvent]) -> Iterator[events.AnyEvent]:
     parts: list[events.TasksSubmitted] = []
     for event in happened:
         submitted = event if isinstance(event, events.TasksSubmitted) else None
-        if parts and (submitted is None or (submitted.run, submitted.at) != (parts[0].run, parts[0].at)):
+        if parts and (submitted is None or _whose(submitted) != _whose(parts[0])):
             yield _as_one(parts)
             parts = []
         if submitted is None:
@@ -360,8 +365,14 @@ def joined(happened: Iterable[events.AnyEvent]) -> Iterator[events.AnyEvent]:
         yield _as_one(parts)
 
 
+def _whose(submitted: events.TasksSubmitted) -> tuple[object, ...]:
+    return submitted.run, submitted.at, submitted.origin
+
+
 def _as_one(parts: list[events.TasksSubmitted]) -> events.TasksSubmitted:
     first = parts[0]
     if len(parts) == 1:
         return first
-    return events.TasksSubmitted(first.at, first.run, tuple(task for part in parts for task in part.tasks))
+    return events.TasksSubmitted(
+        first.at, first.run, tuple(task for part in parts for task in part.tasks), first.origin
+    )

@@ -13,6 +13,7 @@ from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import HostState, KeptHost, KeptRun, Record, Run, Running
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host import Family, ProcessHandle, Rule
+from manyhands.core.values.provenance import CausedBy
 from manyhands.core.values.task import TaskState, claims_of
 
 #: A snapshot of another version is not read: the journal alone is always enough.
@@ -29,6 +30,7 @@ class RunningPart(Struct, omit_defaults=True):
     process: ProcessHandle | None = None
     stop_why: EndingKind | None = None
     stop_detail: str = ""
+    stop_by: CausedBy = CausedBy.NOBODY
 
 
 class RunPart(Struct):
@@ -72,6 +74,7 @@ def save(scheduler: Scheduler) -> bytes:
                 one.process,
                 one.stop_why,
                 one.stop_detail,
+                one.stop_by,
             )
             for one in book.running.values()
         ],
@@ -156,7 +159,7 @@ def _restore_running(scheduler: Scheduler, part: RunningPart) -> None:
     tried = record.history[-1]
     running = Running(part.attempt, record, host, claims_of(record.task), tried)
     running.process = part.process
-    running.stop_why, running.stop_detail = part.stop_why, part.stop_detail
+    running.stop_why, running.stop_detail, running.stop_by = part.stop_why, part.stop_detail, part.stop_by
     running.width_before, running.area_before = part.width_before, part.area_before
     attempts.occupy(book, running)
     if record.task.timeout is not None:

@@ -8,6 +8,7 @@ from manyhands.core.clutch.difficulty import Difficulty
 from manyhands.core.clutch.limit_choice import AnyLimit
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import Host, ProcessHandle
+from manyhands.core.values.provenance import NO_CAUSE, Cause, CausedBy, Origin, Purpose
 from manyhands.core.values.task import Claims, Task, TaskState
 
 if TYPE_CHECKING:
@@ -25,6 +26,16 @@ class AttemptRecord(Struct, omit_defaults=True, gc=False):
     queued_at: float | None = None  # since when it was ready; None: the record is older than this field
 
 
+class FamilyBarrier(Struct, frozen=True, gc=False):
+    """What the steps of one family in one run wait behind: their host alone, with each other."""
+
+    run: str
+    family: str
+
+    def __str__(self) -> str:
+        return f"family {self.family} of run {self.run}"
+
+
 class Record(Struct, omit_defaults=True, gc=False):
     """A task and what has become of it. It is part of no cycles, so the garbage collector need not look at it."""
 
@@ -39,10 +50,20 @@ class Record(Struct, omit_defaults=True, gc=False):
     until: float = 0.0  # in backoff: when the delay ends
     wanted_at: float = 0.0  # when a person last asked for it to continue
     held: bool = False  # with deferred: by an ordering rule, with its whole pool
-    cause: str = ""  # why it is deferred, failed, cancelled or skipped
+    cause: Cause = NO_CAUSE  # of its being deferred, in backoff, failed, cancelled or skipped
     history: list[AttemptRecord] | None = None
     chain: float = 1.0  # the longest chain of tasks that hangs on it, itself included
     dependents: list["Record"] | None = None
+    origin: Origin = Origin.PLAN
+
+    @property
+    def is_step(self) -> bool:
+        return self.origin is Origin.STEP
+
+    @property
+    def barrier(self) -> bool | FamilyBarrier:
+        """It wants its host alone, or alone with the other steps of its family."""
+        return FamilyBarrier(self.run, self.task.parent) if self.is_step else bool(self.task.barrier)
 
     @property
     def seen_bytes(self) -> int:
@@ -95,6 +116,7 @@ class KeptRun(Struct, omit_defaults=True, eq=False):
     peak: int = 0
     families: dict[str, FamilyState] = {}
     notes: list[RunNote] = []  # an application's own, in order; the core does not read them
+    purpose: Purpose = Purpose.PLAN
 
 
 class Run(KeptRun, eq=False):
@@ -123,6 +145,7 @@ class Running:
         "process",
         "record",
         "started_at",
+        "stop_by",
         "stop_detail",
         "stop_why",
         "tried",
@@ -139,6 +162,7 @@ class Running:
         self.process: ProcessHandle | None = None
         self.stop_why: EndingKind | None = None  # set once it is to be stopped
         self.stop_detail = ""
+        self.stop_by = CausedBy.NOBODY
         self.area_before = host.area
         self.width_before = host.width
 
@@ -168,12 +192,13 @@ class KeptHost(Struct, omit_defaults=True, eq=False):
     peak: int = 0
     paused: str | None = None  # why, if it is
     paused_until: float | None = None
+    is_gone: bool = False  # the config no longer has it: paused until its last attempts have ended
     refused: int = 0  # overloads since anything else ended here
     trials: int = 0  # pauses since then
     on_trial: bool = False  # one attempt at a time, until it answers again
     workers: int | None = None  # model workers it should have; None: nobody decides that
     workers_why: str = ""
-    kept_by: str = ""  # the barrier of that name is in force: no other task starts here
+    kept_by: FamilyBarrier | None = None  # this barrier is in force: no other task starts here
     configured_at: float = 0.0
     area: float = 0.0  # integral of the number in flight over time
     area_at: float = 0.0

@@ -33,7 +33,16 @@ def replay(events: list[AnyEvent]) -> Book:
 def state_of(book: Book) -> dict[str, Any]:
     """What people would notice if it were another: not the bytes of a snapshot, whose form may change."""
     return {
-        "hosts": {name: {"width": host.width, "peak": host.peak} for name, host in book.hosts.items()},
+        "hosts": {
+            name: {
+                "width": host.width,
+                "peak": host.peak,
+                "paused": host.paused,
+                "kept for": str(host.kept_by or ""),
+                "workers": host.workers,
+            }
+            for name, host in book.hosts.items()
+        },
         "running": sorted(one.record.task.id for one in book.running.values()),
         "runs": {
             name: {

@@ -18,9 +18,9 @@ from manyhands.core.events import (
     RunResumed,
 )
 from manyhands.core.state import Run
-from manyhands.core.values.task import TERMINAL, is_step
+from manyhands.core.values.provenance import Origin, Purpose
+from manyhands.core.values.task import TERMINAL
 from manyhands.engine.dispatcher import Dispatcher
-from manyhands.engine.hand_added import ADDED
 from manyhands.engine.run_opening import new_name, opening
 from manyhands.errors import ManyhandsError
 from manyhands.readers.problems import LISTED_MAX, Problem
@@ -110,8 +110,7 @@ class Desk:
         return run is not None and any(
             id not in wanted.mentioned
             and record.state not in TERMINAL
-            and ADDED not in record.task.labels
-            and not is_step(record.task)
+            and record.origin not in (Origin.HAND, Origin.STEP)
             for id, record in run.records.items()
         )
 
@@ -195,4 +194,5 @@ class Desk:
 
 def newest_run(dispatcher: Dispatcher, source: str) -> Run | None:
     """Also one that has ended: what was done once is not done again because someone started anew."""
-    return next((run for run in reversed(dispatcher.book.runs.values()) if run.source == source), None)
+    runs = (run for run in reversed(dispatcher.book.runs.values()) if run.purpose is Purpose.PLAN)
+    return next((run for run in runs if run.source == source), None)

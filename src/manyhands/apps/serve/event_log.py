@@ -114,7 +114,6 @@ _ASKED: dict[type[ev.Event], str] = {
     ev.ResumeAsked: "undeferred",
 }
 _OF_RUN: dict[type[ev.Event], str] = {
-    ev.RunOpened: "opened",
     ev.RunResumed: "resumed",
     ev.RunDrained: "draining",
     ev.RunStopped: "stopped",
@@ -128,8 +127,10 @@ def _who(name: str, running: Running) -> Fields:
 
 def _of_run_or_host(event: ev.AnyEvent) -> Fields | None:
     match event:
-        case ev.RunOpened() | ev.RunResumed() | ev.RunDrained() | ev.RunStopped() | ev.RunNoted():
-            return {"action": _OF_RUN[type(event)], "run": event.run, "source": getattr(event, "source", None) or None}
+        case ev.RunOpened():
+            return {"action": "opened", "run": event.run, "source": told_source(event.purpose, event.source) or None}
+        case ev.RunResumed() | ev.RunDrained() | ev.RunStopped() | ev.RunNoted():
+            return {"action": _OF_RUN[type(event)], "run": event.run}
         case ev.WidthMoved():
             what: Fields = {"action": "width", "host": event.host, "kind": event.kind or None}
             return what | {"was": event.was, "width": event.width, "why": event.reason}

@@ -6,8 +6,9 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from manyhands.core.events import Input
+from manyhands.core.events import CancelAsked, Input
 from manyhands.core.state import Record, Run
+from manyhands.core.values.provenance import CausedBy
 from manyhands.core.values.task import Task
 from manyhands.readers.problems import Problem
 from manyhands.sources.plans.plan_settings import PlanSettings
@@ -15,8 +16,10 @@ from manyhands.sources.plans.plan_settings import PlanSettings
 #: Told what happens, for people and machines: `log("edited", "is taken over", task="a-1", run="plan-1")`.
 Log = Callable[..., None]
 
-#: How the cause of a cancellation begins that the backlog asked for. What the backlog wants again comes back.
-IN_THE_BACKLOG = "in the backlog: "
+
+def unwanted(at: float, run: str, task: str, why: str) -> CancelAsked:
+    """The backlog does not want the task. If it does again, the task comes back."""
+    return CancelAsked(at, run, task, f"in the backlog: {why}", CausedBy.BACKLOG)
 
 
 class Remark(Struct, frozen=True):

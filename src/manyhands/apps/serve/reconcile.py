@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
-from manyhands.apps.serve.live_backlog import IN_THE_BACKLOG, BacklogSteps, Remark, WantedTasks
+from manyhands.apps.serve.live_backlog import BacklogSteps, Remark, WantedTasks, unwanted
 from manyhands.core import events
 from manyhands.core.state import Record, Run
-from manyhands.core.values.task import TERMINAL, Task, TaskState, is_step
-from manyhands.engine.hand_added import ADDED
+from manyhands.core.values.provenance import CausedBy, Origin
+from manyhands.core.values.task import TERMINAL, Task, TaskState
 from manyhands.engine.run_opening import TASKS_PER_EVENT
 
 #: Says why a task that is no longer wanted is not.
@@ -33,34 +33,34 @@ def reconcile(wanted: WantedTasks, run: Run, at: float, why_gone: WhyGone, comes
             new.append(task)
             continue
         task = _without_what_is_done(task, record, run.records)
-        is_changed = task != record.task
+        is_changed = task != record.task or record.origin is Origin.HAND
         if record.state is TaskState.RUNNING:
             if is_changed and not _is_same_work(task, record.task):
                 remarks.append(Remark(id, "has changed while it runs; what runs is what it was"))
         elif record.state is TaskState.SKIPPED:
             if task.needs != record.task.needs:
-                edits.append(events.TaskEdited(at, run.name, task))
+                edits.append(events.TaskEdited(at, run.name, task, Origin.PLAN))
         elif record.state in TERMINAL:
             if was_taken_away(record) or comes_back(record, task):
                 back.append(events.RetryAsked(at, run.name, id))
                 if is_changed:
-                    edits.append(events.TaskEdited(at, run.name, task))
+                    edits.append(events.TaskEdited(at, run.name, task, Origin.PLAN))
         elif is_changed:
-            edits.append(events.TaskEdited(at, run.name, task))
+            edits.append(events.TaskEdited(at, run.name, task, Origin.PLAN))
     for id, record in run.records.items():
-        if id in wanted.tasks or record.state in TERMINAL or ADDED in record.task.labels or is_step(record.task):
+        if id in wanted.tasks or record.state in TERMINAL or record.origin in (Origin.HAND, Origin.STEP):
             continue
         if why := why_gone(id):
-            cancels.append(events.CancelAsked(at, run.name, id, IN_THE_BACKLOG + why))
+            cancels.append(unwanted(at, run.name, id, why))
     submits = [
-        events.TasksSubmitted(at, run.name, tuple(new[first : first + TASKS_PER_EVENT]))
+        events.TasksSubmitted(at, run.name, tuple(new[first : first + TASKS_PER_EVENT]), Origin.PLAN)
         for first in range(0, len(new), TASKS_PER_EVENT)
     ]
     return BacklogSteps([*back, *edits, *submits, *cancels], [], remarks)
 
 
 def was_taken_away(record: Record) -> bool:
-    return record.state is TaskState.CANCELLED and record.cause.startswith(IN_THE_BACKLOG)
+    return record.state is TaskState.CANCELLED and record.cause.by is CausedBy.BACKLOG
 
 
 def _without_what_is_done(task: Task, record: Record, records: Mapping[str, Record]) -> Task:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from manyhands.apps.serve.claiming import Claimer, ClaimLayer
 from manyhands.apps.serve.desk import Desk
-from manyhands.apps.serve.live_backlog import IN_THE_BACKLOG, LiveBacklog, Log
+from manyhands.apps.serve.live_backlog import LiveBacklog, Log, unwanted
 from manyhands.apps.serve.watching import POLL_S, Changed, watch
-from manyhands.core.events import AnyEvent, CancelAsked, Input, RunResumed, RunStopped
+from manyhands.core.events import AnyEvent, Input, RunResumed, RunStopped
+from manyhands.core.values.provenance import Purpose
 from manyhands.engine.dispatcher import Dispatcher
-from manyhands.engine.hand_added import ADDED_SOURCE
 from manyhands.errors import UsageError
 
 #: How soon it is noticed that the dispatcher has died: nothing but its own error tells.
@@ -42,7 +42,7 @@ class Service:
         assert self._dispatcher is not None
         self._log("refused", f"claim: {why}", task=task, run=run)
         now = self._dispatcher.clock.now()
-        self._dispatcher.tell(CancelAsked(now, run, task, f"{IN_THE_BACKLOG}it {why}"))
+        self._dispatcher.tell(unwanted(now, run, task, f"it {why}"))
 
     async def serve(self, dispatcher: Dispatcher, stop: asyncio.Event) -> None:
         """Until `stop` is set: then what runs is stopped, what was held is left, and the next start goes on."""
@@ -76,7 +76,7 @@ class Service:
 
     async def _resume_added(self, dispatcher: Dispatcher) -> None:
         now = dispatcher.clock.now()
-        runs = [run.name for run in dispatcher.book.runs.values() if run.source == ADDED_SOURCE and run.unfinished]
+        runs = [run.name for run in dispatcher.book.runs.values() if run.purpose is Purpose.HAND and run.unfinished]
         if runs:
             await dispatcher.submit(*(RunResumed(now, run) for run in runs))
 

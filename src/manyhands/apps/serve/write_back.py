@@ -11,10 +11,9 @@ from msgspec.structs import replace
 from manyhands.apps.serve.live_backlog import Remark
 from manyhands.apps.serve.reconcile import was_taken_away
 from manyhands.core import events
-from manyhands.core.intake import BY_A_PERSON
 from manyhands.core.state import Record, Run
+from manyhands.core.values.provenance import CausedBy, Origin
 from manyhands.core.values.task import TaskState
-from manyhands.engine.hand_added import ADDED
 from manyhands.sources.beads.beads_reading import Beads
 from manyhands.sources.beads.beads_ready import children_of, finished_epics
 from manyhands.sources.beads.issue import Issue
@@ -52,7 +51,8 @@ def deferrals(beads: Beads, run: Run, at: float) -> list[events.Input]:
         if issue is None or issue.status != "deferred" or is_wanted_again(record, issue) or record.task.deferred:
             continue
         if record.state in _WAITING and not record.history:
-            found.append(events.TaskEdited(at, run.name, replace(record.task, deferred="its issue is deferred")))
+            put_off = replace(record.task, deferred="its issue is deferred")
+            found.append(events.TaskEdited(at, run.name, put_off, record.origin))
     return found
 
 
@@ -62,7 +62,7 @@ def returned(beads: Beads, run: Run, at: float) -> list[events.Input]:
         events.ResumeAsked(at, run.name, id)
         for id, record in run.records.items()
         if record.state is TaskState.DEFERRED
-        and record.cause == BY_A_PERSON
+        and record.cause.by is CausedBy.PERSON
         and (issue := beads.issues.get(id)) is not None
         and _is_open(issue)
         and _spoke_last(issue, record)
@@ -74,7 +74,7 @@ def write_back(beads: Beads, records: Mapping[str, Record], holder: str) -> tupl
     remarks: list[Remark] = []
     for id, record in records.items():
         issue = beads.issues.get(id)
-        if issue is None or ADDED in record.task.labels:
+        if issue is None or record.origin is Origin.HAND:
             continue
         if record.state is TaskState.DONE and _is_open(issue) and _spoke_last(issue, record):
             remarks.append(Remark(id, "was done here and is open again; what is left to do needs an issue of its own"))
@@ -96,8 +96,8 @@ def _changes_for(record: Record, issue: Issue, holder: str) -> list[Change]:
         case TaskState.FAILED if is_ours or is_put_back:
             return [*claim, Block(id, holder, _error(record))]
         case TaskState.CANCELLED if (is_ours or is_put_back) and not was_taken_away(record):
-            return [Cancel(id, holder, record.cause)]
-        case TaskState.DEFERRED if (is_ours or is_put_back) and record.cause == BY_A_PERSON:
+            return [Cancel(id, holder, record.cause.why)]
+        case TaskState.DEFERRED if (is_ours or is_put_back) and record.cause.by is CausedBy.PERSON:
             return [Defer(id, holder)]
         case TaskState.SKIPPED if is_ours:
             return [ReleaseIssue(id, holder)]
@@ -147,4 +147,5 @@ def _summary(record: Record) -> str:
 def _error(record: Record) -> str:
     ending = record.last_ending
     tail = ending.tail.strip() if ending is not None else ""
-    return f"{record.cause}\n{tail}".strip() if tail and tail not in record.cause else record.cause
+    why = record.cause.why
+    return f"{why}\n{tail}".strip() if tail and tail not in why else why

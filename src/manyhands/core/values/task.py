@@ -172,7 +172,7 @@ class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
         bool | str,
         rule("must be true or false", "tasks that share a host alone have a `family`", type="boolean"),
         says("It needs its host alone: what runs there ends first, and nothing starts beside it."),
-    ] = False  # a name is for the steps of a family: alone with those of the same name
+    ] = False  # text stands only in journals that `old_journals` reads
     family: Annotated[
         NameOrEmpty,
         says("It is done together with others of this family of the config, around one disruptive step."),
@@ -198,11 +198,6 @@ class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
 def form_of(task: Task) -> str:
     """What the task brings to its host: a command (`run`), a function (`call`) or a `prompt` alone."""
     return "run" if task.run else "call" if task.call else "prompt"
-
-
-def is_step(task: Task) -> bool:
-    """Made by the engine for a family: no backlog knows of it."""
-    return isinstance(task.barrier, str)
 
 
 def claims_of(task: Task) -> Claims:

@@ -98,7 +98,7 @@ def _warn_of_undeclared(plan: Plan) -> None:
 
 def _warn_of_kept_hosts(dispatcher: Dispatcher, name: str) -> None:
     for host in dispatcher.book.hosts.values():
-        if host.kept_by and not host.kept_by.endswith(f" of run {name}"):
+        if host.kept_by is not None and host.kept_by.run != name:
             say(
                 f"note: {host.name} takes nothing else until {host.kept_by} is finished, which was stopped halfway\n"
                 "hint: run the command that began that run again, and it continues"
