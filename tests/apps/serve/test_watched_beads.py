@@ -102,7 +102,7 @@ async def test_what_someone_else_closes_or_removes_is_cancelled_here_and_left_as
         write_issues(project, *rows.values())
         await work.until_state("p-runs", "cancelled")
         await work.until_state("p-waits", "cancelled")
-        assert work.record("p-runs").cause == "in the backlog: it is closed"
+        assert work.record("p-runs").cause.why == "in the backlog: it is closed"
         work.go()
         await until_issue(work, "p-after", "closed")  # what it waited for is done, by whomever
         assert read_issues(project)["p-runs"]["close_reason"] == "by hand"
@@ -125,7 +125,7 @@ async def test_a_claim_that_is_lost_cancels_here_and_runs_nothing(project: Path)
     async with serving(project, Overtaken(project, like=issue_task(), store=project)) as work:
         await until_issue(work, "p-ours", "closed")
         await work.until_state("p-theirs", "cancelled")
-        assert "assigned to bob" in work.record("p-theirs").cause
+        assert "assigned to bob" in work.record("p-theirs").cause.why
         assert work.ran() == ["p-ours"]
         theirs = read_issues(project)["p-theirs"]
         assert (theirs["status"], theirs["assignee"]) == ("in_progress", "bob")
@@ -193,7 +193,7 @@ async def test_a_task_that_waits_for_what_needs_cannot_say_tells_the_backlogs_re
     write_issues(project, row("p-1", status="blocked"), waiting("p-2", "p-1"))
     async with serving(project, beads_of(project)) as work:
         await work.until_state("p-2", "deferred")
-        assert "p-1" in work.record("p-2").cause
+        assert "p-1" in work.record("p-2").cause.why
         edit_issue(project, "p-1", status="closed")
         await until_issue(work, "p-2", "closed")
 

@@ -68,7 +68,7 @@ async def test_what_is_taken_out_is_cancelled_and_comes_back_when_it_is_put_in_a
         write_plan(tmp_path, tasks[:1])
         await work.until_state("runs", "cancelled")
         assert work.state("waits") == "cancelled"
-        assert work.record("runs").cause == "in the backlog: it is no longer in the plan"
+        assert work.record("runs").cause.why == "in the backlog: it is no longer in the plan"
         write_plan(tmp_path, tasks)
         work.go()
         for id in ("stays", "runs", "waits"):

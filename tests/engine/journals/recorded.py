@@ -14,12 +14,18 @@ import msgspec
 from manyhands.core.book import Book
 from manyhands.core.events import AnyEvent
 from manyhands.core.scheduler import Scheduler
+from manyhands.engine.store.contract.old_journals import brought_up_to_date
 from manyhands.engine.store.sqlite.sqlite_store import open_reader
 
 DIRECTORY = Path(__file__).parent
 
 
 def events_of(name: str) -> list[AnyEvent]:
+    """As every store reads them."""
+    return [brought_up_to_date(event) for event in as_written(name)]
+
+
+def as_written(name: str) -> list[AnyEvent]:
     lines = (DIRECTORY / f"{name}.jsonl").read_bytes().splitlines()
     return [msgspec.json.decode(line, type=AnyEvent) for line in lines]  # type: ignore[arg-type]
 
@@ -53,7 +59,7 @@ def state_of(book: Book) -> dict[str, Any]:
                 "tasks": {
                     record.task.id: [
                         str(record.state),
-                        record.cause,
+                        record.cause.why,
                         *(
                             f"{tried.host}: {tried.ending.kind if tried.ending else 'running'}"
                             for tried in record.history or ()
