@@ -134,7 +134,7 @@ class Book:
             self.become(record, TaskState.READY)
             return
         pool = self.ready.add(run, record).pool
-        if pool.held_by:
+        if pool.held_by is not None:
             self.hold(record, pool.held_by)
         elif record.state is not TaskState.READY:
             self.become(record, TaskState.READY)
@@ -144,12 +144,12 @@ class Book:
         if (record.state is TaskState.READY or record.held) and not self.replaying:
             self.ready.remove(record, self.runs[record.run])
 
-    def hold(self, record: Record, rule: str) -> None:
+    def hold(self, record: Record, rule: Rule) -> None:
         """An ordering rule puts it off: it keeps its place among the ready, with its whole pool."""
         since = self.at if record.state is not TaskState.READY else record.since
         if record.state is not TaskState.DEFERRED:
             self.become(record, TaskState.DEFERRED)
-        record.cause, record.held, record.since = Cause(CausedBy.RULE, rule), True, since
+        record.cause, record.held, record.since = Cause(CausedBy.RULE, str(rule)), True, since
 
     def free(self, record: Record) -> None:
         """The rule no longer puts it off. It has waited since it was first ready: that is not in the journal twice."""

@@ -25,8 +25,8 @@ def run_obstacle(pool: Pool) -> Obstacle | None:
     run = pool.run
     if run.draining:
         return Obstacle("drained", f"run {run.name} is stopping: nothing more is started")
-    if pool.held_by:
-        return Obstacle("rule", pool.held_by)
+    if pool.held_by is not None:
+        return Obstacle("rule", str(pool.held_by))
     if run.concurrency is not None and run.in_flight >= run.concurrency:
         return Obstacle("concurrency", f"run {run.name} has {run.in_flight} of {run.concurrency} in flight")
     return None

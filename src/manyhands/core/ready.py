@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from manyhands.core.claims import places_of
 from manyhands.core.state import FamilyBarrier, HostState, Record, Run
+from manyhands.core.values.host import Rule
 from manyhands.core.values.task import Claims, claims_of, form_of
 
 #: (priority, -weight, age): smaller goes first.
@@ -61,7 +62,7 @@ class Pool:
         self.hosts: list[HostState] = []  # in the config's order
         self.places: dict[str, int] = {}  # where each of them is in it
         self.heap: list[tuple[Order, int, Group]] = []
-        self.held_by: str = ""  # the ordering rule that puts all of it off
+        self.held_by: Rule | None = None  # the ordering rule that puts all of it off
 
     def goes_to(self, hosts: list[HostState]) -> None:
         self.hosts = hosts

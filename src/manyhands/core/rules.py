@@ -15,17 +15,16 @@ def review(book: Book) -> None:
     book.rules_to_review = False
     for pool in book.ready.pools.values():
         rule = holding_rule(book.rules, pool.run, pool.kind)
-        held_by = f"after kind {rule.after} has at most {rule.left} left" if rule else ""
-        if held_by == pool.held_by:
+        if rule == pool.held_by:
             continue
         for record in book.ready.records(pool):
-            if not held_by:
+            if rule is None:
                 book.free(record)
             elif record.held:
-                record.cause = Cause(CausedBy.RULE, held_by)
+                record.cause = Cause(CausedBy.RULE, str(rule))
             else:
-                book.hold(record, held_by)
-        pool.held_by = held_by
+                book.hold(record, rule)
+        pool.held_by = rule
 
 
 def holding_rule(rules: tuple[Rule, ...], run: Run, kind: str) -> Rule | None:

@@ -84,7 +84,7 @@ def _withdraw_promises(book: Book) -> None:
 
 
 def _is_held_up(group: Group) -> bool:
-    return group.pool.run.draining or bool(group.pool.held_by)
+    return group.pool.run.draining or group.pool.held_by is not None
 
 
 def _first(book: Book, round_: _Round) -> Group | None:

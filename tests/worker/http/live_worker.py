@@ -1,5 +1,6 @@
 """A worker as people start it: a process of its own, asked over HTTP. It ends with the tests, however they end."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,7 +54,8 @@ def at_work(
         try:
             assert process.stdout is not None
             assert process.stdin is not None
-            url = process.stdout.readline().strip()
+            line = process.stdout.readline()
+            url = json.loads(line).get("url") if line else None
             if not url:
                 process.wait(STOPPED_WITHIN_S)
                 log.seek(0)

@@ -58,6 +58,9 @@ class Rule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         int, rule(minimum=0), says("How many tasks of kind `after` may be unfinished when the others start.")
     ] = 0
 
+    def __str__(self) -> str:
+        return f"after kind {self.after} has at most {self.left} left"
+
 
 class Family(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """How tasks of one family are done together. The steps are commands; {family} and {round} are filled in."""
