@@ -35,7 +35,7 @@ TRANSLATOR = "engine/store/contract/old_journals.py"
 
 _PATH = "a path, or the name of an eval: how a run is found again"
 _LABEL = "labels are input: a documented prefix in a plan or an issue"
-_CODE = "not words: names of fields, exceptions or numbers"
+_CODE = "not words: names of fields, exceptions, kinds of endings or numbers"
 _FOREIGN = "text of another program, which says it in no other way"
 _SHOWN = "only what is shown depends on it"
 ALLOWED = {
@@ -50,6 +50,8 @@ ALLOWED = {
     "hosts/ray/ray_executor.py: label.startswith(NODE_LABEL)": _LABEL,
     "sources/beads/issue_kinds.py: label.lower()": _LABEL,
     "apps/evals/figures/pairs.py: reason in reasons": _CODE,
+    "core/intake.py: why": _CODE,
+    "surfaces/review/moments.py: why": _CODE,
     "hosts/executors/openai_errors.py: cause not in causes": _CODE,
     "worker/backends/out_of_memory.py: cause not in seen": _CODE,
     "worker/memory/duration.py: said > 0": _CODE,
