@@ -64,7 +64,7 @@ ALLOWED = {
     "apps/serve/write_back.py: tail not in why": _SHOWN,
     "engine/worker_scaling.py: there.trouble != self._trouble": _SHOWN,
     "hosts/executors/openai_executor.py: self._key not in ending.detail": _SHOWN,
-    "surfaces/api/query_handlers.py: task.title.lower()": _SHOWN,
+    "surfaces/verbs/task_verbs.py: task.title.lower()": _SHOWN,
 }
 
 

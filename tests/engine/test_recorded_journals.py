@@ -93,7 +93,7 @@ def test_in_an_old_journal_a_family_keeps_its_host_though_the_config_lost_it() -
 
 
 def test_in_an_old_journal_runs_of_evals_and_their_tasks_are_known_by_their_words() -> None:
-    runs = replay(events_of("v1-eval")).runs
+    runs = replay(events_of("v1-eval-words")).runs
     evals = {name: run.source for name, run in runs.items() if run.purpose is Purpose.EVAL}
     assert [*evals] == ["e-1", "e-2"]
     assert {Path(source).name for source in evals.values()} == {"spec.toml"}

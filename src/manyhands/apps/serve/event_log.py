@@ -13,6 +13,7 @@ from manyhands.core.book import Book
 from manyhands.core.state import Running
 from manyhands.core.values.task import Task
 from manyhands.engine.redaction import Secrets
+from manyhands.engine.run_opening import told_source
 
 #: Whoever has more to say has a log of its own (`manyhands task log`).
 VALUE_CHARACTERS_MAX = 300
