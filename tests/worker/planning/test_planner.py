@@ -147,7 +147,7 @@ def test_an_item_that_alone_runs_out_of_memory_twice_fails_by_itself() -> None:
     assert isinstance(again, m.RunBatch)
     assert again.batch.items == run.batch.items
     assert ran_out(planner, 3.0, again.batch.id, MEMORY) == [
-        m.FailItems((0,), "`minilm` ran out of memory on it", out_of_memory=True)
+        m.FailItems((0,), "`minilm` ran out of memory on this item", out_of_memory=True)
     ]
 
 
