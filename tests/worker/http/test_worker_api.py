@@ -57,7 +57,7 @@ def test_what_is_wrong_with_a_request_is_said_with_its_status(worker: Worker) ->
 
     assert refusal("/v1/embeddings", {"model": "nope", "input": "x"}) == (
         404,
-        "there is no model `nope`; there is `minilm`, `random`",
+        "there is no model `nope`; this worker hosts `minilm`, `random`",
     )
     assert refusal("/v1/embeddings", {"model": "random", "input": "x"})[0] == 400
     assert refusal("/v1/embeddings", {"input": []}) == (400, "`input` is empty")

@@ -168,7 +168,7 @@ async def test_a_model_that_is_not_there_is_named_with_those_that_are() -> None:
     async with engine_of(MadeUp()) as engine:
         with pytest.raises(NoSuchModel, match="no model `nope`") as error:
             _asked(engine, "nope")
-        assert error.value.hint == "there is `sums`"
+        assert error.value.hint == "this worker hosts `sums`"
 
 
 def _asked(engine: WorkerLoop, model: str) -> None:

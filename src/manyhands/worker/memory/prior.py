@@ -1,6 +1,6 @@
 """An upper bound on what a transformer's batch takes, from the sizes in its configuration.
 
-It is used until the first batch was measured.
+It is all that is known until the first batch has run.
 """
 
 from manyhands.worker.values.planner_values import Growth
