@@ -1,4 +1,4 @@
-"""Tokenises in separate processes, for machines with idle cores. Compute threads then keep their cores to themselves."""
+"""Tokenises in separate processes, for machines with idle cores. This takes no time from compute threads."""
 
 import asyncio
 import itertools
