@@ -1,4 +1,4 @@
-"""A worker as people start it: a process of its own, asked over HTTP. It ends with the tests, however they end."""
+"""A worker in a separate process, as users start it, reached over HTTP. It always ends with the tests."""
 
 import json
 import subprocess
@@ -39,7 +39,7 @@ class Worker:
         for line in self.http.get("/metrics").text.splitlines():
             if line.startswith(f'manyhands_worker_{name}{{model="{model}"}} '):
                 return float(line.split()[-1])
-        raise AssertionError(f"no figure {name} of {model}")
+        raise AssertionError(f"there is no metric {name} for {model}")
 
 
 @contextmanager
