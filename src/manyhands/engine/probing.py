@@ -1,17 +1,15 @@
-"""Looks at the hosts whose width is the clutch's, about once a second, while anything is in flight there."""
+"""Looks at the hosts whose width the clutch finds, while anything is in flight there: each second, more often at first."""
 
 import asyncio
 import os
 from collections.abc import Mapping
 
 from manyhands.core.events import HostRead
-from manyhands.core.learning import is_adaptive
+from manyhands.core.learning import LAUNCH_LOOK_S, is_adaptive, look_every_s
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.hosts.probes.probe import Probe
 from manyhands.hosts.probes.probe_choice import probe_for
 from manyhands.sources.config.config_types import Config, HostConfig, OpenaiHost
-
-EVERY_S = 1.0
 
 
 class Probing:
@@ -22,6 +20,7 @@ class Probing:
         self._probes: dict[str, Probe | None] = {
             host.name: self._probe(host) for host in config.hosts if is_adaptive(host.core_host())
         }
+        self._looked_at: dict[str, float] = {}
         self._task = asyncio.create_task(self._look())
 
     async def close(self) -> None:
@@ -43,7 +42,7 @@ class Probing:
 
     async def _look(self) -> None:
         while True:
-            await asyncio.sleep(EVERY_S)
+            await asyncio.sleep(LAUNCH_LOOK_S)
             await asyncio.gather(*(self._look_at(name, probe) for name, probe in self._probes.items()))
 
     async def _look_at(self, name: str, probe: Probe | None) -> None:
@@ -51,5 +50,8 @@ class Probing:
         if host is None or not host.running:
             return
         now = self._dispatcher.clock.now()
+        if now - self._looked_at.get(name, 0.0) < look_every_s(host) - 0.5 * LAUNCH_LOOK_S:
+            return
+        self._looked_at[name] = now
         reading = await probe.read(now) if probe is not None else None
         self._dispatcher.tell(HostRead(self._dispatcher.clock.now(), name, reading))

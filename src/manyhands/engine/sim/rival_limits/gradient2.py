@@ -38,6 +38,9 @@ class Gradient2(Struct, tag="gradient2"):
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         self.most_in_flight = max(self.most_in_flight, in_flight)
 
+    def showed(self, at: float, attempt: int) -> None:
+        pass
+
     def observe(self, sample: Sample) -> None:
         if sample.ending not in (EndingKind.DONE, EndingKind.OVERLOADED):
             return
@@ -67,6 +70,10 @@ class Gradient2(Struct, tag="gradient2"):
 
     def tick(self, at: float) -> None:
         pass
+
+    @property
+    def is_launching(self) -> bool:
+        return False
 
     def export(self) -> HostMemory | None:
         return None

@@ -30,6 +30,9 @@ class InspectRule(Struct, tag="inspect"):
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         pass
 
+    def showed(self, at: float, attempt: int) -> None:
+        pass
+
     def observe(self, sample: Sample) -> None:
         if sample.ending is EndingKind.OVERLOADED:
             self.successes = 0
@@ -58,6 +61,10 @@ class InspectRule(Struct, tag="inspect"):
 
     def tick(self, at: float) -> None:
         pass
+
+    @property
+    def is_launching(self) -> bool:
+        return False
 
     def export(self) -> HostMemory | None:
         return None

@@ -33,6 +33,9 @@ class Vegas(Struct, tag="vegas"):
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         pass
 
+    def showed(self, at: float, attempt: int) -> None:
+        pass
+
     def observe(self, sample: Sample) -> None:
         if sample.ending not in (EndingKind.DONE, EndingKind.OVERLOADED):
             return
@@ -71,6 +74,10 @@ class Vegas(Struct, tag="vegas"):
 
     def tick(self, at: float) -> None:
         pass
+
+    @property
+    def is_launching(self) -> bool:
+        return False
 
     def export(self) -> HostMemory | None:
         return None
