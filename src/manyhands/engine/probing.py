@@ -1,4 +1,4 @@
-"""Looks at the hosts whose width the clutch finds, while anything is in flight there: each second, more often at first."""
+"""Looks at the hosts whose width the clutch finds while anything is in flight there: each second, or more often."""
 
 import asyncio
 import os

@@ -204,7 +204,7 @@ class Clutch(Struct, tag="clutch"):
     def export(self) -> HostMemory | None:
         if not self.launch.done:
             return None
-        is_open = self.launch.is_on or not (self.settled or self.launch.trouble)
+        is_open = self.launch.is_on or not (self.settled or self.launch.trouble or self._was_settled())
         throughputs = sorted(turn.log_throughput for turn in self.history[-12:])
         pacer = self.pacer
         return HostMemory(
@@ -219,8 +219,11 @@ class Clutch(Struct, tag="clutch"):
             at=self.ticked_at or 0.0,
         )
 
+    def _was_settled(self) -> bool:
+        return self.memory is not None and not self.memory.is_open
+
     def _width_to_keep(self, is_open: bool) -> float:
-        """What was run, not what was to be tried next: the median of the settled turns, else the most that was borne."""
+        """What was run, not what was to be tried next: the median of settled turns, else the most that was borne."""
         if is_open:
             return float(max(1, self.launch.most, self.launch.borne))
         if self.settled_widths:

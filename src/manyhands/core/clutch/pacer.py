@@ -3,8 +3,8 @@
 A refused rate says nothing about how much a host can bear at once, so none of this touches the width.
 
 The budget of a host is empty whenever it refuses. So what it accepted between two refusals, divided by the time between
-them, is what flows in, however fast or slow we went. Between refusals the rate follows a cubic, as in TCP CUBIC: a little
-under what is known, slowly past it, and fast beyond when nothing is refused.
+them, is what flows in, however fast or slow we went. Between refusals the rate follows a cubic, as in TCP CUBIC: it
+begins a little under what is known, goes slowly past it, and grows fast when nothing is refused.
 """
 
 import math

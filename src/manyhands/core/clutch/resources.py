@@ -141,7 +141,7 @@ class Held(Struct, gc=False):
         self.seen_at = at
 
     def expected_bytes(self) -> float | None:
-        """The peak it will come to: its most so far; while that rises, as if it went on for a while. None: too young."""
+        """The peak it will come to: the most so far, and more while that still rises. None: it is too young to tell."""
         if self.first_at is None or self.seen_at - self.first_at < 0.2:
             return None
         age_s = self.seen_at - self.first_at

@@ -26,8 +26,8 @@ class Prices(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1e6
 
 
-#: How soon a host shows that it has too much: a model server within a second, commands as they take up memory and cores,
-#: agents only after their program has tried again by itself for a while.
+#: How soon a host shows that it has too much: a model server within a second, commands as they take up memory and
+#: cores, agents only after their program has tried again by itself for a while.
 SERVICE, COMMANDS, AGENTS = "service", "commands", "agents"
 
 

@@ -32,12 +32,7 @@ def merged(earlier: HostMemory | None, latest: HostMemory) -> HostMemory:
     kinds = dict(earlier.kinds)
     for name, kind in latest.kinds.items():
         kinds[name] = _richer(kinds.get(name), kind)
-    # What a run settled on is worth more than a guess of one that ended mid-search, and more borne than less.
-    keeps = latest
-    if earlier.turns > 0 and latest.turns == 0 and not (latest.is_open and latest.width > earlier.width):
-        keeps = earlier
-    elif earlier.is_open and latest.is_open and earlier.width > latest.width:
-        keeps = earlier
+    keeps = earlier if _is_worth_more(earlier, latest) else latest
     rate = latest if latest.rate_per_s is not None else earlier
     return HostMemory(
         width=keeps.width,
@@ -50,6 +45,13 @@ def merged(earlier: HostMemory | None, latest: HostMemory) -> HostMemory:
         kinds=kinds,
         at=latest.at,
     )
+
+
+def _is_worth_more(earlier: HostMemory, latest: HostMemory) -> bool:
+    """What a run settled on is worth more than a guess of one that ended mid-search, and more borne than less."""
+    if earlier.turns and not latest.turns:
+        return not (latest.is_open and latest.width > earlier.width)
+    return earlier.is_open and latest.is_open and earlier.width > latest.width
 
 
 def _richer(earlier: KindMemory | None, latest: KindMemory) -> KindMemory:
