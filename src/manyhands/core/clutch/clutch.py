@@ -32,6 +32,7 @@ STALLED_S, STALLED_TURNS = 5.0, 2.5
 FAR_BELOW_MEMORY = 0.45  # in ln throughput
 PROMISE_TURNS = 6  # settled turns without which memory promises no goodput
 STREAM_LOOK_S = 1.0
+SEARCH_SPREAD = 0.2  # of the usual duration: over so long the starts of a step of the search are spread
 #: After a launch that met trouble the width is near the truth: smaller steps, and less is expected of them.
 NEAR_GROWTH, NEAR_PAYS, NEAR_SPREAD = 1.3, 0.4, 0.35
 
@@ -137,7 +138,7 @@ class Clutch(Struct, tag="clutch"):
         self.in_flight = in_flight
         if self.began_at is None:
             self.began_at = self.moved_at = self.turn.began_at = at
-        self.spread_until = at + self.launch.started(at, attempt, in_flight)
+        self.spread_until = at + self.launch.started(at, attempt, in_flight) + self._search_apart_s()
         if in_flight > self.turn.most_in_flight:
             self.turn.most_in_flight = in_flight
         self.pacer.started(at, attempt, kind)
@@ -253,6 +254,15 @@ class Clutch(Struct, tag="clutch"):
             self.moved_at = self.ticked_at or 0.0
         self.target = target
         self._apply()
+
+    def _search_apart_s(self) -> float:
+        """While searching, how long the next start waits: a server can refuse the first of a step before the last."""
+        if self.settled or self.launch.is_on or self.launch.nature != SERVICE or self.usual_s is None:
+            return 0.0
+        borne = math.exp(self.ramp.best.log_width) if self.ramp.best is not None else self.launch.borne
+        if self.pacer.rate_per_s is not None or self.in_flight <= borne:
+            return 0.0
+        return SEARCH_SPREAD * self.usual_s / max(WIDTH_FIRST, self.width - borne)
 
     def _launch(self, at: float) -> None:
         if self.launch.is_on:

@@ -268,7 +268,7 @@ class Pacer(Struct):
 
     def _rate(self) -> float:
         if self.known_per_s is None:
-            return self.base_per_s * 2.0 ** (self.quiet_s / DOUBLE_S)
+            return self.base_per_s * math.exp2(self.quiet_s / DOUBLE_S)
         back_s = max(BACK_S[0], min(BACK_S[1], 0.5 * self.known_s))
         return self.known_per_s * min(GROWTH_MAX, 1 + UNDER * (self.quiet_s / back_s - 1) ** 3)
 
