@@ -1,21 +1,22 @@
 """From the configured hosts to the executors that carry attempts there."""
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from manyhands.engine.delivery.sink_opening import check_secrets
+from manyhands.engine.delivery.sink_opening import check_secrets, open_sinks
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.leading import WaitTurn
-from manyhands.engine.probing import Probing
+from manyhands.engine.probing import Probing, configured_probes
 from manyhands.engine.redaction import Secrets
 from manyhands.engine.session import dispatching
 from manyhands.engine.worker_scaling import WorkerScaling
 from manyhands.hosts.executors.executor import Ended, Executor, Spawned
+from manyhands.hosts.executors.layered_executor import Layer, LayeredExecutor, MakeInner
 from manyhands.hosts.landing.landing_site import LandingSite
 from manyhands.hosts.landing.run_facts import RunFacts
-from manyhands.hosts.landing.worktree_executor import WorktreeExecutor
+from manyhands.hosts.landing.worktree_layer import WorktreeLayer
 from manyhands.hosts.ray.ray_clusters import RayClusters, check_ray
 from manyhands.sources.config.config_types import (
     Config,
@@ -31,15 +32,11 @@ from manyhands.sources.config.config_types import (
 STREAMING = ("ollama", "vllm", "llamacpp")
 
 
-#: Puts something between the dispatcher and an executor; told whom to tell of endings.
-Around = Callable[[Executor, Ended], Executor]
-
-
 @asynccontextmanager
 async def open_session(
-    config: Config, around: Around | None = None, wait_turn: WaitTurn | None = None
+    config: Config, layer: Layer | None = None, wait_turn: WaitTurn | None = None
 ) -> AsyncIterator[Dispatcher]:
-    """A dispatcher on the configured store and hosts."""
+    """A dispatcher on the configured store and hosts; `layer` goes around the executor of each host."""
     ground: LandingSite | None = None
     identity = ""
     rays = RayClusters()
@@ -50,8 +47,8 @@ async def open_session(
         nonlocal ground, identity
         identity = journal
         ground = LandingSite(config.workspace, config.store_directory, config.landing)
-        made = {host.name: _executor(host, config, journal, spawned, ended, ground, rays) for host in config.hosts}
-        return {name: around(each, ended) for name, each in made.items()} if around else made
+        makers = {host.name: _maker(host, config, journal, spawned, ground, rays) for host in config.hosts}
+        return {name: LayeredExecutor(make, ended, layer) if layer else make(ended) for name, make in makers.items()}
 
     try:
         async with dispatching(
@@ -67,7 +64,8 @@ async def open_session(
         ) as dispatcher:
             assert ground is not None
             ground.facts.set_result(RunFacts(dispatcher.book, dispatcher.tell, dispatcher.clock.now))
-            probing, scaling = Probing(dispatcher, config), WorkerScaling(dispatcher, rays.scaled)
+            probing = Probing(dispatcher, configured_probes(config, dispatcher.book))
+            scaling = WorkerScaling(dispatcher, rays.scaled)
             try:
                 async with _delivering(dispatcher, config, identity):
                     yield dispatcher
@@ -92,8 +90,7 @@ async def _delivering(dispatcher: Dispatcher, config: Config, journal: str) -> A
         dispatcher.submit,
         dispatcher.clock.now,
         config.routes,
-        config.workspace,
-        os.environ,
+        open_sinks(config.routes, config.workspace, os.environ),
         journal,
         Secrets(os.environ, [name for route in config.routes.values() for _, name in route.variables()]).redact,
     )
@@ -103,6 +100,12 @@ async def _delivering(dispatcher: Dispatcher, config: Config, journal: str) -> A
     finally:
         dispatcher.recorded.remove(delivering.recorded)
         await delivering.close()
+
+
+def _maker(
+    host: HostConfig, config: Config, journal: str, spawned: Spawned, ground: LandingSite, rays: RayClusters
+) -> MakeInner:
+    return lambda ended: _executor(host, config, journal, spawned, ended, ground, rays)
 
 
 def _executor(
@@ -121,9 +124,8 @@ def _executor(
             from manyhands.hosts.executors.shell_executor import ShellExecutor, ShellSettings
 
             shell = ShellSettings(workspace=workspace / host.cwd, journal=journal, grace_s=host.grace, env=host.env)
-            return WorktreeExecutor(
-                lambda told: ShellExecutor(shell, spawned, told), ended, ground, host.grace, host.cwd
-            )
+            layer = WorktreeLayer(ground, host.cwd)
+            return LayeredExecutor(lambda told: ShellExecutor(shell, spawned, told), ended, layer)
         case PythonHost():
             from manyhands.hosts.executors.python_executor import PythonExecutor, PythonSettings
 

@@ -1,32 +1,44 @@
-"""Hosts that cannot take anything for now: their quota is used up, or nothing they are given gets anywhere."""
+"""Hosts that cannot take anything for now: their quota is used up, or they refuse everything."""
+
+from typing import assert_never
 
 from manyhands.core.book import Book
 from manyhands.core.retry import quota_wait_s
 from manyhands.core.state import HostState, Running
 from manyhands.core.values.ending import Ending, EndingKind
 
-#: A host that only refuses is left alone for longer each time, up to a minute; then one attempt finds out more.
+#: A host that only refuses is left alone for longer each time, up to a minute. Then a single attempt tests it.
 PAUSE_FIRST_S = 1.0
 PAUSE_LONGEST_S = 60.0
 
 
 def note(book: Book, running: Running, ending: Ending) -> None:
     host = running.host
-    if ending.kind is EndingKind.OVERLOADED and ending.quota:
-        wait_s = quota_wait_s(ending, running.record.setbacks)
-        _pause(book, host, wait_s, f"its quota is used up; asked again in {wait_s:.0f} s")
-    elif ending.kind is EndingKind.OVERLOADED and not ending.rate_limited:
-        host.refused += 1
-        if host.on_trial or host.refused >= 2 * host.width + 3:  # more than everything in flight, twice
-            wait_s = min(PAUSE_LONGEST_S, PAUSE_FIRST_S * 2.0**host.trials)
-            host.trials += 1
-            host.on_trial = True
-            _pause(
-                book, host, wait_s, f"it takes nothing ({ending.detail or 'overloaded'}); tried again in {wait_s:.0f} s"
-            )
-    elif ending.kind in (EndingKind.DONE, EndingKind.FAILED):  # it answers
-        host.refused = host.trials = 0
-        host.on_trial = False
+    match ending.kind:
+        case EndingKind.DONE | EndingKind.FAILED:  # it answers
+            if host.refused or host.trials or host.on_trial:
+                host.refused = host.trials = 0
+                host.on_trial = False
+        case EndingKind.OVERLOADED:
+            if ending.quota:
+                wait_s = quota_wait_s(ending, running.record.setbacks)
+                _pause(book, host, wait_s, f"its quota is used up; asked again in {wait_s:.0f} s")
+            elif not ending.rate_limited:
+                _note_refusal(book, host, ending)
+        case EndingKind.TIMED_OUT | EndingKind.CANCELLED | EndingKind.PREEMPTED | EndingKind.LOST:
+            pass  # says nothing about what the host can take
+        case kind:
+            assert_never(kind)
+
+
+def _note_refusal(book: Book, host: HostState, ending: Ending) -> None:
+    host.refused += 1
+    if host.on_trial or host.refused >= 2 * host.width + 3:  # more than everything in flight, twice
+        wait_s = min(PAUSE_LONGEST_S, PAUSE_FIRST_S * 2.0**host.trials)
+        host.trials += 1
+        host.on_trial = True
+        why = f"it takes nothing ({ending.detail or 'overloaded'}); tried again in {wait_s:.0f} s"
+        _pause(book, host, wait_s, why)
 
 
 def _pause(book: Book, host: HostState, wait_s: float, why: str) -> None:

@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from manyhands.core.book import Book
 from manyhands.core.events import AnyEvent, AttemptEnded, AttemptStarted, WorkersMoved
@@ -26,8 +26,6 @@ _log = logging.getLogger(__name__)
 
 #: A worker takes far longer to come, and the first item of an idle host should not wait for the policy.
 LOOK_EVERY_S = 1.0
-#: Endings that say how fast a worker is.
-_COMPUTED = (EndingKind.DONE, EndingKind.FAILED)
 
 
 class WorkerScaling:
@@ -67,7 +65,7 @@ class WorkerScaling:
 def _tell_if_broken(task: asyncio.Task[None]) -> None:
     """Prompts would wait for workers that nobody asks for any more."""
     if not task.cancelled() and (error := task.exception()) is not None:
-        _log.error("how many model workers there should be is no longer looked at", exc_info=error)
+        _log.error("the number of model workers is no longer adjusted, because of this error", exc_info=error)
 
 
 class _Scaled:
@@ -97,7 +95,7 @@ class _Scaled:
                     self._in_flight.add(event.attempt)
             elif isinstance(event, AttemptEnded) and event.attempt in self._in_flight:
                 self._in_flight.discard(event.attempt)
-                self._done += event.ending.kind in _COMPUTED
+                self._done += _is_computed(event.ending.kind)
             elif isinstance(event, WorkersMoved) and event.host == self._name:
                 self._executor.keep_workers(event.workers)  # now that it is on disk
 
@@ -129,6 +127,19 @@ class _Scaled:
         return WorkersMoved(self._dispatcher.clock.now(), self._name, 0, self._wanted, "the dispatcher stops")
 
 
+def _is_computed(kind: EndingKind) -> bool:
+    """Does an ending of this kind say how fast a worker is?"""
+    match kind:
+        case EndingKind.DONE | EndingKind.FAILED:
+            return True
+        case EndingKind.OVERLOADED | EndingKind.TIMED_OUT:
+            return False  # the worker did not answer
+        case EndingKind.CANCELLED | EndingKind.PREEMPTED | EndingKind.LOST:
+            return False
+        case _:
+            assert_never(kind)
+
+
 def waiting_for(book: Book, host: HostState) -> tuple[int, float | None]:
     """The prompts that this host may take next, and since when the first of all its prompts has waited.
 
@@ -138,7 +149,7 @@ def waiting_for(book: Book, host: HostState) -> tuple[int, float | None]:
         one.tried.queued_at or one.started_at for one in host.running.values() if form_of(one.record.task) == "prompt"
     ]
     count = 0
-    # What a person has paused gets nothing; a pause with an end is the host's own, and soon over.
+    # A host that a person paused gets nothing. A pause with an end is the host's own, and ends soon.
     if host.paused is None or host.paused_until is not None:
         for (_, key), group in book.ready.groups.items():
             if key.form == "prompt" and group.queue and host in group.pool.hosts and _may_start(group.pool):

@@ -209,7 +209,8 @@ def test_a_token_in_an_address_is_shown_to_nobody_and_an_address_may_be_in_a_var
         shown = console.run(command)
         assert (shown.code, "hunter2" in shown.out, hook.url in shown.out) == (0, False, True)
     console.plan([says("a")])
-    assert "what `HOOK_URL` has is no http or https URL" in console.run("run", "plan.jsonl", HOOK_URL="nowhere").err
+    refused = console.run("run", "plan.jsonl", HOOK_URL="nowhere")
+    assert "the value of `HOOK_URL` is not an http or https URL" in refused.err
     assert console.run("run", "plan.jsonl", HOOK_URL=hook.url).code == 0
     assert [letter["task"] for letter in hook.letters] == ["a", "a"]
 

@@ -5,6 +5,7 @@ over, and the pacer and the gauges bound the result.
 """
 
 import math
+from typing import assert_never
 
 from msgspec import Struct, field
 
@@ -43,7 +44,6 @@ class Clutch(Struct, tag="clutch"):
     width_min: int = 1
     width_max: int = WIDTH_MAX
     why: str = ""
-    start_reason: str = ""
     memory: HostMemory | None = None
     settled: bool = False
     settled_turns: int = 0  # since the last upset
@@ -120,19 +120,17 @@ class Clutch(Struct, tag="clutch"):
 
     # Told from outside
 
-    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
-        start_at, self.start_reason = self.pacer.start_at(at, kind)
-        if start_at > at:
-            return start_at
-        self.start_reason = self.processes.refuses(kind, seen_bytes)
-        if self.start_reason:
-            return math.inf
+    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> tuple[float, str]:
+        paced = self.pacer.start_at(at, kind)
+        if paced[0] > at:
+            return paced
+        refusal = self.processes.refuses(kind, seen_bytes)
+        if refusal:
+            return math.inf, refusal
         if at < self.spread_until:
-            self.start_reason = (
-                f"the {self.width - self.launch.borne} more of width {self.width} start one after another"
-            )
-            return self.spread_until
-        return at
+            more = self.width - self.launch.borne
+            return self.spread_until, f"the {more} more of width {self.width} start one after another"
+        return paced
 
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         self.in_flight = in_flight
@@ -153,21 +151,25 @@ class Clutch(Struct, tag="clutch"):
     def observe(self, sample: Sample) -> None:
         was = self.in_flight
         self.in_flight = max(0, self.in_flight - 1)
-        done = sample.ending is EndingKind.DONE
         refused = sample.rate_limited or sample.quota
-        overloaded = sample.ending is EndingKind.OVERLOADED and not refused
-        self.processes.ended(sample, done, overloaded and sample.memory_bytes > 0)
-        self.launch.ended(sample.attempt, done)
-        if overloaded:
-            what = "ran out of memory" if sample.memory_bytes else "was refused for load"
-            if self.launch.is_on:  # the width may be far above what was ever in flight
-                self.target = min(self.target, float(max(1, was)))
-                self._land(sample.at, f"an attempt {what} with {was} in flight")
-            self._overloaded(sample.at, f"an attempt {what}", soft=False)
-        elif refused:
+        killed = sample.ending is EndingKind.OVERLOADED and not refused and sample.memory_bytes > 0
+        self.processes.ended(sample, sample.ending is EndingKind.DONE, killed)
+        self.launch.ended(sample.attempt, sample.ending is EndingKind.DONE)
+        if refused:
             self.pacer.refused(sample)
-        elif done:  # other endings are not signs of load
-            self._done(sample)
+            self._launch(sample.at)
+            return
+        match sample.ending:
+            case EndingKind.DONE:
+                self._done(sample)
+            case EndingKind.OVERLOADED:
+                self._turned_away(sample.at, "ran out of memory" if killed else "was refused for load", was)
+            case EndingKind.FAILED | EndingKind.TIMED_OUT | EndingKind.CANCELLED | EndingKind.PREEMPTED:
+                pass  # not a sign of load
+            case EndingKind.LOST:
+                pass  # the host may have died, but not of what it was given
+            case kind:
+                assert_never(kind)
         self._launch(sample.at)
 
     def read(self, reading: Reading) -> None:
@@ -295,6 +297,12 @@ class Clutch(Struct, tag="clutch"):
         if self.kv.read(Reading(at=at, source="outputs", running=running, waiting=late)):
             self._overloaded(at, f"{late} of {self.in_flight} wait for their first output", soft=True)
         self._apply()
+
+    def _turned_away(self, at: float, what: str, in_flight: int) -> None:
+        if self.launch.is_on:  # the width may be far above what was ever in flight
+            self.target = min(self.target, float(max(1, in_flight)))
+            self._land(at, f"an attempt {what} with {in_flight} in flight")
+        self._overloaded(at, f"an attempt {what}", soft=False)
 
     def _upset(self, at: float) -> None:
         """The width was cut or the host changed: what is in flight says little about what comes."""

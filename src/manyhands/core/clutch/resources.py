@@ -133,6 +133,7 @@ class Held(Struct, gc=False):
     seen_at: float = 0.0
 
     def see(self, at: float, holds: float) -> None:
+        holds = float(holds)  # equal bytes after a snapshot
         if self.first_at is None:
             self.first_bytes, self.first_at = holds, at
         if holds > GREW * self.peak_bytes:
@@ -173,7 +174,7 @@ class MemoryGate(Struct):
     def read(self, reading: Reading) -> None:
         if reading.attempt_bytes is None or not reading.memory_total_bytes:
             return
-        self.total_bytes = reading.memory_total_bytes
+        self.total_bytes = float(reading.memory_total_bytes)
         self.cores = reading.cores or self.cores
         ours = 0.0
         for attempt, holds in reading.attempt_bytes.items():
