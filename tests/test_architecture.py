@@ -63,6 +63,7 @@ INSIDE: dict[str, set[str]] = {
     "surfaces.cli": {
         "surfaces.api",
         "surfaces.api.picture",
+        "surfaces.cli.parsing",
         "surfaces.mcp",
         "surfaces.page",
         "surfaces.review",
