@@ -110,7 +110,9 @@ class Launch(Struct):
         """What a probe saw: a sign of trouble, or how far the width may go."""
         self.cap, self.cap_why = None, ""
         sign = self._read_server(reading, in_flight) or self._read_machine(reading, in_flight)
-        return self._over(*sign) if sign is not None and self.is_on else None
+        if not self.is_on:
+            return None
+        return self._over(*sign) if sign is not None else self._one_for_each_core(reading)
 
     def next_move(self, at: float, in_flight: int, is_paused: bool, width_max: int) -> LaunchMove | None:
         """Time passed, something started, or something was shown."""
@@ -211,6 +213,13 @@ class Launch(Struct):
         fewer = [most for width, most in self.tokens_per_s.items() if width <= 0.6 * running]
         return bool(fewer) and self.tokens_per_s[running] < PAYS * max(fewer)
 
+    def _one_for_each_core(self, reading: Reading) -> LaunchMove | None:
+        cores = reading.cores or 0
+        if self.nature != COMMANDS or reading.attempt_bytes is None or cores <= self.width or self.borne:
+            return None
+        self.width, self.filled_at = float(cores), None
+        return LaunchMove(self.width, f"one for each of {cores} cores")
+
     def _read_machine(self, reading: Reading, in_flight: int) -> tuple[float, str] | None:
         if reading.attempt_bytes is None:
             return None
@@ -219,8 +228,6 @@ class Launch(Struct):
         if pressure > PRESSURE_BAD:
             return in_flight - 1.0, f"waiting for memory {pressure:.0%} of the time with {in_flight} in flight"
         cores = reading.cores or 0
-        if self.nature == COMMANDS and self.is_on and cores > self.width and self.done == 0:
-            self.width = float(cores)
         if cores and reading.busy_cores is not None and in_flight:
             # Once the cores are full each gets less of them: only the most that was ever seen tells the demand.
             self.cores_each = max(self.cores_each, reading.busy_cores / in_flight)
