@@ -100,6 +100,12 @@ class AttemptSpawned(Event, frozen=True, tag="spawned"):
     process: ProcessHandle
 
 
+class AttemptShowed(Event, frozen=True, tag="showed"):
+    """The attempt has put out something for the first time: its host is at work on it."""
+
+    attempt: int
+
+
 class AttemptEnded(Event, frozen=True, tag="ended"):
     attempt: int
     ending: Ending
@@ -252,6 +258,7 @@ Input = (
     | TasksSubmitted
     | TaskEdited
     | AttemptSpawned
+    | AttemptShowed
     | AttemptEnded
     | CancelAsked
     | RetryAsked

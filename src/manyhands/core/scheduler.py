@@ -46,6 +46,7 @@ class Scheduler:
             events.TasksSubmitted: self._on_submitted,
             events.TaskEdited: self._on_edited,
             events.AttemptSpawned: self._on_spawned,
+            events.AttemptShowed: self._on_showed,
             events.AttemptEnded: lambda event: attempts.end(self.book, event),
             events.CancelAsked: self._on_cancel,
             events.RetryAsked: self._on_retry,
@@ -251,6 +252,13 @@ class Scheduler:
         if running is not None:
             running.process = event.process
             self.book.commands.append(ReleaseAttempt(event.attempt))
+
+    def _on_showed(self, event: events.AttemptShowed) -> None:
+        running = self.book.running.get(event.attempt)
+        if running is not None:
+            running.host.limit.tick(event.at)
+            running.host.limit.showed(event.at, event.attempt)
+            self.book.to_learn[running.host.name] = running.host
 
     def _on_cancel(self, event: events.CancelAsked) -> None:
         book = self.book

@@ -241,11 +241,7 @@ class HostState(KeptHost, eq=False):
             return configured, "set in the config"
         if self.difficulty is None or self.pinned is not None:
             return None, "only the host's own width applies"
-        allowed, why = self.difficulty.lane_width(kind, width)
-        start = self.host.width.start
-        if start is not None and allowed < start and not self.difficulty.is_explored(kind):
-            return min(start, width), "the start in the config"
-        return allowed, why
+        return self.difficulty.lane_width(kind, width)
 
     def advance(self, at: float) -> None:
         """Account for the time since the number in flight last changed."""

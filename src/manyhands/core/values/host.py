@@ -35,6 +35,11 @@ class Prices(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1e6
 
 
+#: How soon a host shows that it has too much: a model server within a second, commands as they take up memory and
+#: cores, agents only after their program has tried again by itself for a while.
+SERVICE, COMMANDS, AGENTS = "service", "commands", "agents"
+
+
 class Host(Struct, frozen=True, omit_defaults=True):
     """What the core knows of a place attempts run; how to reach it is the executor's business."""
 
@@ -47,6 +52,12 @@ class Host(Struct, frozen=True, omit_defaults=True):
     fallback: bool = False  # takes a task only when no other host that takes its kind has room
     resources: dict[str, float] = {}  # what it has of what tasks ask for
     prices: Prices | None = None
+    nature: str = ""  # SERVICE, COMMANDS or AGENTS; "": by what it takes, see `nature_of`
+
+
+def nature_of(host: Host) -> str:
+    """A host that takes prompts alone is a model server, unless it says that it runs agents."""
+    return host.nature or (SERVICE if host.takes == ("prompt",) else COMMANDS)
 
 
 class Rule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -17,7 +17,9 @@ class HostMemory(Struct, frozen=True, omit_defaults=True):
     width: float  # median width of the settled turns
     turns: int  # settled turns it rests on; 0: the run ended while still searching
     log_throughput: float | None = None  # ln of work per second at that width
+    is_open: bool = False  # no trouble was met and growth had not stopped: `width` was borne, and more may be
     rate_per_s: float | None = None  # accepted starts per second where the host refused more
+    rate_s: float = 0.0  # seconds of refusals and acceptance that rate rests on
     burst: float = 0.0  # starts it took at once above that rate, after a rest
     kinds: dict[str, KindMemory] = {}
     at: float = 0.0
@@ -30,18 +32,26 @@ def merged(earlier: HostMemory | None, latest: HostMemory) -> HostMemory:
     kinds = dict(earlier.kinds)
     for name, kind in latest.kinds.items():
         kinds[name] = _richer(kinds.get(name), kind)
-    # Memory of a settled run is worth more than a guess from one that ended mid-search.
-    keeps = earlier if latest.turns == 0 and earlier.turns > 0 else latest
+    keeps = earlier if _is_worth_more(earlier, latest) else latest
     rate = latest if latest.rate_per_s is not None else earlier
     return HostMemory(
         width=keeps.width,
         turns=keeps.turns,
         log_throughput=keeps.log_throughput,
+        is_open=keeps.is_open,
         rate_per_s=rate.rate_per_s,
+        rate_s=rate.rate_s,
         burst=rate.burst or earlier.burst,
         kinds=kinds,
         at=latest.at,
     )
+
+
+def _is_worth_more(earlier: HostMemory, latest: HostMemory) -> bool:
+    """What a run settled on is worth more than a guess of one that ended mid-search, and more borne than less."""
+    if earlier.turns and not latest.turns:
+        return not (latest.is_open and latest.width > earlier.width)
+    return earlier.is_open and latest.is_open and earlier.width > latest.width
 
 
 def _richer(earlier: KindMemory | None, latest: KindMemory) -> KindMemory:

@@ -53,6 +53,8 @@ class Reading(Struct, frozen=True, omit_defaults=True):
     attempt_bytes: dict[int, int] | None = None  # attempt → memory it holds now
     utilisation: float | None = None  # 0..1, of the busiest device
     cores: int | None = None
+    busy_cores: float | None = None  # that attempts kept busy since the last look
+    tokens_total: int | None = None  # answered since the server started
     pressure: float | None = None  # 0..1: share of the last ten seconds in which someone waited for memory
     requests_per_minute: float | None = None  # the limits a server states in its headers
     requests_left: float | None = None
@@ -81,12 +83,19 @@ class Limit(Protocol):
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         """An attempt starts; `in_flight` counts it."""
 
+    def showed(self, at: float, attempt: int) -> None:
+        """The attempt has put out something for the first time."""
+
     def observe(self, sample: Sample) -> None: ...
 
     def read(self, reading: Reading) -> None: ...
 
     def tick(self, at: float) -> None:
         """Time passed: about once a second while anything is in flight, at least at every event."""
+
+    @property
+    def is_launching(self) -> bool:
+        """Does the width grow in time now? Then it is looked at more often."""
 
     def export(self) -> HostMemory | None:
         """What the next run should know; None when this one taught nothing."""
