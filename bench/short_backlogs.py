@@ -1,6 +1,6 @@
 """How near does a short backlog come to the best fixed width, through the whole scheduler, on hosts nobody knows?
 
-Simulated hosts under virtual time, with lanes, difficulty and placement as they run live. Each figure is the makespan at
+Simulated hosts under virtual time, with lanes, difficulty and placement as they run live. Each figure is the time at
 the best fixed width, found by sweeping for the same tasks, divided by ours. Runs are cold, then repeated twice with
 what the run before has taught. `--quick` for a short look.
 """
