@@ -108,7 +108,7 @@ def test_a_family_is_halved_until_the_culprit_is_found_and_the_others_are_done(c
     states = {id: player.state(id) for id in members}
     assert states == {id: TaskState.FAILED if id == bad else TaskState.DONE for id in members}
     rounds = max(round for round, _ in player.moves())
-    assert 3 <= rounds <= 7, "halving, not one by one and not for ever"
+    assert 3 <= rounds <= 7, "halving, not one by one and not without end"
 
 
 def ev_done() -> Ending:

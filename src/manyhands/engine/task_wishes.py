@@ -21,7 +21,7 @@ class Wish(NamedTuple):
         if record.is_step and self is WISHES["retry"]:
             message = f"`{record.task.id}` is a step of the family `{record.task.parent}` and cannot be retried alone"
             raise Conflict(message, "retry the members that failed: they are done with all steps of a new round")
-        # A member of a family waits as deferred; putting it off says that the next round shall go without it.
+        # A member of a family waits as deferred; putting it off means that the next round runs without it.
         if self is WISHES["defer"] and record.state is TaskState.DEFERRED and record.task.family:
             return
         if record.state not in self.allowed:

@@ -51,7 +51,7 @@ async def test_an_edit_is_taken_over_by_what_waits_and_reported_of_what_runs(tmp
     write_plan(tmp_path, [shell("held", HOLD), shell("next", "exit 3", attempts=1)])
     async with serving(tmp_path, plan_of(tmp_path)) as work:
         await work.until_state("held", "running")
-        write_plan(tmp_path, [shell("held", "exit 5"), shell("next", "echo mended")])
+        write_plan(tmp_path, [shell("held", "exit 5"), shell("next", "echo repaired")])
         await work.until(lambda: any("note held: has changed while it runs" in line for line in work.said), "the word")
         work.go()
         await work.until_state("next", "done")

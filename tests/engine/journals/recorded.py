@@ -1,4 +1,4 @@
-"""Journals kept as JSON lines of events, and the state each must replay to for ever.
+"""Journals kept as JSON lines of events, and the state that each must always replay to.
 
 `python tests/engine/journals/recorded.py STORE NAME` keeps the journal of a store beside this file.
 """

@@ -20,7 +20,7 @@ DOC = Path(__file__).parents[3] / "docs" / "postgres.md"
 
 
 class Roles:
-    """The statements of the page, with names of our own in place of those it uses."""
+    """The statements of the page, with our own names instead of those it uses."""
 
     def __init__(self, server: PostgresServer) -> None:
         mark = secrets.token_hex(4)
