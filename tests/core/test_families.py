@@ -81,7 +81,7 @@ def test_a_family_that_does_harm_is_put_back_whole() -> None:
     assert player.moves() == [(1, "trying"), (1, "reverting"), (1, "over")]
     records = player.book.runs["r"].records
     assert [records[id].state for id in "ab"] == [TaskState.FAILED] * 2
-    assert records["a"].cause.why == "its family was put back: verify b of kernel: it broke"
+    assert records["a"].cause.why == "its family was rolled back: verify b of kernel: it broke"
     assert player.book.hosts["local"].paused is None
 
 

@@ -22,7 +22,7 @@ def note(book: Book, running: Running, ending: Ending) -> None:
         case EndingKind.OVERLOADED:
             if ending.quota:
                 wait_s = quota_wait_s(ending, running.record.setbacks)
-                _pause(book, host, wait_s, f"its quota is used up; asked again in {wait_s:.0f} s")
+                _pause(book, host, wait_s, f"its quota is used up; next try in {wait_s:.0f} s")
             elif not ending.rate_limited:
                 _note_refusal(book, host, ending)
         case EndingKind.TIMED_OUT | EndingKind.CANCELLED | EndingKind.PREEMPTED | EndingKind.LOST:
@@ -33,16 +33,16 @@ def note(book: Book, running: Running, ending: Ending) -> None:
 
 def _note_refusal(book: Book, host: HostState, ending: Ending) -> None:
     host.refused += 1
-    if host.on_trial or host.refused >= 2 * host.width + 3:  # more than everything in flight, twice
+    if host.on_trial or host.refused >= 2 * host.width + 3:  # more than twice what can be in flight
         wait_s = min(PAUSE_LONGEST_S, PAUSE_FIRST_S * 2.0**host.trials)
         host.trials += 1
         host.on_trial = True
-        why = f"it takes nothing ({ending.detail or 'overloaded'}); tried again in {wait_s:.0f} s"
+        why = f"it accepts nothing ({ending.detail or 'overloaded'}); next try in {wait_s:.0f} s"
         _pause(book, host, wait_s, why)
 
 
 def _pause(book: Book, host: HostState, wait_s: float, why: str) -> None:
     if host.paused is not None and host.paused_until is None:
-        return  # a person's word stands
+        return  # a pause by a person has precedence
     host.paused, host.paused_until = why, book.at + wait_s
     book.set_timer(host.paused_until)

@@ -1,4 +1,4 @@
-"""How tasks come in, wait for each other, and leave without being run: needs, skips, cancels, second goes."""
+"""How tasks come in, wait for each other, and leave without a run: needs, skips, cancels, retries."""
 
 from typing import assert_never
 
@@ -10,15 +10,15 @@ from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.provenance import Cause, CausedBy, Origin
 from manyhands.core.values.task import TERMINAL, Task, TaskState
 
-#: A chain is told to its needs this many steps up at most; beyond, the order no longer gains from it.
+#: A longer chain is passed on to its needs for this many steps at most. Beyond that the order gains nothing.
 CHAIN_STEPS_MAX = 100_000
 
 _BY_A_PERSON = Cause(CausedBy.PERSON, "deferred by a person")
-_WITH_ITS_FAMILY = Cause(CausedBy.FAMILY, "waits to be done with its family")
+_WITH_ITS_FAMILY = Cause(CausedBy.FAMILY, "waits to run with its family")
 
 
 def submit(book: Book, run: Run, tasks: tuple[Task, ...], origin: Origin) -> None:
-    """Take tasks in. One that is there already stays as it is: submitting twice is submitting once."""
+    """Take tasks in. A task that the run already has stays unchanged, so submitting it twice does no harm."""
     new: list[Record] = []
     for task in tasks:
         if task.id in run.records:
@@ -33,14 +33,14 @@ def submit(book: Book, run: Run, tasks: tuple[Task, ...], origin: Origin) -> Non
         _link(run, record)
     _lengthen_chains(run, new)
     for record in new:
-        if record.state is TaskState.BLOCKED:  # else skipped with an earlier one of this batch
+        if record.state is TaskState.BLOCKED:  # not if a task of this batch caused it to be skipped
             _place(book, run, record)
     if new:
         book.touch(run)
 
 
 def _link(run: Run, record: Record) -> None:
-    """Tie the task to its needs; those that come in a later batch tie themselves to it."""
+    """Link the task to its needs. A need that comes in a later batch is linked when it comes."""
     for need in record.task.needs:
         needed = run.records.get(need)
         if needed is None:
@@ -59,7 +59,7 @@ def hang_on(needed: Record, record: Record) -> None:
 
 
 def _lengthen_chains(run: Run, new: list[Record]) -> None:
-    # Plans mostly list needs before what needs them: backwards, each is seen after its dependents.
+    # Plans mostly list a task after its needs. Walking backwards sees each task after its dependents.
     changed: list[Record] = []
     for record in reversed(new):
         longest = 1.0 + max((d.chain for d in record.dependents or ()), default=0.0)
@@ -79,7 +79,7 @@ def _lengthen_chains(run: Run, new: list[Record]) -> None:
 
 
 def _place(book: Book, run: Run, record: Record) -> None:
-    """Where a task stands when it comes in or comes back: skipped, deferred, blocked or ready."""
+    """Give a task that comes in or comes back its state: skipped, deferred, blocked or ready."""
     for need in record.task.needs:
         needed = run.records.get(need)
         if needed is not None and needed.state in TERMINAL and needed.state is not TaskState.DONE:
@@ -88,7 +88,7 @@ def _place(book: Book, run: Run, record: Record) -> None:
     if record.task.family:
         is_put_off = record.task.deferred and not record.wanted_at
         book.become(record, TaskState.DEFERRED, _why_deferred(record.task) if is_put_off else _WITH_ITS_FAMILY)
-    elif record.task.deferred and record.history is None:  # else a person has let it go before
+    elif record.task.deferred and record.history is None:  # otherwise a person has resumed it before
         book.become(record, TaskState.DEFERRED, _why_deferred(record.task))
     elif record.waits_for == 0:
         book.queue(record)
@@ -99,9 +99,9 @@ def _why_deferred(task: Task) -> Cause:
 
 
 def edit(book: Book, run: Run, record: Record, task: Task, origin: Origin) -> None:
-    """The backlog's new word on a task, if none of it is being carried out; else it stays what it was.
+    """Change a task as the backlog now says. It stays as it was if it runs, has ended or is in a round of its family.
 
-    A task that was skipped comes back if it needs something else now.
+    A skipped task comes back if its needs have changed.
     """
     is_over = record.state in TERMINAL and record.state is not TaskState.SKIPPED
     is_known = record.task == task and record.origin is origin
@@ -123,7 +123,7 @@ def edit(book: Book, run: Run, record: Record, task: Task, origin: Origin) -> No
     if record.state is TaskState.DEFERRED and not record.held and not let_go:
         if record.cause.by is CausedBy.PLAN or (put_off and record.cause.by is CausedBy.FAMILY):
             record.cause = _why_deferred(task)
-        return  # or a person put it off: that stands
+        return  # if a person put it off, that stands
     if record.state is not TaskState.BLOCKED:
         book.become(record, TaskState.BLOCKED)
     if put_off:
@@ -134,7 +134,7 @@ def edit(book: Book, run: Run, record: Record, task: Task, origin: Origin) -> No
 
 
 def _is_in_round(run: Run, record: Record) -> bool:
-    """A member whose family is being carried out, with it or with its other half."""
+    """Is the task a member of a family that is in a round now, with this task or before it?"""
     state = run.families.get(record.task.family)
     if state is None or state.phase == "over":
         return False
@@ -151,7 +151,7 @@ def _unlink(run: Run, record: Record) -> None:
 
 
 def release_dependents(book: Book, record: Record) -> None:
-    """The task is done: what waited for it alone may go."""
+    """The task is done: tasks that waited only for it become ready."""
     for dependent in record.dependents or ():
         dependent.waits_for -= 1
         if dependent.waits_for == 0 and dependent.state is TaskState.BLOCKED:
@@ -159,7 +159,7 @@ def release_dependents(book: Book, record: Record) -> None:
 
 
 def skip_dependents(book: Book, record: Record) -> None:
-    """The task will never be done: all that hangs on it is skipped, whatever else it waits for."""
+    """The task will not be done: skip all tasks that need it, directly or through others."""
     stack = [record]
     while stack:
         ended = stack.pop()
@@ -171,7 +171,9 @@ def skip_dependents(book: Book, record: Record) -> None:
 
 def _skip(book: Book, record: Record, need: Record, spread: bool = True) -> None:
     book.unqueue(record)
-    book.become(record, TaskState.SKIPPED, Cause(CausedBy.NEED, f"its need {need.task.id} is {need.state}"))
+    became = "failed" if need.state is TaskState.FAILED else f"was {need.state}"
+    why = f"it needs `{need.task.id}`, which {became}"
+    book.become(record, TaskState.SKIPPED, Cause(CausedBy.NEED, why))
     if spread:
         skip_dependents(book, record)
 
@@ -197,7 +199,7 @@ def cancel_all(book: Book, run: Run, cause: Cause) -> None:
 
 
 def cancel_waiting(book: Book, run: Run, cause: Cause) -> None:
-    """All that has not started is cancelled; what runs settles."""
+    """Cancel every task that has not started. Running attempts finish."""
     book.ready.clear(run)
     stays = _putting_back(run)
     for id, record in run.records.items():
@@ -211,12 +213,12 @@ def cancel_waiting(book: Book, run: Run, cause: Cause) -> None:
 
 
 def _putting_back(run: Run) -> set[str]:
-    """What makes good again what a family has done. It is seen to its end: a host half put back helps nobody."""
+    """The steps that roll a family back. They always run to their end, because half a rollback helps nobody."""
     return {id for state in run.families.values() for id in state.reverts}
 
 
 def stop(book: Book, record: Record, why: EndingKind, cause: Cause) -> None:
-    """Have the task's attempt stopped; what it becomes is settled when its ending is in."""
+    """Have the task's attempt stopped. The state of the task changes when the ending arrives."""
     assert record.history
     running = book.running[record.history[-1].attempt]
     told_already = running.stop_why is not None
@@ -253,7 +255,7 @@ def defer(book: Book, record: Record) -> None:
 
 def resume(book: Book, run: Run, record: Record) -> None:
     if record.state is TaskState.DEFERRED and record.task.family:
-        record.cause = _WITH_ITS_FAMILY  # which alone takes it up
+        record.cause = _WITH_ITS_FAMILY  # only its family starts it
         book.touch(run)
     elif record.state is TaskState.DEFERRED and not record.held:
         record.wanted_at = book.at
@@ -265,9 +267,9 @@ def resume(book: Book, run: Run, record: Record) -> None:
 
 
 def retry(book: Book, run: Run, record: Record) -> None:
-    """A fresh set of attempts, for the task and for all that was skipped because of it."""
+    """Give new attempts to the task and to all tasks that were skipped because of it."""
     if record.state not in TERMINAL or record.state is TaskState.DONE or record.is_step:
-        return  # a step is made again with its family, or not at all
+        return  # a step runs again with its family or not at all
     record.wanted_at = book.at
     book.become(record, TaskState.BLOCKED)
     again = [record]

@@ -1,4 +1,4 @@
-"""Ordering rules: a kind that waits until another has few left. A pool is held or free as a whole."""
+"""Ordering rules: a kind waits until few tasks of another kind are left. A rule holds or frees whole pools."""
 
 from fnmatch import fnmatchcase
 
@@ -9,7 +9,7 @@ from manyhands.core.values.provenance import Cause, CausedBy
 
 
 def review(book: Book) -> None:
-    """Hold or free every pool as the counts now stand. Costs nothing where there are no rules."""
+    """Hold or free every pool by the current counts. Costs nothing if there are no rules."""
     if not book.rules and not book.rules_to_review:
         return
     book.rules_to_review = False

@@ -1,8 +1,8 @@
-"""The scheduler: events in, commands out. It alone changes the book, and it owns no clock.
+"""The scheduler: events in, commands out. It alone changes the book, and it has no clock.
 
-Live, `handle` takes what happened, decides what follows from it, and returns both the decisions (to be journalled
-with their causes) and the commands (to be carried out once they are on disk). From a journal, `replay` takes
-inputs and decisions as they were, and decides nothing.
+In a live session, `handle` takes what happened and decides what follows. It returns the decisions, which are journalled
+with their causes, and the commands, which are carried out when both are on disk. From a journal, `replay` takes inputs
+and decisions as they were, and decides nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -105,14 +105,14 @@ class Scheduler:
         self.queue_ready()
 
     def _free_held(self) -> None:
-        """The journal does not say what rules hold: it all counts as ready until the rules are reviewed."""
+        """The journal does not say which tasks a rule holds. All count as ready until the rules are reviewed."""
         for run in self.book.runs.values():
             for record in run.records.values():
                 if record.held:
                     self.book.free(record)
 
     def queue_ready(self) -> None:
-        """Put everything that is ready in order, after a replay: it keeps no order."""
+        """Put all ready tasks in order, because a replay keeps no order."""
         self.book.ready.clear()
         for run in self.book.runs.values():
             for record in run.records.values():
@@ -135,10 +135,10 @@ class Scheduler:
             timeout_s = record.task.timeout
             if record.state is TaskState.BACKOFF and record.until <= book.at:
                 book.queue(record)
-                record.since = record.until  # whenever it was noticed
+                record.since = record.until  # even if it was noticed later
             elif record.state is TaskState.RUNNING and timeout_s is not None:
                 assert record.history
-                overdue = record.history[-1].started_at + timeout_s <= book.at  # or an earlier attempt's timer
+                overdue = record.history[-1].started_at + timeout_s <= book.at  # not the timer of an earlier attempt
                 if overdue:
                     cause = Cause(CausedBy.ENGINE, f"took longer than {timeout_s:g} s")
                     intake.stop(book, record, EndingKind.TIMED_OUT, cause)
@@ -187,14 +187,14 @@ class Scheduler:
     # What each event changes
 
     def _on_woke(self, event: events.Woke) -> None:
-        self._wake_at = None  # that alarm is used up, even if it rang a little early
+        self._wake_at = None  # that alarm has rung, perhaps a little early
 
     def _on_hosts(self, event: events.HostsConfigured) -> None:
         self.book.configure(event.hosts, event.rules, event.families, event.routes)
 
     def _on_run_opened(self, event: events.RunOpened) -> None:
         if event.run in self.book.runs:
-            return  # opening twice is opening once
+            return  # it was already opened
         purpose = event.purpose or Purpose.PLAN
         run = Run(event.run, event.seed, event.source, dict(event.parents), event.at, event.at, purpose=purpose)
         run.concurrency, run.fail_fast, run.weight = event.concurrency, event.fail_fast, event.weight

@@ -1,4 +1,4 @@
-"""The whole book as bytes and back, so that reopening a long journal need not replay all of it."""
+"""Saves the whole book as bytes and loads it, so that a long journal need not be replayed from its start."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from manyhands.core.values.host import Family, ProcessHandle, Rule
 from manyhands.core.values.provenance import CausedBy
 from manyhands.core.values.task import TaskState, claims_of
 
-#: A snapshot of another version is not read: the journal alone is always enough.
+#: A snapshot of another version is ignored, because the journal alone is always enough.
 VERSION = 2
 
 
@@ -35,7 +35,7 @@ class RunningPart(Struct, omit_defaults=True):
 
 class RunPart(Struct):
     run: KeptRun
-    records: list[Record]  # in the order they came, dependents left out: needs say it all
+    records: list[Record]  # in the order they came, without dependents, which follow from the needs
 
 
 class Snapshot(Struct):
@@ -87,7 +87,7 @@ def save(scheduler: Scheduler) -> bytes:
 def load(scheduler: Scheduler, data: bytes) -> bool:
     """Fill an empty scheduler, to be followed by `replay` of what came after.
 
-    False, and nothing done, if the snapshot is damaged or another version's.
+    Returns False and changes nothing if the snapshot is damaged or of another version.
     """
     try:
         whole = msgspec.msgpack.decode(data, type=Snapshot)
@@ -104,7 +104,7 @@ def load(scheduler: Scheduler, data: bytes) -> bool:
     for kept in whole.hosts:
         host = book.hosts[kept.host.name] = HostState(*_values(KeptHost, kept))
         for lane in host.lanes.values():
-            lane.in_flight = 0  # counted again with what runs
+            lane.in_flight = 0  # counted again from the running attempts
         if is_adaptive(host.host):
             host.difficulty = book.memory.difficulties.setdefault(host.name, Difficulty())
         if host.paused_until is not None:
@@ -120,7 +120,7 @@ def load(scheduler: Scheduler, data: bytes) -> bool:
 
 
 def _values(kind: type[Struct], state: Struct) -> list[Any]:
-    """Of the fields that `kind` declares; `state` is of that kind or of one that adds fields to it."""
+    """The values of the fields that `kind` declares. `state` is of that kind or of one that adds fields to it."""
     return [getattr(state, name) for name in kind.__struct_fields__]
 
 

@@ -1,4 +1,4 @@
-"""Start what may start, best first, until nothing more can."""
+"""Start all tasks that may start, the best first."""
 
 import heapq
 import math
@@ -40,7 +40,7 @@ class _Round:
         self.waiting: dict[str, int] = {}  # host → tasks that wait for it instead of starting elsewhere
         self.shut: set[tuple[str, str]] = set()  # (host, kind) pairs that rates or memory close for now
         self.emptiest: dict[tuple[str, str, str], list[Ranked]] = {}  # heaps, where there are many hosts
-        self.aside: list[Group] = []  # could not go now, though others of their pool may
+        self.aside: list[Group] = []  # groups that cannot start now, though others of their pool may
 
 
 def start_what_may(book: Book) -> None:

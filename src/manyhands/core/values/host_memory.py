@@ -9,13 +9,13 @@ class KindMemory(Struct, frozen=True, omit_defaults=True):
     work: float = 0.0  # usual work: tokens where the host reports them, else seconds
     memory_bytes: float = 0.0  # mean peak
     memory_spread_bytes: float = 0.0  # its standard deviation
-    seen: int = 0  # completions this rests on
+    seen: int = 0  # the number of completions behind it
     memory_seen: int = 0
 
 
 class HostMemory(Struct, frozen=True, omit_defaults=True):
     width: float  # median width of the settled turns
-    turns: int  # settled turns it rests on; 0: the run ended while still searching
+    turns: int  # the number of settled turns behind it; 0: the run ended while it still searched
     log_throughput: float | None = None  # ln of work per second at that width
     is_open: bool = False  # no trouble was met and growth had not stopped: `width` was borne, and more may be
     rate_per_s: float | None = None  # accepted starts per second where the host refused more
@@ -26,7 +26,7 @@ class HostMemory(Struct, frozen=True, omit_defaults=True):
 
 
 def merged(earlier: HostMemory | None, latest: HostMemory) -> HostMemory:
-    """The latest run rules what it has settled; where it saw too little, the earlier memory stays."""
+    """What the latest run has settled replaces the earlier memory. What it saw too little of stays."""
     if earlier is None:
         return latest
     kinds = dict(earlier.kinds)
