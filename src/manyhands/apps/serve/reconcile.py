@@ -14,14 +14,14 @@ from manyhands.core.values.provenance import CausedBy, Origin
 from manyhands.core.values.task import TERMINAL, Task, TaskState
 from manyhands.engine.run_opening import TASKS_PER_EVENT
 
-#: Says why a task that is no longer wanted is not.
+#: Says why a task is no longer wanted.
 WhyGone = Callable[[str], str]
-#: Says whether a task that ended is to have another go now that the backlog has it (again, or changed).
+#: Says whether a task that ended gets new attempts because the backlog has it again or has changed it.
 ComesBack = Callable[[Record, Task], bool]
 
 
 def reconcile(wanted: WantedTasks, run: Run, at: float, why_gone: WhyGone, comes_back: ComesBack) -> BacklogSteps:
-    """Those who come back first, then edits, so that nobody is skipped for a need that is dropped; cancels last."""
+    """Returning tasks first, then edits, then cancels, so that no task is skipped for a need that was dropped."""
     back: list[events.Input] = []
     edits: list[events.Input] = []
     cancels: list[events.Input] = []
@@ -36,7 +36,7 @@ def reconcile(wanted: WantedTasks, run: Run, at: float, why_gone: WhyGone, comes
         is_changed = task != record.task or record.origin is Origin.HAND
         if record.state is TaskState.RUNNING:
             if is_changed and not _is_same_work(task, record.task):
-                remarks.append(Remark(id, "has changed while it runs; what runs is what it was"))
+                remarks.append(Remark(id, "has changed while it runs; this attempt continues with the old version"))
         elif record.state is TaskState.SKIPPED:
             if task.needs != record.task.needs:
                 edits.append(events.TaskEdited(at, run.name, task, Origin.PLAN))
@@ -64,7 +64,7 @@ def was_taken_away(record: Record) -> bool:
 
 
 def _without_what_is_done(task: Task, record: Record, records: Mapping[str, Record]) -> Task:
-    """A need that has been met may be left out by the backlog: that is no change."""
+    """The backlog may leave out a need that is done. That does not count as a change."""
     known = record.task.needs
     if task.needs == known:
         return task
@@ -74,6 +74,6 @@ def _without_what_is_done(task: Task, record: Record, records: Mapping[str, Reco
 
 
 def _is_same_work(one: Task, other: Task) -> bool:
-    """Where it stands in the queue is of no matter to an attempt that runs."""
+    """Its place in the queue does not matter to a running attempt."""
     same = {"needs": (), "deferred": False, "priority": 0, "labels": (), "parent": ""}
     return replace(one, **same) == replace(other, **same)

@@ -14,7 +14,7 @@ from manyhands.core.values.provenance import Purpose
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.errors import UsageError
 
-#: How soon it is noticed that the dispatcher has died: nothing but its own error tells.
+#: How soon a dead dispatcher is noticed. Only its own error tells.
 _PULSE_S = 2.0
 
 
@@ -35,7 +35,7 @@ class Service:
 
     @property
     def layer(self) -> ClaimLayer:
-        """To go around every executor of the dispatcher."""
+        """The layer before every executor of the dispatcher."""
         return ClaimLayer(self._claimers, self._refused)
 
     def _refused(self, run: str, task: str, why: str) -> None:
@@ -45,7 +45,7 @@ class Service:
         self._dispatcher.tell(unwanted(now, run, task, f"it {why}"))
 
     async def serve(self, dispatcher: Dispatcher, stop: asyncio.Event) -> None:
-        """Until `stop` is set: then what runs is stopped, what was held is left, and the next start goes on."""
+        """Serve until `stop` is set. Then stop running attempts and release claims; the next start continues."""
         self._dispatcher = dispatcher
         for backlog in self._backlogs:
             desk = Desk(backlog, dispatcher, self._log)
@@ -62,7 +62,7 @@ class Service:
             await asyncio.wait({stopping, *workers}, return_when=asyncio.FIRST_COMPLETED)
             for worker in workers:
                 if worker.done():
-                    worker.result()  # raises: none of them ends by itself
+                    worker.result()  # raises its error: no worker ends by itself
         finally:
             stopping.cancel()
             await _cancelled(workers)
@@ -93,7 +93,7 @@ class Service:
             await dispatcher.wait_settled(run)
         for desk in self._desks:
             await desk.compare(last=True)
-        self._log("stopped", "what was under way goes on at the next start")
+        self._log("stopped", "unfinished tasks continue at the next start")
 
 
 async def _pulse(dispatcher: Dispatcher) -> None:

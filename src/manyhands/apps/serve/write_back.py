@@ -1,4 +1,4 @@
-"""What became of the tasks against what their issues say: the changes that bring the issues up to date. Pure.
+"""Compares the results of tasks with their issues: the changes that bring the issues up to date. Pure.
 
 Whoever spoke last is right: an issue that was changed after its task ended has been opened again by someone, one that
 was not is yet to be told, or was put back by a program that writes what it read before.
@@ -34,12 +34,12 @@ _WAITING = (TaskState.READY, TaskState.BLOCKED, TaskState.BACKOFF)
 
 
 def comes_back(record: Record, issue: Issue) -> bool:
-    """It failed or was cancelled here, and someone has opened its issue since."""
+    """It failed or was cancelled here, and its issue was opened since then."""
     return record.state in (TaskState.FAILED, TaskState.CANCELLED) and _is_open(issue) and _spoke_last(issue, record)
 
 
 def is_wanted_again(record: Record, issue: Issue) -> bool:
-    """It was put off, failed or cancelled here or there, and a person has since said here that it shall go on."""
+    """It was put off, failed or cancelled here or there, and a person has since asked here for it to continue."""
     return can_be_opened(issue, issue.assignee) and is_older(issue, record.wanted_at)
 
 
@@ -77,7 +77,7 @@ def write_back(beads: Beads, records: Mapping[str, Record], holder: str) -> tupl
         if issue is None or record.origin is Origin.HAND:
             continue
         if record.state is TaskState.DONE and _is_open(issue) and _spoke_last(issue, record):
-            remarks.append(Remark(id, "was done here and is open again; what is left to do needs an issue of its own"))
+            remarks.append(Remark(id, "was done here and is open again; create a new issue for what is left to do"))
             continue
         changes += _changes_for(record, issue, holder)
     return [*changes, *_epics(beads, records)], remarks
@@ -107,7 +107,7 @@ def _changes_for(record: Record, issue: Issue, holder: str) -> list[Change]:
 
 
 def releases(beads: Beads, records: Mapping[str, Record], holder: str) -> Iterator[Change]:
-    """What is held and will not be gone on with now: anyone may take it."""
+    """Release the tasks that are held and will not continue now: anyone may take them."""
     for id, issue in beads.issues.items():
         if issue.status == "in_progress" and issue.assignee == holder:
             record = records.get(id)
@@ -116,7 +116,7 @@ def releases(beads: Beads, records: Mapping[str, Record], holder: str) -> Iterat
 
 
 def _epics(beads: Beads, records: Mapping[str, Record]) -> list[Change]:
-    """Epics that are finished, if any of it was done here; the others are for those who did them to close."""
+    """Finished epics with at least one task done here. Whoever did the others closes them."""
     finished = finished_epics(beads)
     if not finished:
         return []
@@ -141,7 +141,7 @@ def _summary(record: Record) -> str:
     said = (ending.result or ending.tail).strip() if ending is not None else ""
     if said or not record.history:
         return said
-    return f"attempt {len(record.history)} on {record.history[-1].host}; it said nothing"
+    return f"attempt {len(record.history)} on {record.history[-1].host}; it printed nothing"
 
 
 def _error(record: Record) -> str:
