@@ -76,7 +76,7 @@ def test_a_full_queue_is_429_with_a_time_to_come_back() -> None:
     answer = refused(Busy("8192 items wait for `minilm`", 2.2))
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "3")
     assert refused(TooMuch("the request has 5000 items")).status_code == 413
-    assert refused(Stuck("1 batches are stuck")).status_code == 503
+    assert refused(Stuck("batches that do not end: 1")).status_code == 503
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ async def test_health_is_503_with_the_reason_while_a_batch_is_stuck_and_200_agai
             await engine.run("sums", rows_of(1))  # the caller is told that the worker is stuck
             unwell = await http.get("/health")
             assert (unwell.status_code, unwell.json()["status"]) == (503, "unwell")
-            assert "1 batches are stuck: one of `sums`" in unwell.json()["detail"]
+            assert "batches that do not end: 1; one of `sums`" in unwell.json()["detail"]
             model.released.set()
             async with asyncio.timeout(90):
                 while (await http.get("/health")).status_code != 200:

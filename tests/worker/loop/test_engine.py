@@ -98,7 +98,7 @@ async def test_a_batch_that_does_not_end_is_told_of_and_nobody_waits_for_ever() 
         async with engine_of(model, stuck_after_s=0.2) as engine:
             assert engine.trouble() == ""
             assert told(await engine.run("sums", rows_of(1))) == ["stuck"]
-            assert "1 batches are stuck: one of `sums`" in engine.trouble()
+            assert "batches that do not end: 1; one of `sums`" in engine.trouble()
             with pytest.raises(Stuck):
                 await engine.run("sums", rows_of(2))
             model.released.set()

@@ -36,4 +36,4 @@ class Watchdog:
             return ""
         first = self._running[batches[0]]
         since_s = at - first.began_at
-        return f"{len(batches)} batches are stuck: one of `{first.model}` has been computing for {since_s:.0f} s"
+        return f"batches that do not end: {len(batches)}; one of `{first.model}` has been computing for {since_s:.0f} s"
