@@ -120,7 +120,13 @@ def _executor(
         case ShellHost():
             from manyhands.hosts.executors.shell_executor import ShellExecutor, ShellSettings
 
-            shell = ShellSettings(workspace=workspace / host.cwd, journal=journal, grace_s=host.grace, env=host.env)
+            shell = ShellSettings(
+                workspace=workspace / host.cwd,
+                journal=journal,
+                grace_s=host.grace,
+                env=host.env,
+                overloaded=host.overloaded,
+            )
             return WorktreeExecutor(
                 lambda told: ShellExecutor(shell, spawned, told), ended, ground, host.grace, host.cwd
             )

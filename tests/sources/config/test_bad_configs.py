@@ -80,6 +80,7 @@ TEXTS = [
     (SHELL + 'env = { A = "\\u0000" }\n', 3, "hosts.h.env.A", "has a NUL byte", "take the"),
     (SHELL + 'cwd = "../x"\n', 3, "hosts.h.cwd", "leaves the workspace", ""),
     (SHELL + 'grace = "soon"\n', 3, "hosts.h.grace", "must be a length of time, got 'soon'", '"90s"'),
+    (SHELL + 'overloaded = "(busy"\n', 3, "hosts.h.overloaded", "must be a regular expression", '"rate limit'),
     (SHELL + "grace = -1\n", 3, "hosts.h.grace", "0 or more, got -1", ""),
     (SHELL + 'probe = "ollama"\n', 3, "hosts.h.probe", 'must be "local" or "nvml" or "none", got \'ollama\'', ""),
     (SHELL + 'fallback = "yes"\n', 3, "hosts.h.fallback", "must be true or false", ""),

@@ -20,8 +20,8 @@ from manyhands.hosts.executors.executor import Spawned
 from manyhands.hosts.executors.output_text import last_line, tail_of
 from manyhands.hosts.executors.process import Exit, ProcessGroup, keep_exit_statuses, marker_of, spawn_gated
 from manyhands.hosts.executors.process_table import Census
+from manyhands.hosts.executors.said_ending import TRY_AGAIN_LATER, report_variables
 from manyhands.hosts.executors.template import environment, filled
-from manyhands.hosts.executors.usage import USAGE_FILE
 
 LOG_FILE = "output.log"
 # No more processes, descriptors or memory just now: the host's state, not the task's fault.
@@ -116,7 +116,7 @@ class AttemptSteps:
         cwd = working_directory(settings, order.task)
         env = environment(order, directory, result_file, settings.env)
         if not is_check:
-            env["MANYHANDS_USAGE_FILE"] = str(directory / USAGE_FILE)
+            env |= report_variables(directory)
         command = filled(argv, order, directory)
         self._commands.find(command[0], "check" if is_check else "run", cwd, env)
         try:
@@ -161,6 +161,8 @@ def ending_of(exit: Exit, tail: str, stopped: bool) -> Ending:
         kind = EndingKind.DONE
     elif exit.code in (-signal.SIGKILL, 128 + signal.SIGKILL) and exit.out_of_memory:
         kind, detail = EndingKind.OVERLOADED, "killed by the kernel for lack of memory"
+    elif exit.code == TRY_AGAIN_LATER:
+        kind, detail = EndingKind.OVERLOADED, f"exit {exit.code}, which means try again later{says}"
     elif exit.code == -signal.SIGKILL:
         detail = "killed by signal 9 (out of memory?)"
     elif exit.code < 0:

@@ -48,6 +48,7 @@ class ShellHost(_HostFields, frozen=True, kw_only=True, tag="shell"):
     env: dict[str, str] = {}  # beside the environment of the dispatcher
     cwd: str = ""  # relative to the workspace; where tasks run that name none themselves
     grace: float = 5.0  # seconds between SIGTERM and SIGKILL
+    overloaded: str = ""  # a pattern: output that has it means that the command was refused for lack of room
     probe: Literal["local", "nvml", "none"] = "local"  # what commands take of this machine is always there to see
 
 
@@ -99,6 +100,7 @@ class RayHost(_HostFields, frozen=True, kw_only=True, tag="ray"):
     workspace: str = ""  # on the nodes; "": where it is here
     env: dict[str, str] = {}  # beside the environment of Ray's own processes there
     grace: float = 1.0
+    overloaded: str = ""  # as of a shell host
     place_within: float = 600.0  # seconds that an attempt waits for a node with what it asks for
     models: tuple[str, ...] = ()  # of [models.…]: prompts are computed by a model worker on each GPU
     model: str = ""  # for tasks that name none in their `args`

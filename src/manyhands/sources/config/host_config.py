@@ -140,6 +140,15 @@ def _check_cwd(cwd: str, path: FieldPath, sheet: Sheet) -> bool:
     return True
 
 
+def _check_pattern(pattern: str, path: FieldPath, sheet: Sheet) -> bool:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        sheet.wrong(path, pattern, f"must be a regular expression ({error})", 'for example "rate limit|overloaded"')
+        return False
+    return True
+
+
 def _check_grace(grace: float, path: FieldPath, sheet: Sheet) -> bool:
     if 0 <= grace < math.inf:
         return True
@@ -218,6 +227,7 @@ _RULES: dict[str, Callable[[Any, FieldPath, Sheet], bool]] = {
     "env": check_env,
     "cwd": _check_cwd,
     "grace": _check_grace,
+    "overloaded": _check_pattern,
     "url": _check_url,
     "model": _check_model,
     "api_key_env": _check_api_key_env,
