@@ -51,9 +51,14 @@ def clean(text: str) -> str:
     return text.encode(errors="replace").decode().replace("\0", "")
 
 
+def keep_short(text: str) -> str:
+    """A result as the journal keeps it."""
+    return clean(text[:RESULT_CHARACTERS_MAX])
+
+
 def keep_result(text: str, directory: Path, name: str, always: bool = False) -> str:
     """The result as the journal keeps it; a longer one is (`always`: each is) written to a file as a whole."""
     if always or len(text) > RESULT_CHARACTERS_MAX:
         directory.mkdir(parents=True, exist_ok=True)
         directory.joinpath(name).write_text(text, encoding="utf-8", errors="replace")
-    return clean(text[:RESULT_CHARACTERS_MAX])
+    return keep_short(text)
