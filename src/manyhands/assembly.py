@@ -17,7 +17,9 @@ from manyhands.hosts.landing.landing_site import LandingSite
 from manyhands.hosts.landing.run_facts import RunFacts
 from manyhands.hosts.landing.worktree_executor import WorktreeExecutor
 from manyhands.hosts.ray.ray_clusters import RayClusters, check_ray
+from manyhands.sources.config.agent_config import DescribedAgent
 from manyhands.sources.config.config_types import (
+    AgentHost,
     Config,
     HostConfig,
     OpenaiHost,
@@ -130,6 +132,8 @@ def _executor(
             return WorktreeExecutor(
                 lambda told: ShellExecutor(shell, spawned, told), ended, ground, host.grace, host.cwd
             )
+        case AgentHost():
+            return _agent(host, workspace, journal, spawned, ended, ground)
         case PythonHost():
             from manyhands.hosts.executors.python_executor import PythonExecutor, PythonSettings
 
@@ -153,6 +157,28 @@ def _executor(
             return _worker(host, workspace, config.file, journal, spawned, ended)
         case RayHost():
             return rays.executor(host, workspace, config.file, journal, spawned, ended)
+
+
+def _agent(
+    host: AgentHost, workspace: Path, journal: str, spawned: Spawned, ended: Ended, ground: LandingSite
+) -> Executor:
+    from manyhands.hosts.agents.agent_executor import AgentExecutor, AgentSettings
+
+    described = host.agent if isinstance(host.agent, DescribedAgent) else None
+    settings = AgentSettings(
+        workspace=workspace / host.cwd,
+        journal=journal,
+        grace_s=host.grace,
+        env=host.env,
+        agent="" if isinstance(host.agent, DescribedAgent) else host.agent,
+        run=described.run if described else host.run,
+        reads=described.reads if described else "",
+        model=host.model,
+        args=host.args,
+        idle_s=host.idle,
+        limits=host.limits,
+    )
+    return WorktreeExecutor(lambda told: AgentExecutor(settings, spawned, told), ended, ground, host.grace, host.cwd)
 
 
 def _worker(

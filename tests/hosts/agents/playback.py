@@ -4,14 +4,14 @@ import datetime
 from collections.abc import Iterable
 
 from manyhands.core.values.ending import Ending, EndingKind
-from manyhands.hosts.agents.adapter import Moment
+from manyhands.hosts.agents.adapter import LineMoment
 from manyhands.hosts.agents.agent_events import AgentEvent
 from manyhands.hosts.agents.agent_tally import AgentTally
 from manyhands.hosts.agents.described_agent import KNOWN
 
 
 def events_of(agent: str, lines: Iterable[str], exit_code: int, now: float) -> list[AgentEvent]:
-    reader, moment = KNOWN[agent].reader(), Moment(now, datetime.UTC)
+    reader, moment = KNOWN[agent].reader(), LineMoment(now, datetime.UTC)
     events = [event for line in lines for event in reader.read(line, moment)]
     return [*events, *reader.finish(exit_code, moment)]
 

@@ -38,6 +38,7 @@ class Host(Struct, frozen=True, omit_defaults=True):
     fallback: bool = False  # takes a task only when no other host that takes its kind has room
     resources: dict[str, float] = {}  # what it has of what tasks ask for
     prices: Prices | None = None
+    account: str = ""  # when it is closed, so are all hosts that name it
 
 
 class Rule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

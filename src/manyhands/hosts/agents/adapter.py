@@ -36,7 +36,7 @@ class Launch(Struct, frozen=True):
     by_stdin: bool = True
 
 
-class Moment(Struct, frozen=True):
+class LineMoment(Struct, frozen=True):
     """What the world is at a line: adapters look at no clock."""
 
     now: float
@@ -46,9 +46,9 @@ class Moment(Struct, frozen=True):
 class OutputReader(Protocol):
     """Reads one run of a program; never raises, whatever a line holds."""
 
-    def read(self, line: str, moment: Moment) -> list[AgentEvent]: ...
+    def read(self, line: str, moment: LineMoment) -> list[AgentEvent]: ...
 
-    def finish(self, exit_code: int, moment: Moment) -> list[AgentEvent]:
+    def finish(self, exit_code: int, moment: LineMoment) -> list[AgentEvent]:
         """What follows from the exit, for programs that do not say it otherwise."""
         ...
 
@@ -64,7 +64,7 @@ class Adapter(Struct, frozen=True):
 class JsonLines:
     """A reader for programs that write one JSON object a line; other lines are somebody else's."""
 
-    def read(self, line: str, moment: Moment) -> list[AgentEvent]:
+    def read(self, line: str, moment: LineMoment) -> list[AgentEvent]:
         if not line.startswith("{") or len(line) > LINE_CHARACTERS_MAX:
             return []
         try:
@@ -75,10 +75,10 @@ class JsonLines:
             return []
         return self.hear(text_of(event.get("type")), event, moment)
 
-    def hear(self, kind: str, event: dict[str, Any], moment: Moment) -> list[AgentEvent]:
+    def hear(self, kind: str, event: dict[str, Any], moment: LineMoment) -> list[AgentEvent]:
         raise NotImplementedError
 
-    def finish(self, exit_code: int, moment: Moment) -> list[AgentEvent]:
+    def finish(self, exit_code: int, moment: LineMoment) -> list[AgentEvent]:
         return []
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from manyhands.hosts.agents.adapter import Adapter, Errand, Launch, Moment
+from manyhands.hosts.agents.adapter import Adapter, Errand, Launch, LineMoment
 from manyhands.hosts.agents.agent_events import (
     AgentEvent,
     AgentRefusal,
@@ -51,7 +51,7 @@ class AiderOutput:
         self._kind: RefusalKind | None = None
         self._answered = False
 
-    def read(self, line: str, moment: Moment) -> list[AgentEvent]:
+    def read(self, line: str, moment: LineMoment) -> list[AgentEvent]:
         line = line[:2000].rstrip()
         if (found := _ERROR.match(line)) is not None:
             self._answered, self._kind = False, _KINDS.get(found[1])
@@ -75,12 +75,12 @@ class AiderOutput:
             return []
         return [Says(line)] if line else []
 
-    def finish(self, exit_code: int, moment: Moment) -> list[AgentEvent]:
+    def finish(self, exit_code: int, moment: LineMoment) -> list[AgentEvent]:
         if self._error is not None:
             return [Closed(self._refusal(moment))]
         return [Closed()] if self._answered and exit_code == 0 else []
 
-    def _refusal(self, moment: Moment) -> AgentRefusal:
+    def _refusal(self, moment: LineMoment) -> AgentRefusal:
         assert self._error is not None
         return refusal(" ".join(self._error), moment.now, zone=moment.zone, kind=self._kind)
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from manyhands.hosts.agents.adapter import Adapter, Errand, JsonLines, Launch, Moment, files_in, session_in
+from manyhands.hosts.agents.adapter import Adapter, Errand, JsonLines, Launch, LineMoment, files_in, session_in
 from manyhands.hosts.agents.agent_events import (
     AgentEvent,
     Closed,
@@ -40,7 +40,7 @@ def launch(errand: Errand) -> Launch:
 class StreamJson(JsonLines):
     """The form that Claude Code and Qwen Code share."""
 
-    def hear(self, kind: str, event: dict[str, Any], moment: Moment) -> list[AgentEvent]:
+    def hear(self, kind: str, event: dict[str, Any], moment: LineMoment) -> list[AgentEvent]:
         match kind:
             case "system":
                 return self._system(event)
@@ -97,7 +97,7 @@ class StreamJson(JsonLines):
         names = [text_of(table(one).get("tool_name")) for one in denials] if isinstance(denials, list) else []
         return [Denied(name or "a tool") for name in names]
 
-    def _closed(self, event: dict[str, Any], moment: Moment) -> Closed:
+    def _closed(self, event: dict[str, Any], moment: LineMoment) -> Closed:
         subtype = text_of(event.get("subtype"))
         if subtype.startswith("error_max_"):
             words = subtype.removeprefix("error_").replace("_", " ")

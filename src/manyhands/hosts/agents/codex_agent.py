@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from manyhands.hosts.agents.adapter import Adapter, Errand, JsonLines, Launch, Moment, session_in
+from manyhands.hosts.agents.adapter import Adapter, Errand, JsonLines, Launch, LineMoment, session_in
 from manyhands.hosts.agents.agent_events import AgentEvent, Closed, Denied, Does, Retrying, Says, Used
 from manyhands.hosts.agents.refusal_texts import number, refusal, table, text_of
 
@@ -24,7 +24,7 @@ def launch(errand: Errand) -> Launch:
 
 
 class CodexOutput(JsonLines):
-    def hear(self, kind: str, event: dict[str, Any], moment: Moment) -> list[AgentEvent]:
+    def hear(self, kind: str, event: dict[str, Any], moment: LineMoment) -> list[AgentEvent]:
         match kind:
             case "thread.started":
                 return session_in(event, "thread_id")

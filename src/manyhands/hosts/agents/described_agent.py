@@ -1,6 +1,6 @@
 """An agent that a person describes in the config, without code: its command line, and whose output it speaks like."""
 
-from manyhands.hosts.agents.adapter import Adapter, Errand, Launch, Moment
+from manyhands.hosts.agents.adapter import Adapter, Errand, Launch, LineMoment
 from manyhands.hosts.agents.agent_events import AgentEvent, Closed, Says
 from manyhands.hosts.agents.aider_agent import AIDER
 from manyhands.hosts.agents.claude_agent import CLAUDE
@@ -19,10 +19,10 @@ _PROMPT_FILE = "{prompt_file}"
 class PlainOutput:
     """Every line is something it says; the exit code, and the ending file over it, is all that closes."""
 
-    def read(self, line: str, moment: Moment) -> list[AgentEvent]:
+    def read(self, line: str, moment: LineMoment) -> list[AgentEvent]:
         return [Says(line[:2000])] if line.strip() else []
 
-    def finish(self, exit_code: int, moment: Moment) -> list[AgentEvent]:
+    def finish(self, exit_code: int, moment: LineMoment) -> list[AgentEvent]:
         return [Closed()] if exit_code == 0 else []
 
 

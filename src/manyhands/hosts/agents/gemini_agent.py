@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from manyhands.hosts.agents.adapter import Adapter, Errand, JsonLines, Launch, Moment, files_in, session_in
+from manyhands.hosts.agents.adapter import Adapter, Errand, JsonLines, Launch, LineMoment, files_in, session_in
 from manyhands.hosts.agents.agent_events import AgentEvent, Closed, Does, RefusalKind, Says, Used
 from manyhands.hosts.agents.refusal_texts import number, refusal, table, text_of
 
@@ -22,7 +22,7 @@ class GeminiOutput(JsonLines):
     def __init__(self) -> None:
         self._failed = ""
 
-    def hear(self, kind: str, event: dict[str, Any], moment: Moment) -> list[AgentEvent]:
+    def hear(self, kind: str, event: dict[str, Any], moment: LineMoment) -> list[AgentEvent]:
         match kind:
             case "init":
                 return session_in(event, "session_id")
@@ -42,7 +42,7 @@ class GeminiOutput(JsonLines):
                 return [used]
         return []
 
-    def finish(self, exit_code: int, moment: Moment) -> list[AgentEvent]:
+    def finish(self, exit_code: int, moment: LineMoment) -> list[AgentEvent]:
         if exit_code == _NO_AUTH_EXIT:
             return [Closed(refusal("no way to authenticate is set up", moment.now, kind=RefusalKind.AUTH))]
         if not self._failed:

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from manyhands.hosts.agents.adapter import Adapter, Errand, JsonLines, Launch, Moment, files_in, session_in
+from manyhands.hosts.agents.adapter import Adapter, Errand, JsonLines, Launch, LineMoment, files_in, session_in
 from manyhands.hosts.agents.agent_events import AgentEvent, Closed, Does, RefusalKind, Says, Used
 from manyhands.hosts.agents.refusal_texts import money, number, refusal, table, text_of
 
@@ -21,7 +21,7 @@ class OpencodeOutput(JsonLines):
     def __init__(self) -> None:
         self._session = ""
 
-    def hear(self, kind: str, event: dict[str, Any], moment: Moment) -> list[AgentEvent]:
+    def hear(self, kind: str, event: dict[str, Any], moment: LineMoment) -> list[AgentEvent]:
         found: list[AgentEvent] = []
         if event.get("sessionID") != self._session:
             found = session_in(event, "sessionID")
@@ -46,7 +46,7 @@ class OpencodeOutput(JsonLines):
         return found
 
 
-def _refusal_in(error: dict[str, Any], moment: Moment) -> Any:
+def _refusal_in(error: dict[str, Any], moment: LineMoment) -> Any:
     fields = table(error.get("data"))
     status = fields.get("statusCode")
     body = _body(fields.get("responseBody"))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from manyhands.hosts.agents.adapter import Adapter, Errand, Launch, Moment
+from manyhands.hosts.agents.adapter import Adapter, Errand, Launch, LineMoment
 from manyhands.hosts.agents.agent_events import AgentEvent, Closed, RefusalKind, Used
 from manyhands.hosts.agents.claude_agent import StreamJson
 from manyhands.hosts.agents.refusal_texts import number, refusal, table, text_of
@@ -25,13 +25,13 @@ class QwenOutput(StreamJson):
         cached = number(usage, "cache_read_input_tokens")
         return [Used(number(usage, "input_tokens"), cached, number(usage, "output_tokens"), of_session=True)]
 
-    def _closed(self, event: dict[str, Any], moment: Moment) -> Closed:
+    def _closed(self, event: dict[str, Any], moment: LineMoment) -> Closed:
         result = text_of(event.get("result"))
         if result.lstrip().startswith(_ERROR):
             return Closed(refusal(result.strip()[len(_ERROR) :].rstrip("]"), moment.now, zone=moment.zone))
         return super()._closed(event, moment)
 
-    def finish(self, exit_code: int, moment: Moment) -> list[AgentEvent]:
+    def finish(self, exit_code: int, moment: LineMoment) -> list[AgentEvent]:
         if exit_code == _TURN_LIMIT_EXIT:
             return [Closed(refusal("stopped at its limit (max turns)", moment.now, kind=RefusalKind.LIMIT))]
         return []

@@ -10,6 +10,7 @@ import msgspec
 from manyhands.core.values.host import Width
 from manyhands.readers.problems import FieldPath, Problem, Problems, did_you_mean
 from manyhands.sources.config.config_types import HOST_TYPES, LandingConfig, StoreConfig
+from manyhands.sources.config.host_config import type_name
 
 #: Variables below these prefixes are ours, so one of them that means nothing is a mistake. Attempts get others.
 _PREFIXES = ("MANYHANDS_STORE_", "MANYHANDS_HOSTS_", "MANYHANDS_LANDING_")
@@ -42,7 +43,7 @@ def settable_fields(table: dict[str, Any]) -> dict[tuple[str, ...], Any]:
     }
     hosts = table.get("hosts")
     for name, host in hosts.items() if isinstance(hosts, dict) else ():
-        kind = HOST_TYPES.get(host.get("type", "")) if isinstance(host, dict) else None
+        kind = HOST_TYPES.get(str(type_name(host))) if isinstance(host, dict) else None
         for field in msgspec.structs.fields(kind) if kind else ():
             if field.name != "name":
                 fields["hosts", name, field.name] = field.type

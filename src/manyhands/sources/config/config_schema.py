@@ -6,6 +6,7 @@ import msgspec
 
 from manyhands.core.values.host import Rule
 from manyhands.readers.durations import DURATION_PATTERN
+from manyhands.sources.config.agent_config import AGENT_NAMES, READS
 from manyhands.sources.config.config_types import HOST_TYPES, BacklogConfig, LandingConfig, StoreConfig
 from manyhands.sources.config.family_config import FamilyConfig
 from manyhands.sources.config.route_config import RouteConfig
@@ -24,6 +25,11 @@ _RULES: dict[str, Any] = {
         "additionalProperties": {"type": "string"},
         "propertyNames": {"pattern": "^[^=]+$"},
     },
+    "agent": {
+        "anyOf": [{"enum": list(AGENT_NAMES)}, {"$ref": "#/$defs/DescribedAgent"}],
+        "description": "a known agent, or the command line of another",
+    },
+    "idle": {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": DURATION_PATTERN}]},
     "grace": {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": DURATION_PATTERN}]},
     "place_within": {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": DURATION_PATTERN}]},
     "nodes": {"type": "object", "additionalProperties": {"type": "string"}, "propertyNames": {"pattern": "\\S"}},
@@ -38,6 +44,14 @@ _RULES: dict[str, Any] = {
         "description": "the variable that has the key; never the key itself",
     },
 }
+
+
+def _narrow_agents(definitions: dict[str, Any]) -> None:
+    definitions["AgentHost"]["required"].remove("type")  # `agent` says it
+    definitions["DescribedAgent"]["properties"]["reads"] = {"enum": list(READS)}
+    definitions["DescribedAgent"]["properties"]["run"] |= {"minItems": 1}
+    for limit in definitions["AgentLimits"]["properties"].values():
+        limit["anyOf"] = [one | {"exclusiveMinimum": 0} if one != {"type": "null"} else one for one in limit["anyOf"]]
 
 
 def config_schema() -> dict[str, Any]:
@@ -59,6 +73,7 @@ def config_schema() -> dict[str, Any]:
         for name, rule in _RULES.items():
             if name in host["properties"]:
                 host["properties"][name] = rule
+    _narrow_agents(definitions)
     for bound in definitions["Width"]["properties"]:
         definitions["Width"]["properties"][bound] = _COUNT
     for budget in definitions["Rate"]["properties"]:

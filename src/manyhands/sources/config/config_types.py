@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from manyhands.core.values.host import Family, Host, Prices, Rate, Route, Rule, Width
 from manyhands.core.values.task import Claims
+from manyhands.sources.config.agent_config import AgentLimits, DescribedAgent
 from manyhands.sources.config.family_config import FamilyConfig
 from manyhands.sources.config.route_config import RouteConfig
 from manyhands.sources.config.scaling_config import ScalingConfig
@@ -25,6 +26,7 @@ class _HostFields(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
     fallback: bool = False
     resources: dict[str, float] = {}  # what it has of what tasks ask for
     prices: Prices | None = None  # for a million tokens; left out: what attempts tell themselves
+    account: str = ""  # hosts that name the same one are closed together when its limit is reached
 
     def core_host(self) -> Host:
         return Host(
@@ -37,6 +39,7 @@ class _HostFields(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
             fallback=self.fallback,
             resources=self.resources,
             prices=self.prices,
+            account=self.account,
         )
 
 
@@ -50,6 +53,23 @@ class ShellHost(_HostFields, frozen=True, kw_only=True, tag="shell"):
     grace: float = 5.0  # seconds between SIGTERM and SIGKILL
     overloaded: str = ""  # a pattern: output that has it means that the command was refused for lack of room
     probe: Literal["local", "nvml", "none"] = "local"  # what commands take of this machine is always there to see
+
+
+class AgentHost(_HostFields, frozen=True, kw_only=True, tag="agent"):
+    """An agent program on this machine, which is given the prompts of tasks."""
+
+    takes: ClassVar[tuple[str, ...]] = ("prompt",)
+
+    agent: str | DescribedAgent
+    run: tuple[str, ...] = ()  # the program, where it is not found by the agent's name
+    model: str = ""  # left out: the program's own choice
+    args: tuple[str, ...] = ()  # more arguments for the program
+    env: dict[str, str] = {}  # beside the environment of the dispatcher
+    cwd: str = ""  # relative to the workspace
+    grace: float = 5.0
+    idle: float = 900.0  # seconds without a word and without computing; then the attempt ends
+    limits: AgentLimits = AgentLimits()  # of each attempt
+    probe: Literal["local", "nvml", "none"] = "local"
 
 
 class PythonHost(_HostFields, frozen=True, kw_only=True, tag="python"):
@@ -112,9 +132,13 @@ class RayHost(_HostFields, frozen=True, kw_only=True, tag="ray"):
         return msgspec.structs.replace(host, takes=(*self.takes, "prompt")) if self.models else host
 
 
-HostConfig = ShellHost | PythonHost | OpenaiHost | WorkerHost | RayHost
-HOST_TYPES: dict[str, type[ShellHost] | type[PythonHost] | type[OpenaiHost] | type[WorkerHost] | type[RayHost]] = {
+HostConfig = ShellHost | AgentHost | PythonHost | OpenaiHost | WorkerHost | RayHost
+HOST_TYPES: dict[
+    str,
+    type[ShellHost] | type[AgentHost] | type[PythonHost] | type[OpenaiHost] | type[WorkerHost] | type[RayHost],
+] = {
     "shell": ShellHost,
+    "agent": AgentHost,
     "python": PythonHost,
     "openai": OpenaiHost,
     "worker": WorkerHost,

@@ -12,13 +12,14 @@ from manyhands.readers.durations import DURATION_HINT, parse_duration
 from manyhands.readers.name_rules import check_amounts, check_env, check_name
 from manyhands.readers.problems import FieldPath, Sheet, did_you_mean
 from manyhands.readers.shape import fits, known
+from manyhands.sources.config.agent_config import check_agent, check_limits
 from manyhands.sources.config.config_types import HOST_TYPES, HostConfig
 from manyhands.sources.config.scaling_config import scaling_from
 from manyhands.sources.workspace_paths import BadPath, plain_directory
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ADDRESS = re.compile(r"local|auto|[^\s/:@]+:\d{1,5}|\[[0-9A-Fa-f:.]+\]:\d{1,5}")
-_TYPES_TEXT = "a host is `shell`, `python`, `openai`, `worker` or `ray`"
+_TYPES_TEXT = "a host is `shell`, `agent`, `python`, `openai`, `worker` or `ray`"
 
 
 def host_from(name: str, table: object, sheet: Sheet) -> HostConfig | None:
@@ -45,11 +46,19 @@ def host_from(name: str, table: object, sheet: Sheet) -> HostConfig | None:
         hint = 'write `models = ["…"]`: which of [models.…] they compute on'
         sheet.tell((*here, "scaling"), "`scaling` is of model workers, and this host has none", hint)
         good = False
-    return msgspec.convert(plain | {"type": table["type"]}, kind) if good else None
+    if kind is HOST_TYPES["agent"] and "agent" not in table:
+        sheet.tell(here, "`agent` is missing: an agent host names its program", 'for example `agent = "claude"`')
+        good = False
+    return msgspec.convert(plain | {"type": type_name(table)}, kind) if good else None
+
+
+def type_name(table: dict[str, Any]) -> object:
+    """A table with an `agent` needs no `type`."""
+    return table.get("type", "agent" if "agent" in table else None)
 
 
 def _type_of(table: dict[str, Any], here: FieldPath, sheet: Sheet) -> Any:
-    value = table.get("type")
+    value = type_name(table)
     if isinstance(value, str) and value in HOST_TYPES:
         return HOST_TYPES[value]
     if value is None:
@@ -79,7 +88,7 @@ def _take(field: str, value: Any, plain: dict[str, Any], types: dict[str, Any], 
     elif field == "width" and not isinstance(value, dict):
         sheet.wrong(path, value, "must be a whole number or { min, start, max }", "leave it out and the clutch decides")
         return False
-    if field in ("grace", "place_within") and isinstance(value, str):
+    if field in ("grace", "place_within", "idle") and isinstance(value, str):
         seconds = parse_duration(value)
         if seconds is None:
             sheet.wrong(path, value, "must be a length of time", DURATION_HINT)
@@ -227,6 +236,9 @@ _RULES: dict[str, Callable[[Any, FieldPath, Sheet], bool]] = {
     "env": check_env,
     "cwd": _check_cwd,
     "grace": _check_grace,
+    "idle": _check_grace,
+    "agent": check_agent,
+    "limits": check_limits,
     "overloaded": _check_pattern,
     "url": _check_url,
     "model": _check_model,
