@@ -96,6 +96,7 @@ def _as_decided(ending: Ending, running: Running) -> Ending:
         cost=ending.cost,
         memory_bytes=ending.memory_bytes,
         tail=ending.tail,
+        session=ending.session,
     )
 
 
@@ -148,7 +149,7 @@ def _learn(running: Running, ending: Ending, at: float) -> None:
             running.width_before,
             ending.kind,
             ending.rate_limited,
-            ending.quota,
+            ending.quota or ending.needs_person,  # no sign of load either
             ending.retry_after_s,
             tokens_in,
             tokens_out,
@@ -176,6 +177,9 @@ def _settle(book: Book, running: Running, ending: Ending) -> None:
     if ending.kind is EndingKind.CANCELLED:
         book.become(record, TaskState.CANCELLED, ending.detail)
         intake.skip_dependents(book, record)
+        return
+    if ending.kind is EndingKind.FAILED and ending.needs_person and not (record.task.family or is_step(record.task)):
+        book.become(record, TaskState.DEFERRED, f"needs a person: {ending.detail or 'it said no more'}")
         return
     if ending.kind is EndingKind.OVERLOADED:
         record.setbacks += not running.host.on_trial  # that the host takes nothing is known; no task is to blame

@@ -5,7 +5,7 @@ from manyhands.core.obstacles import could_ever_take, group_obstacle, host_obsta
 from manyhands.core.placement import choose
 from manyhands.core.ready import Group
 from manyhands.core.rules import holding_rule, left_of
-from manyhands.core.state import Record, Run
+from manyhands.core.state import HostState, Record, Run
 from manyhands.core.values.task import TaskState
 
 #: What a person asks first comes first: what of the task itself keeps it, then where it could run, then bounds.
@@ -71,6 +71,12 @@ def _what_keeps(book: Book, run: Run, record: Record) -> list[str]:
     return reasons or ["may start now"]
 
 
+def _waiting_for(host: HostState, book: Book) -> str:
+    """How many tasks that are ready could go there."""
+    waiting = sum(len(group.queue) for group in book.ready.groups.values() if host in group.pool.hosts)
+    return "1 task waits" if waiting == 1 else f"{waiting} tasks wait"
+
+
 def _host_reasons(group: Group, book: Book) -> list[str]:
     """Only if no host has room do they keep it waiting, or if one that is worth waiting for has none."""
     kind = group.key.kind
@@ -85,7 +91,7 @@ def _host_reasons(group: Group, book: Book) -> list[str]:
         if reason is None and host.limit.start_at(book.at, kind) > book.at:
             reason = f"{host.name}: {host.limit.start_reason}"
         if reason is not None:
-            reasons.append(reason)
+            reasons.append(f"{reason}; {_waiting_for(host, book)}" if host.paused is not None else reason)
         if reason is None:
             free.append(host)
         elif host.paused is None and host.barrier is None and could_ever_take(host, group):

@@ -23,7 +23,8 @@ def is_final(ending: Ending, tries: int, setbacks: int, attempts_max: int) -> bo
         return True
     if ending.kind is EndingKind.OVERLOADED:
         # A quota comes back at its hour, however long that takes: no sign of a host that is broken.
-        return setbacks >= SETBACKS_MAX and not ending.quota
+        # A person comes when a person comes: that is no sign of it either.
+        return setbacks >= SETBACKS_MAX and not ending.quota and not ending.needs_person
     return ending.kind in COUNTED and tries >= attempts_max
 
 
@@ -31,8 +32,8 @@ def delay_s(ending: Ending, tries: int, setbacks: int, seed: int, task: str) -> 
     """How long to wait before the next attempt. Lost and preempted ones need not wait at all."""
     if ending.kind in (EndingKind.LOST, EndingKind.PREEMPTED):
         return 0.0
-    if ending.quota:
-        return quota_wait_s(ending, setbacks)
+    if ending.quota or (ending.kind is EndingKind.OVERLOADED and ending.needs_person):
+        return 0.0  # its host is paused, and another may take it at once
     nth = max(1, setbacks if ending.kind is EndingKind.OVERLOADED else tries)
     longest = min(DELAY_LONGEST_S, DELAY_FIRST_S * 2.0 ** (nth - 1))
     # Spread over the upper half, so that tasks that fell together do not come back together.
@@ -43,7 +44,8 @@ def delay_s(ending: Ending, tries: int, setbacks: int, seed: int, task: str) -> 
 def quota_wait_s(ending: Ending, setbacks: int) -> float:
     """How long a host whose quota is used up is left alone."""
     if ending.retry_after_s is not None:
-        return ending.retry_after_s
+        # A moment that is past already must not have everything begin again at once.
+        return max(ending.retry_after_s, min(DELAY_LONGEST_S, DELAY_FIRST_S * 2.0 ** max(0, setbacks - 1)))
     return min(QUOTA_LONGEST_S, QUOTA_FIRST_S * 2.0 ** (max(1, setbacks) - 1))
 
 

@@ -46,7 +46,13 @@ _RULES: dict[str, Any] = {
 }
 
 
-def _narrow_agents(definitions: dict[str, Any]) -> None:
+def _narrow_hosts(definitions: dict[str, Any]) -> None:
+    for bound in definitions["Width"]["properties"]:
+        definitions["Width"]["properties"][bound] = _COUNT
+    for budget in definitions["Rate"]["properties"]:
+        definitions["Rate"]["properties"][budget] = _AMOUNT
+    for price in definitions["Prices"]["properties"].values():
+        price |= {"minimum": 0}
     definitions["AgentHost"]["required"].remove("type")  # `agent` says it
     definitions["DescribedAgent"]["properties"]["reads"] = {"enum": list(READS)}
     definitions["DescribedAgent"]["properties"]["run"] |= {"minItems": 1}
@@ -73,13 +79,7 @@ def config_schema() -> dict[str, Any]:
         for name, rule in _RULES.items():
             if name in host["properties"]:
                 host["properties"][name] = rule
-    _narrow_agents(definitions)
-    for bound in definitions["Width"]["properties"]:
-        definitions["Width"]["properties"][bound] = _COUNT
-    for budget in definitions["Rate"]["properties"]:
-        definitions["Rate"]["properties"][budget] = _AMOUNT
-    for price in definitions["Prices"]["properties"].values():
-        price |= {"minimum": 0}
+    _narrow_hosts(definitions)
     definitions["Rule"]["properties"]["left"]["minimum"] = 0
     backlog = definitions["BacklogConfig"]["properties"]
     backlog["weight"] |= {"exclusiveMinimum": 0}
