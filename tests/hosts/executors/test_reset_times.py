@@ -12,6 +12,8 @@ from manyhands.hosts.executors.reset_times import FARTHEST_S, wait_in_text, wait
 #: 2026-11-16 14:00:00 UTC, a Monday.
 NOW = datetime.datetime(2026, 11, 16, 14, tzinfo=datetime.UTC).timestamp()
 HOUR = 3600.0
+#: A minute that is named is waited for to its end.
+LATE = 59.0
 
 
 @pytest.mark.parametrize(
@@ -42,13 +44,13 @@ def test_moments_in_fields(moment: object, wait_s: float | None) -> None:
 @pytest.mark.parametrize(
     ("text", "wait_s"),
     [
-        ("usage limit reached, or try again at 2:57 PM.", 57 * 60.0),
-        ("usage limit reached, try again at 1:30 PM.", 23.5 * HOUR),
+        ("usage limit reached, or try again at 2:57 PM.", 57 * 60.0 + LATE),
+        ("usage limit reached, try again at 1:30 PM.", 23.5 * HOUR + LATE),
         ("usage limit reached, try again at 1:58 PM.", 0.0),
-        ("try again at Nov 18th, 2026 10:03 PM.", 2 * 86_400 + 8 * HOUR + 180),
-        ("your limit is used up, resets 2:57pm (UTC)", 57 * 60.0),
-        ("resets 4pm (Europe/Berlin)", HOUR),
-        ("resets Nov 20 at 9am (UTC)", 3 * 86_400 + 19 * HOUR),
+        ("try again at Nov 18th, 2026 10:03 PM.", 2 * 86_400 + 8 * HOUR + 180 + LATE),
+        ("your limit is used up, resets 2:57pm (UTC)", 57 * 60.0 + LATE),
+        ("resets 4pm (Europe/Berlin)", HOUR + LATE),
+        ("resets Nov 20 at 9am (UTC)", 3 * 86_400 + 19 * HOUR + LATE),
         ("limit reached|1794841200", HOUR),
         ("please try again in 2s.", 2.0),
         ("try again in 1h 30m", 5400.0),
@@ -67,12 +69,12 @@ def test_moments_in_sentences(text: str, wait_s: float | None) -> None:
 
 
 def test_a_clock_time_without_a_zone_is_of_the_zone_given() -> None:
-    assert wait_in_text("try again at 2:57 PM", NOW, ZoneInfo("America/New_York")) == 5 * HOUR + 57 * 60
+    assert wait_in_text("try again at 2:57 PM", NOW, ZoneInfo("America/New_York")) == 5 * HOUR + 57 * 60 + LATE
 
 
 def test_a_date_without_a_year_in_january_is_of_next_year() -> None:
     december = datetime.datetime(2026, 12, 30, 12, tzinfo=datetime.UTC).timestamp()
-    assert wait_in_text("resets Jan 2 at 12:00 pm (UTC)", december) == 3 * 86_400
+    assert wait_in_text("resets Jan 2 at 12:00 pm (UTC)", december) == 3 * 86_400 + LATE
 
 
 @given(st.text(max_size=200), st.floats(0, 4e9))

@@ -11,6 +11,8 @@ FARTHEST_S = 40 * 86_400.0
 _DAY_S = 86_400.0
 #: A clock that is a little ahead of ours says that the limit ended a moment ago.
 _SLACK_S = 300.0
+#: A time to the minute is any moment of that minute: coming at its end is never too early.
+_MINUTE_S = 59.0
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _CLOCK = r"(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?(?::\d{2})?\s*(?P<half>[ap]\.?m\.?)?"
 _DATE = rf"(?P<month>{'|'.join(_MONTHS)})[a-z]*\.?\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<year>\d{{4}}))?"
@@ -97,7 +99,7 @@ def _from_parts(said: dict[str, str | None], now: float, zone: datetime.tzinfo |
             moment += datetime.timedelta(days=1)
         if zone is None and not said.get("zone"):
             moment = moment.replace(tzinfo=None).astimezone()  # summer time may begin in between
-        return _bounded(moment.timestamp() - now)
+        return _bounded(moment.timestamp() + _MINUTE_S - now)
     except (ValueError, OverflowError, OSError):
         return None
 
