@@ -177,6 +177,8 @@ def _agent(
         args=host.args,
         idle_s=host.idle,
         limits=host.limits,
+        confine=host.confine,
+        hide=host.hide,
     )
     return WorktreeExecutor(lambda told: AgentExecutor(settings, spawned, told), ended, ground, host.grace, host.cwd)
 

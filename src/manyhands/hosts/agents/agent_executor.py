@@ -2,7 +2,10 @@
 
 import asyncio
 import datetime
+import logging
 import os
+import shutil
+import tempfile
 import time
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -16,7 +19,9 @@ from manyhands.hosts.agents.agent_events import AgentEvent, AgentSession, Closed
 from manyhands.hosts.agents.agent_listener import ERRORS_FILE, AgentListener
 from manyhands.hosts.agents.agent_sessions import KeptSession, earlier_session, keep_session
 from manyhands.hosts.agents.agent_tally import AgentTally
+from manyhands.hosts.agents.confinement import Confine, confined, rights_for
 from manyhands.hosts.agents.described_agent import KNOWN, described
+from manyhands.hosts.agents.landlock import landlock_version
 from manyhands.hosts.agents.refusal_texts import refusal
 from manyhands.hosts.agents.resuming import is_to_resume, what_to_say
 from manyhands.hosts.agents.silence import silent_for
@@ -34,6 +39,8 @@ from manyhands.hosts.executors.output_text import last_line, one_line, tail_of
 from manyhands.hosts.executors.said_ending import as_said
 from manyhands.sources.config.agent_config import AgentLimits
 
+_log = logging.getLogger(__name__)
+
 PROMPT_FILE = "prompt.txt"
 SAYING_FILE = "said.txt"  # what a resumed conversation is told
 
@@ -48,6 +55,8 @@ class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
     args: tuple[str, ...] = ()
     idle_s: float = 900.0
     limits: AgentLimits = AgentLimits()
+    confine: Confine = "workspace"
+    hide: tuple[str, ...] = ()  # from reading
 
 
 class AgentExecutor:
@@ -56,6 +65,10 @@ class AgentExecutor:
         self._adapter = KNOWN[settings.agent] if settings.agent else described(settings.run, settings.reads)
         self._steps = AttemptSteps(settings, spawned)
         self._in_flight = InFlight(ended, settings.grace_s)
+        if settings.confine != "off" and not landlock_version():
+            _log.warning(
+                '%s runs unconfined: this kernel has no Landlock; `confine = "off"` says so too', settings.agent
+            )
 
     def start(self, order: StartAttempt, directory: str) -> None:
         self._in_flight.start(order.attempt, self._carry(order, Path(directory)))
@@ -132,17 +145,21 @@ class _AgentRun:
         self._process: asyncio.Task[Ending] | None = None
         self._stopped_by = ""  # the limit that it reached
         self._doings = 0
+        self._temporary = Path()
 
     async def carry_out(self, resumed: KeptSession | None) -> Ending:
         self._resumed = resumed
         listener = AgentListener(self._directory, self._adapter.reader(), self._moment, self._heard)
         process = Ending(EndingKind.FAILED, "it was not started")
         silence = asyncio.create_task(self._watch_silence(listener))
+        # Its own, and short: sockets in it have room for a hundred letters of path.
+        self._temporary = Path(tempfile.mkdtemp(prefix="mh-"))
         try:
             self._process = asyncio.create_task(self._run(listener))
             process = await self._process
         finally:
             silence.cancel()
+            shutil.rmtree(self._temporary, ignore_errors=True)
             listener.close(process.exit_code if process.exit_code is not None else -1)
         return self._ending(process, listener.tally)
 
@@ -161,12 +178,19 @@ class _AgentRun:
             turns=settings.limits.turns,
             cost=settings.limits.cost,
         )
-        launch = self._adapter.launch(errand)
+        env = {**os.environ, **settings.env, **(self._order.task.env or {}), "TMPDIR": str(self._temporary)}
+        make = None
+        if settings.confine != "off":
+            place = Path(self._place)
+            rights = rights_for(settings.confine, self._order.task, place, self._directory, env, settings.hide)
+            make = confined(rights)
+        launch = self._adapter.launch(replace(errand, confined=make is not None))
         streams = ProcessStreams(
             input=str(prompt_file) if launch.by_stdin else os.devnull,
             output=listener.output,
             errors=listener.errors,
-            env=launch.env,
+            env={**launch.env, "TMPDIR": str(self._temporary)},
+            make=make,
         )
         return await self._steps.run(self._order, self._directory, launch.argv, streams=streams)
 

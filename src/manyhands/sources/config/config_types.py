@@ -69,6 +69,8 @@ class AgentHost(_HostFields, frozen=True, kw_only=True, tag="agent"):
     grace: float = 5.0
     idle: float = 900.0  # seconds without a word and without computing; then the attempt ends
     limits: AgentLimits = AgentLimits()  # of each attempt
+    confine: Literal["workspace", "claims", "off"] = "workspace"  # where an attempt may write
+    hide: tuple[str, ...] = ()  # what it may not read: ~/.ssh
     probe: Literal["local", "nvml", "none"] = "local"
 
 
