@@ -24,10 +24,13 @@ class AgentStage:
         self.place = tmp_path
         self.workspace = tmp_path / "workspace"
         self.workspace.mkdir()
+        self.home = tmp_path / "home"
+        self.notes = self.home / ".cache" / "stand-in"
+        self.notes.mkdir(parents=True)
         self.desks: list[Desk] = []
 
     def desk(self, agent: str, *runs: dict[str, Any], **fields: Any) -> Desk:
-        script = self.place / "script.json"
+        script = self.notes / "script.json"
         script.write_text(json.dumps(runs))
         journal = f"test-{secrets.token_hex(8)}"
         settings = AgentSettings(
@@ -36,13 +39,14 @@ class AgentStage:
             grace_s=0.5,
             agent=agent,
             run=(sys.executable, str(FAKE), str(script)),
+            env={"HOME": str(self.home)},
             **fields,
         )
         self.desks.append(Desk(lambda s, e: AgentExecutor(settings, s, e), self.place / "attempts", journal))
         return self.desks[-1]
 
     def given(self, number: int) -> dict[str, Any]:
-        content: dict[str, Any] = json.loads((self.place / f"given.{number}.json").read_text())
+        content: dict[str, Any] = json.loads((self.notes / f"given.{number}.json").read_text())
         return content
 
 
@@ -159,7 +163,7 @@ async def test_silence_ends_an_attempt_and_a_busy_tool_does_not(stage: AgentStag
     busy = recorded("claude", "ok") | {"then": "timeout 3 sh -c 'while :; do :; done'"}
     assert (await stage.desk("claude", busy, idle_s=1.0).run(Task("t", prompt="do it"))).kind is EndingKind.DONE
     hangs = {"lines": RECORDINGS["claude", "ok"][1][:2], "after": "sleep 1000"}
-    (stage.place / "given.1.json").unlink()
+    (stage.notes / "given.1.json").unlink()
     ending = await stage.desk("claude", hangs, idle_s=1.0).run(Task("t", prompt="do it"))
     assert (ending.kind, ending.detail, ending.session) == (EndingKind.TIMED_OUT, "silent for 1 s", SESSION)
 

@@ -59,6 +59,7 @@ class Adapter(Struct, frozen=True):
     reader: Callable[[], OutputReader]
     resumes: bool = False
     same_directory: bool = False  # resumes only where it began
+    own: tuple[str, ...] = ()  # directories below the home where it keeps conversations, settings and caches
 
 
 class JsonLines:

@@ -19,7 +19,7 @@ from manyhands.hosts.agents.agent_events import AgentEvent, AgentSession, Closed
 from manyhands.hosts.agents.agent_listener import ERRORS_FILE, AgentListener
 from manyhands.hosts.agents.agent_sessions import KeptSession, earlier_session, keep_session
 from manyhands.hosts.agents.agent_tally import AgentTally
-from manyhands.hosts.agents.confinement import Confine, confined, rights_for
+from manyhands.hosts.agents.confinement import Confine, confined, make_own_places, rights_for
 from manyhands.hosts.agents.described_agent import KNOWN, described
 from manyhands.hosts.agents.landlock import landlock_version
 from manyhands.hosts.agents.refusal_texts import refusal
@@ -181,8 +181,9 @@ class _AgentRun:
         env = {**os.environ, **settings.env, **(self._order.task.env or {}), "TMPDIR": str(self._temporary)}
         make = None
         if settings.confine != "off":
-            place = Path(self._place)
-            rights = rights_for(settings.confine, self._order.task, place, self._directory, env, settings.hide)
+            own = make_own_places(self._adapter.own, Path(env.get("HOME", "/")))
+            own += [self._directory, self._temporary]
+            rights = rights_for(settings.confine, self._order.task, Path(self._place), own, env, settings.hide)
             make = confined(rights)
         launch = self._adapter.launch(replace(errand, confined=make is not None))
         streams = ProcessStreams(

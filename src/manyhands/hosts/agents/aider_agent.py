@@ -92,4 +92,4 @@ def _count(digits: str, thousands: str) -> int:
         return 0
 
 
-AIDER = Adapter("aider", launch, AiderOutput)
+AIDER = Adapter("aider", launch, AiderOutput, own=(".aider",))

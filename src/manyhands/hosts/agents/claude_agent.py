@@ -120,4 +120,4 @@ class StreamJson(JsonLines):
         )
 
 
-CLAUDE = Adapter("claude", launch, StreamJson, resumes=True, same_directory=True)
+CLAUDE = Adapter("claude", launch, StreamJson, resumes=True, same_directory=True, own=(".claude",))

@@ -64,4 +64,4 @@ class CodexOutput(JsonLines):
         return []
 
 
-CODEX = Adapter("codex", launch, CodexOutput, resumes=True)
+CODEX = Adapter("codex", launch, CodexOutput, resumes=True, own=(".codex",))

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -10,32 +11,24 @@ from manyhands.hosts.agents.landlock import FileRights, landlock_version, make_c
 from manyhands.hosts.executors.process import MakeProcess
 
 Confine = Literal["workspace", "claims", "off"]
-#: Below the home: where the programs keep their conversations, settings and caches.
-_OWN_PLACES = (
-    ".claude",
-    ".claude.json",
-    ".codex",
-    ".gemini",
-    ".qwen",
-    ".aider",
-    ".aider.conf.yml",
-    ".config/opencode",
-    ".local/share/opencode",
-    ".local/state/opencode",
-    ".cache",
-    ".npm",
-)
+#: Below the home, of many programs; used where they are.
+_SHARED_PLACES = (".cache", ".npm", ".claude.json")
 #: Devices that every program writes to.
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm", "/dev/fd")
 _GLOB = frozenset("*?[")
 
 
 def rights_for(
-    confine: Confine, task: Task, workspace: Path, directory: Path, env: Mapping[str, str], hide: Sequence[str]
+    confine: Confine,
+    task: Task,
+    workspace: Path,
+    own: Sequence[Path],
+    env: Mapping[str, str],
+    hide: Sequence[str],
 ) -> FileRights:
-    """`workspace` is where the attempt works, `directory` has its own files."""
+    """`workspace` is where the attempt works, `own` are the places that the attempt and its program have anyway."""
     home = Path(env.get("HOME", "/"))
-    own = [directory, Path(env["TMPDIR"]), *(home / place for place in _OWN_PLACES)]
+    own = [*own, *(home / place for place in _SHARED_PLACES)]
     own += [Path(env[name]) for name in ("CODEX_HOME", "CLAUDE_CONFIG_DIR", "XDG_CACHE_HOME") if env.get(name)]
     own += [Path(device) for device in _DEVICES]
     places = [workspace, *_git_places(workspace)] if confine == "workspace" else _claimed(task, workspace)
@@ -44,6 +37,15 @@ def rights_for(
         return FileRights((*places, *own))
     inside = tuple(path for path in (*places, *own) if not _is_below(path, hidden))
     return FileRights(inside, _all_but(hidden))
+
+
+def make_own_places(names: Sequence[str], home: Path) -> list[Path]:
+    """What a program keeps below its home, made if it is new: inside it could not make it itself."""
+    places = [home / name for name in names]
+    for place in places:
+        with suppress(OSError):  # then the program says what it lacks
+            place.mkdir(parents=True, exist_ok=True)
+    return places
 
 
 def confined(rights: FileRights) -> Callable[[MakeProcess], object] | None:

@@ -52,4 +52,4 @@ class GeminiOutput(JsonLines):
         return [Closed(refusal(text, moment.now, status=status, zone=moment.zone))]
 
 
-GEMINI = Adapter("gemini", launch, GeminiOutput, resumes=True, same_directory=True)
+GEMINI = Adapter("gemini", launch, GeminiOutput, resumes=True, same_directory=True, own=(".gemini",))

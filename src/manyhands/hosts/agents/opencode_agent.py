@@ -70,4 +70,11 @@ def _body(text: object) -> dict[str, Any]:
     return table(table(body).get("error"))
 
 
-OPENCODE = Adapter("opencode", launch, OpencodeOutput, resumes=True, same_directory=True)
+OPENCODE = Adapter(
+    "opencode",
+    launch,
+    OpencodeOutput,
+    resumes=True,
+    same_directory=True,
+    own=(".config/opencode", ".local/share/opencode", ".local/state/opencode", ".cache/opencode"),
+)

@@ -37,4 +37,4 @@ class QwenOutput(StreamJson):
         return []
 
 
-QWEN = Adapter("qwen", launch, QwenOutput, resumes=True, same_directory=True)
+QWEN = Adapter("qwen", launch, QwenOutput, resumes=True, same_directory=True, own=(".qwen",))
