@@ -26,7 +26,7 @@ BESIDE: dict[str, set[str]] = {
     "__main__": {"surfaces"},
 }
 #: Modules of the package itself that everyone may import.
-GROUND = {"", "errors", "concurrency"}
+GROUND = {"", "errors", "concurrency", "durations", "field_rules", "http_serving", "quantiles"}
 
 #: package → the packages of the same room it may import. Exact as well.
 INSIDE: dict[str, set[str]] = {
@@ -52,7 +52,8 @@ INSIDE: dict[str, set[str]] = {
     "apps.evals.reports": {"apps.evals.figures", "apps.evals.spec"},
     "apps.evals.scoring": {"apps.evals.spec", "apps.evals.trial"},
     "apps.evals.trial": {"apps.evals.spec"},
-    "surfaces.api": {"surfaces.api.picture", "surfaces.page"},
+    "surfaces.api": {"surfaces.api.picture", "surfaces.page", "surfaces.verbs"},
+    "surfaces.api.picture": {"surfaces.verbs"},
     "surfaces.cli": {
         "surfaces.api",
         "surfaces.api.picture",
@@ -204,6 +205,18 @@ def test_a_module_name_says_what_is_inside_without_its_folder() -> None:
         if module.stem not in ("__init__", "__main__"):
             places.setdefault(module.stem, []).append(name_of(module))
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+@pytest.mark.parametrize(
+    ("library", "modules"),
+    [
+        ("fnmatch", {"core/placement.py", "core/rules.py"}),  # what a host takes is decided in one place
+        ("uvicorn", {"http_serving.py"}),
+    ],
+)
+def test_there_is_one_place_for(library: str, modules: set[str]) -> None:
+    found = {name_of(m) for m in MODULES if any(name.split(".")[0] == library for _, name in imports_of(m))}
+    assert found == modules
 
 
 @pytest.mark.parametrize("module", [m for m in MODULES if folder_of(m) == "core"], ids=name_of)

@@ -1,5 +1,6 @@
 """Documentation is executed, generated or checked: commands run, links lead somewhere, no field or word is missing."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -9,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
+from jsonschema import Draft202012Validator
 
 from manyhands import __version__
 from manyhands.core.values.ending import EndingKind
@@ -93,6 +96,31 @@ def test_every_field_of_the_configuration_is_explained() -> None:
     fields = {field for kind in HOST_TYPES.values() for field in kind.__struct_fields__} - {"name"}
     others = {field for kind in (StoreConfig, Rate, Rule, Width) for field in kind.__struct_fields__}
     assert {*fields, *others, *HOST_TYPES, *PROBE_NAMES} - words == set()
+
+
+def test_the_tables_of_fields_are_those_of_the_declarations() -> None:
+    command = [sys.executable, str(ROOT / "docs" / "field_tables.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_files_that_name_their_schema_keep_it(tmp_path: Path) -> None:
+    """The commands that write the schemas are run, and every example that names one is held to it."""
+    text = (ROOT / "docs" / "plans.md").read_text()
+    console = Console(tmp_path)
+    schemas = {
+        file: json.loads(console.run(*command.split()).out)
+        for command, file in re.findall(r"^manyhands (.+) > (\S+)$", text, re.MULTILINE)
+    }
+    assert set(schemas) == {"plan.schema.json", "manyhands.schema.json"}
+    in_toml = re.findall(r"^```toml\n#:schema \./(\S+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    modeline = r"^```yaml\n# yaml-language-server: \$schema=\./(\S+)\n(.*?)^```"
+    in_yaml = re.findall(modeline, text, re.MULTILINE | re.DOTALL)
+    found = [(file, tomllib.loads(example)) for file, example in in_toml]
+    found += [(file, yaml.safe_load(example)) for file, example in in_yaml]
+    assert len(found) == 2
+    for file, document in found:
+        assert [error.message for error in Draft202012Validator(schemas[file]).iter_errors(document)] == []
 
 
 def test_every_state_and_ending_is_in_the_glossary() -> None:

@@ -1,7 +1,7 @@
 """From the configured hosts to the executors that carry attempts there."""
 
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -13,13 +13,13 @@ from manyhands.engine.redaction import Secrets
 from manyhands.engine.session import dispatching
 from manyhands.engine.worker_scaling import WorkerScaling
 from manyhands.hosts.executors.executor import Ended, Executor, Spawned
+from manyhands.hosts.executors.layered_executor import Layer, LayeredExecutor, MakeInner
 from manyhands.hosts.landing.landing_site import LandingSite
 from manyhands.hosts.landing.run_facts import RunFacts
-from manyhands.hosts.landing.worktree_executor import WorktreeExecutor
+from manyhands.hosts.landing.worktree_layer import WorktreeLayer
 from manyhands.hosts.ray.ray_clusters import RayClusters, check_ray
-from manyhands.sources.config.agent_config import DescribedAgent
+from manyhands.sources.config.agent_config import AgentHost
 from manyhands.sources.config.config_types import (
-    AgentHost,
     Config,
     HostConfig,
     OpenaiHost,
@@ -33,15 +33,11 @@ from manyhands.sources.config.config_types import (
 STREAMING = ("ollama", "vllm", "llamacpp")
 
 
-#: Puts something between the dispatcher and an executor; told whom to tell of endings.
-Around = Callable[[Executor, Ended], Executor]
-
-
 @asynccontextmanager
 async def open_session(
-    config: Config, around: Around | None = None, wait_turn: WaitTurn | None = None
+    config: Config, layer: Layer | None = None, wait_turn: WaitTurn | None = None
 ) -> AsyncIterator[Dispatcher]:
-    """A dispatcher on the configured store and hosts."""
+    """A dispatcher on the configured store and hosts; `layer` goes around the executor of each host."""
     ground: LandingSite | None = None
     identity = ""
     rays = RayClusters()
@@ -52,8 +48,8 @@ async def open_session(
         nonlocal ground, identity
         identity = journal
         ground = LandingSite(config.workspace, config.store_directory, config.landing)
-        made = {host.name: _executor(host, config, journal, spawned, ended, ground, rays) for host in config.hosts}
-        return {name: around(each, ended) for name, each in made.items()} if around else made
+        makers = {host.name: _maker(host, config, journal, spawned, ground, rays) for host in config.hosts}
+        return {name: LayeredExecutor(make, ended, layer) if layer else make(ended) for name, make in makers.items()}
 
     try:
         async with dispatching(
@@ -107,6 +103,12 @@ async def _delivering(dispatcher: Dispatcher, config: Config, journal: str) -> A
         await delivering.close()
 
 
+def _maker(
+    host: HostConfig, config: Config, journal: str, spawned: Spawned, ground: LandingSite, rays: RayClusters
+) -> MakeInner:
+    return lambda ended: _executor(host, config, journal, spawned, ended, ground, rays)
+
+
 def _executor(
     host: HostConfig,
     config: Config,
@@ -129,9 +131,8 @@ def _executor(
                 env=host.env,
                 overloaded=host.overloaded,
             )
-            return WorktreeExecutor(
-                lambda told: ShellExecutor(shell, spawned, told), ended, ground, host.grace, host.cwd
-            )
+            layer = WorktreeLayer(ground, host.cwd)
+            return LayeredExecutor(lambda told: ShellExecutor(shell, spawned, told), ended, layer)
         case AgentHost():
             return _agent(host, workspace, journal, spawned, ended, ground)
         case PythonHost():
@@ -164,15 +165,14 @@ def _agent(
 ) -> Executor:
     from manyhands.hosts.agents.agent_executor import AgentExecutor, AgentSettings
 
-    described = host.agent if isinstance(host.agent, DescribedAgent) else None
     settings = AgentSettings(
         workspace=workspace / host.cwd,
         journal=journal,
         grace_s=host.grace,
         env=host.env,
-        agent="" if isinstance(host.agent, DescribedAgent) else host.agent,
-        run=described.run if described else host.run,
-        reads=described.reads if described else "",
+        agent=host.agent.name,
+        run=host.agent.run,
+        reads=host.agent.reads,
         model=host.model,
         args=host.args,
         idle_s=host.idle,
@@ -180,7 +180,8 @@ def _agent(
         confine=host.confine,
         hide=host.hide,
     )
-    return WorktreeExecutor(lambda told: AgentExecutor(settings, spawned, told), ended, ground, host.grace, host.cwd)
+    layer = WorktreeLayer(ground, host.cwd)
+    return LayeredExecutor(lambda told: AgentExecutor(settings, spawned, told), ended, layer)
 
 
 def _worker(

@@ -1,4 +1,4 @@
-"""Run things with at most n in flight and get their results in the order they were given in."""
+"""Run awaitables with at most n in flight, and finish one although its caller is cancelled."""
 
 import asyncio
 import contextlib
@@ -60,3 +60,18 @@ async def _work(
             errors.append(error)
             if not fail_fast:
                 results[place] = error
+
+
+async def finish_despite_cancel(future: asyncio.Future[T]) -> tuple[T, bool]:
+    """The future's result, and whether the caller was cancelled while it waited.
+
+    For threads: a thread cannot be stopped, and whatever it writes must not be touched before it has ended.
+    """
+    was_cancelled = False
+    while True:
+        try:
+            return await asyncio.shield(future), was_cancelled
+        except asyncio.CancelledError:
+            if future.cancelled():
+                raise
+            was_cancelled = True

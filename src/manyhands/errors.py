@@ -2,7 +2,7 @@
 
     ManyhandsError
       UsageError          the caller can fix it               exit 2
-        ConfigError  BacklogError  UnknownTask  UnknownRun  Conflict
+        ConfigError  BacklogError  UnknownTask  UnknownRun  UnknownHost  Conflict
       Unavailable         waiting or mending the machine may fix it   exit 75
         StoreBusy  StoreBroken  LeaseLost  HostUnreachable
     IllegalTransition     only we can fix it: a bug. Not a ManyhandsError; it stops the engine.
@@ -39,6 +39,10 @@ class UnknownTask(UsageError):
 
 
 class UnknownRun(UsageError):
+    pass
+
+
+class UnknownHost(UsageError):
     pass
 
 

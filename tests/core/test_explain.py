@@ -7,7 +7,7 @@ from manyhands.core.explain import explain
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.starting import BYPASSES_MAX
 from manyhands.core.values.ending import Ending, EndingKind
-from manyhands.core.values.host import Rule
+from manyhands.core.values.host import Host, Rule, Width
 
 
 def why(player: Player, id: str, run: str = "r") -> list[str]:
@@ -150,9 +150,8 @@ def test_claims_come_before_slots_and_slots_before_the_runs_own_bound() -> None:
 
 def test_a_rate_that_is_used_up_says_so_and_when_it_is_over_the_task_starts() -> None:
     class Slow(Fixed):
-        def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
-            self.start_reason = "60 requests a minute" if at < 5.0 else ""
-            return max(at, 5.0)
+        def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> tuple[float, str]:
+            return max(at, 5.0), "60 requests a minute" if at < 5.0 else ""
 
     scheduler = Scheduler(lambda *_: Slow(2))
     step = scheduler.handle([ev.HostsConfigured(0.0, (a_host(width=2),)), ev.RunOpened(0.0, "r")])
@@ -171,3 +170,12 @@ def test_waiting_for_a_faster_host_is_told() -> None:
     player.add(a_task("a"))
     player.add(a_task("b"))
     assert why(player, "b") == ["slow has room, but a slot elsewhere is worth the wait of 2.0 s"]
+
+
+def test_explaining_a_task_makes_no_lane_for_it() -> None:
+    player = Player(Host("local", width=Width(1, 1, 8)))
+    player.open(a_task("a"), a_task("b", kind="text"))
+    assert why(player, "b")[0].startswith("waiting for a slot on local (1 of 1; ")
+    assert [*player.book.hosts["local"].lanes] == ["code"]
+    player.end("a")
+    assert [*player.book.hosts["local"].lanes] == ["code", "text"]

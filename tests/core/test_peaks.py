@@ -191,3 +191,13 @@ def test_mean_in_flight_told_to_the_clutch_survives_a_new_config() -> None:
     scheduler.handle([ev.HostsConfigured(6.0, (a_host(width=4),))])
     scheduler.handle([ev.AttemptEnded(8.0, 2, DONE)])
     assert [sample.in_flight for sample in samples] == [2.0, 1.5]
+
+
+def test_a_lane_moves_once_when_a_person_sets_the_width_of_its_host() -> None:
+    player = Player(Host("local", width=Width(1, 4, 8)))
+    player.open(*many(12))
+    player.play(ev.WidthSet(player.at, "local", 2))
+    moved = [event for event in player.journal if isinstance(event, ev.WidthMoved) and event.kind == "code"]
+    assert [(move.was, move.width) for move in moved] == [(4, 2)]
+    player.run_to_end()
+    assert [event for event in player.journal if isinstance(event, ev.WidthMoved) and event.kind == "code"] == moved

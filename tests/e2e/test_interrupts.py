@@ -143,7 +143,7 @@ def test_a_run_that_was_killed_does_not_go_on_under_the_name_of_another(console:
     assert states["other-1"]["done"] == 1
     assert states["plan-1"]["ready"] == len(TASKS)
     assert console.run("task", "explain", "t0", "--run", "plan-1").out.startswith(
-        "ready: nothing is at work here; `manyhands run plan.jsonl` goes on"
+        "ready: no dispatcher is running; `manyhands run plan.jsonl` continues"
     )
     go_on(console)
 

@@ -62,7 +62,7 @@ def test_what_is_asked_while_nothing_runs_is_done_when_the_run_goes_on(console: 
     console.plan([sh("bad", "[ -e mended ] || exit 7", attempts=1), sh("next", "exit 0", needs=["bad"])])
     assert console.run("run", "plan.jsonl").code == 1
     asked = console.run("task", "retry", "bad")
-    assert "will be retried when it goes on: `manyhands run plan.jsonl`" in asked.err
+    assert "will be retried when `manyhands run plan.jsonl` continues the run" in asked.err
     # What has been asked for shows at once, though nobody has acted on it.
     assert states(console) == {"bad": "ready", "next": "blocked"}
     assert "cannot be retried" in console.run("task", "retry", "bad").err

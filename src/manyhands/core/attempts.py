@@ -1,6 +1,7 @@
 """The life of an attempt in the book: it starts, it ends, and what its task becomes then."""
 
 import math
+from typing import assert_never
 
 from msgspec.structs import replace
 
@@ -43,10 +44,12 @@ def occupy(book: Book, running: Running) -> None:
     book.held.take(running.attempt, running.claims)
     host.running[running.attempt] = running
     book.note_room(host)
-    host.peak = max(host.peak, len(host.running))
-    lane = host.lane(task.kind)
+    if len(host.running) > host.peak:
+        host.peak = len(host.running)
+    lane = host.open_lane(task.kind)
     lane.in_flight += 1
-    lane.peak = max(lane.peak, lane.in_flight)
+    if lane.in_flight > lane.peak:
+        lane.peak = lane.in_flight
     if task.resources:
         for name, amount in task.resources.items():
             host.used[name] = host.used.get(name, 0.0) + amount
@@ -55,7 +58,8 @@ def occupy(book: Book, running: Running) -> None:
     elif task.barrier:
         host.barrier = record
     run.in_flight += 1
-    run.peak = max(run.peak, run.in_flight)
+    if run.in_flight > run.peak:
+        run.peak = run.in_flight
     if task.parent in run.parent_bounds:
         run.children_in_flight[task.parent] = run.children_in_flight.get(task.parent, 0) + 1
 
@@ -80,13 +84,11 @@ def end(book: Book, event: AttemptEnded) -> None:
 
 
 def _as_decided(ending: Ending, running: Running) -> Ending:
-    """An attempt we stopped ended for our reason, unless it was done first; one that nobody stopped failed."""
+    """An attempt that we stopped ended for our reason, unless it was done first."""
     if ending.kind is EndingKind.DONE:
         return ending
     if running.stop_why is None:
-        if ending.kind in (EndingKind.CANCELLED, EndingKind.PREEMPTED):
-            return Ending(EndingKind.FAILED, ending.detail or "it cancelled itself", tail=ending.tail)
-        return ending
+        return _as_told(ending)
     return Ending(
         running.stop_why,
         running.stop_detail or ending.detail,
@@ -98,6 +100,17 @@ def _as_decided(ending: Ending, running: Running) -> Ending:
         tail=ending.tail,
         session=ending.session,
     )
+
+
+def _as_told(ending: Ending) -> Ending:
+    """The ending of an attempt that nobody stopped: if it says that it was stopped, it has failed."""
+    match ending.kind:
+        case EndingKind.CANCELLED | EndingKind.PREEMPTED:
+            return Ending(EndingKind.FAILED, ending.detail or "it cancelled itself", tail=ending.tail)
+        case EndingKind.DONE | EndingKind.FAILED | EndingKind.OVERLOADED | EndingKind.TIMED_OUT | EndingKind.LOST:
+            return ending
+        case kind:
+            assert_never(kind)
 
 
 def _priced(ending: Ending, prices: Prices | None) -> Ending:
@@ -115,7 +128,7 @@ def _let_go(book: Book, running: Running) -> None:
     del host.running[running.attempt]
     book.note_room(host)
     book.to_learn[host.name] = host
-    host.lane(task.kind).in_flight -= 1
+    host.lanes[task.kind].in_flight -= 1
     if task.resources:
         for name, amount in task.resources.items():
             host.used[name] -= amount
@@ -134,7 +147,7 @@ def _learn(running: Running, ending: Ending, at: float) -> None:
     tokens_in, tokens_out = (0, 0) if task.run else (ending.tokens_in, ending.tokens_out)
     took_s = at - running.started_at
     if ending.kind is EndingKind.DONE:
-        lane = host.lane(kind)
+        lane = host.lanes[kind]
         lane.usual_s = took_s if lane.usual_s is None else lane.usual_s + USUAL_WEIGHT * (took_s - lane.usual_s)
     if ending.budget is not None:
         learning.read_budget(host, at, ending.budget)
@@ -149,7 +162,7 @@ def _learn(running: Running, ending: Ending, at: float) -> None:
             running.width_before,
             ending.kind,
             ending.rate_limited,
-            ending.quota or ending.needs_person,  # no sign of load either
+            ending.quota or ending.needs_person,  # neither is a sign of load
             ending.retry_after_s,
             tokens_in,
             tokens_out,
@@ -168,25 +181,30 @@ def _mean_in_flight(host: HostState, running: Running, took_s: float) -> float:
 def _settle(book: Book, running: Running, ending: Ending) -> None:
     """What the task becomes now that its attempt has ended like this."""
     record = running.record
-    if ending.kind is EndingKind.DONE:
-        record.setbacks = 0
-        book.become(record, TaskState.DONE)
-        book.outbox.post(record)
-        intake.release_dependents(book, record)
-        return
-    if ending.kind is EndingKind.CANCELLED:
-        book.become(record, TaskState.CANCELLED, ending.detail)
-        intake.skip_dependents(book, record)
-        return
-    if ending.kind is EndingKind.FAILED and ending.needs_person and not (record.task.family or is_step(record.task)):
-        book.become(record, TaskState.DEFERRED, f"needs a person: {ending.detail or 'it said no more'}")
-        return
-    if ending.kind is EndingKind.OVERLOADED:
-        record.setbacks += not running.host.on_trial  # that the host takes nothing is known; no task is to blame
-    elif ending.kind in retry.COUNTED:
-        record.tries += 1
-        record.setbacks = 0
-    cut_short = ending.kind in (EndingKind.LOST, EndingKind.PREEMPTED) and record.task.once
+    cut_short = False
+    match ending.kind:
+        case EndingKind.DONE:
+            record.setbacks = 0
+            book.become(record, TaskState.DONE)
+            book.outbox.post(record)
+            intake.release_dependents(book, record)
+            return
+        case EndingKind.CANCELLED:
+            book.become(record, TaskState.CANCELLED, ending.detail)
+            intake.skip_dependents(book, record)
+            return
+        case EndingKind.OVERLOADED:
+            record.setbacks += not running.host.on_trial  # no task is to blame for a host that takes nothing
+        case EndingKind.FAILED if ending.needs_person and not (record.task.family or is_step(record.task)):
+            book.become(record, TaskState.DEFERRED, f"needs a person: {ending.detail or 'it gave no reason'}")
+            return
+        case EndingKind.FAILED | EndingKind.TIMED_OUT:
+            record.tries += 1
+            record.setbacks = 0
+        case EndingKind.LOST | EndingKind.PREEMPTED:
+            cut_short = record.task.once
+        case kind:
+            assert_never(kind)
     if cut_short or retry.is_final(ending, record.tries, record.setbacks, record.task.attempts):
         _fail(book, record, ending)
     else:

@@ -5,8 +5,10 @@ Only the scheduler and the modules it calls (`intake`, `attempts`, `starting`, `
 
 import heapq
 from collections.abc import Callable
+from typing import cast
 
 from manyhands.core.claims import Holdings
+from manyhands.core.clutch.limit_choice import AnyLimit
 from manyhands.core.commands import AnyCommand
 from manyhands.core.events import Decision
 from manyhands.core.learning import Memory, is_adaptive
@@ -21,7 +23,7 @@ from manyhands.core.values.task import TERMINAL, Task, TaskState
 from manyhands.core.values.widths import Limit
 from manyhands.errors import IllegalTransition
 
-#: Fewer timers than this are not worth sifting.
+#: With fewer timers than this it does not pay to drop the stale ones.
 TIMERS_MIN = 1024
 #: Why a host that the config no longer has takes nothing, until its last attempts have ended.
 GONE = "no longer in the config"
@@ -29,7 +31,8 @@ GONE = "no longer in the config"
 
 class Book:
     def __init__(self, limit_for: Callable[[Host, HostMemory | None], Limit]) -> None:
-        self.limit_for = limit_for
+        # Only the simulator brings limits that are not in the union, and it reads no snapshot of them.
+        self.limit_for = cast(Callable[[Host, HostMemory | None], AnyLimit], limit_for)
         self.memory = Memory()
         self.runs: dict[str, Run] = {}
         self.hosts: dict[str, HostState] = {}
@@ -82,7 +85,7 @@ class Book:
             self._count_unfinished(run, record, +1)
 
     def enter(self, record: Record) -> None:
-        """A task comes into the book, in the state it says."""
+        """Add a task to the book, in the state that its record says."""
         run = self.runs[record.run]
         run.records[record.task.id] = record
         run.counts[record.state] += 1
@@ -99,7 +102,7 @@ class Book:
             run.members.setdefault(family, []).append(record)
 
     def change_task(self, record: Record, task: Task) -> None:
-        """The backlog's new word on a task that is not queued."""
+        """Replace a task that is not queued by what the backlog says now."""
         run = self.runs[record.run]
         self._count_unfinished(run, record, -1)
         run.counts_of_kind[record.task.kind][record.state] -= 1
@@ -126,7 +129,7 @@ class Book:
             self.ready.want(record, sign)
 
     def queue(self, record: Record) -> None:
-        """A task whose needs are done takes its place among the ready, or is put off with its pool."""
+        """Give a task whose needs are done its place among the ready tasks, or put it off with its pool."""
         run = self.runs[record.run]
         if self.replaying:
             self.become(record, TaskState.READY)
@@ -138,7 +141,7 @@ class Book:
             self.become(record, TaskState.READY)
 
     def unqueue(self, record: Record) -> None:
-        """It is no longer to be started: take it from among the ready, if it is there."""
+        """Take a task that must not start any more from the ready tasks, if it is there."""
         if (record.state is TaskState.READY or record.held) and not self.replaying:
             self.ready.remove(record, self.runs[record.run])
 
@@ -162,7 +165,7 @@ class Book:
             self.families_to_review[run.name] = run
 
     def put_away(self, name: str) -> None:
-        """Drop a run that has ended. One with anything left to do, or to deliver, stays: others refer to it."""
+        """Drop a run that has ended. A run with anything left to do or to deliver stays: others refer to it."""
         run = self.runs.get(name)
         if run is None or run.unfinished or self.outbox.has_letters_of(name):
             return
@@ -177,7 +180,7 @@ class Book:
             self._sift_timers()
 
     def _sift_timers(self) -> None:
-        """Drop timers whose reason is gone, mostly time-outs of attempts that ended long before."""
+        """Drop timers that are no longer needed, mostly time-outs of attempts that ended long before."""
         self._timers = [timer for timer in self._timers if self._is_wanted(*timer)]
         heapq.heapify(self._timers)
         self._sift_timers_at = max(TIMERS_MIN, 2 * len(self._timers))
@@ -245,21 +248,21 @@ class Book:
             pool.goes_to(self._hosts_for(pool.kind, pool.form, pool.host))
 
     def look_at_hosts(self) -> None:
-        """They are others now: what is known of them from one turn to the next is found out anew."""
+        """The hosts have changed: find out again what is remembered of them from one turn to the next."""
         self.to_learn = dict(self.hosts)
         self.with_room = {}
         for host in self.hosts.values():
             self.note_room(host)
 
     def note_room(self, host: HostState) -> None:
-        """What it has in flight, or its width, has changed."""
+        """Update whether a host has room: its width or what it has in flight has changed."""
         if len(host.running) < host.width:
             self.with_room[host.name] = host
         else:
             self.with_room.pop(host.name, None)
 
     def _with_those_at_work(self, families: tuple[Family, ...]) -> dict[str, Family]:
-        """Safest first. In the middle of a round a family stays on its host, also if the config has it no more."""
+        """Safest first. In the middle of a round a family stays on its host, even if the config no longer has it."""
         wanted = {family.name: family for family in families}
         for name, old in self.families.items():
             at_work = any(name in run.families and run.families[name].phase != "over" for run in self.runs.values())
@@ -268,30 +271,30 @@ class Book:
         return {family.name: family for family in sorted(wanted.values(), key=lambda family: family.rank)}
 
     def _host_state(self, host: Host, old: HostState | None) -> HostState:
+        """A host that stays keeps all that it has, except for what is named here."""
         if old is not None:
             self.memory.take_in(host.name, old.limit)
-        state = HostState(host, self.limit_for(host, self.memory.hosts.get(host.name)))
+        limit = self.limit_for(host, self.memory.hosts.get(host.name))
+        state = HostState(host, limit, limit.width, limit.reason)
         if is_adaptive(host):
             state.difficulty = self.memory.difficulty_of(host.name, self.at)
             state.width = 0  # so that where it starts, and why, is a move like any other
-        if old is None:
-            return state
-        state.running, state.used, state.barrier = old.running, old.used, old.barrier
-        state.peak, state.area, state.kept_by = old.peak, old.area, old.kept_by
-        state.workers, state.workers_why = old.workers, old.workers_why
-        if old.paused != GONE:
-            state.paused, state.paused_until = old.paused, old.paused_until
-        if old.pinned is not None:
-            state.pinned, state.width, state.reason = old.pinned, old.width, old.reason
+        return state if old is None else self._reconfigured(old, state)
+
+    def _reconfigured(self, old: HostState, fresh: HostState) -> HostState:
+        old.host, old.limit, old.difficulty = fresh.host, fresh.limit, fresh.difficulty
+        old.refused = old.trials = 0
+        old.on_trial = False
+        if old.paused == GONE:
+            old.paused = old.paused_until = None
+        if old.pinned is None:
+            old.width, old.reason = fresh.width, fresh.reason
         for kind, lane in old.lanes.items():
-            now = state.lane(kind)
-            now.in_flight, now.peak, now.usual_s = lane.in_flight, lane.peak, lane.usual_s
-        for running in state.running.values():
-            running.host = state
-        return state
+            lane.width, lane.why = old.lane_bound(kind, old.width)
+        return old
 
     def forget(self, host: str, kind: str) -> None:
-        """Hosts at rest start afresh at once; one at work keeps what it is finding out right now."""
+        """Idle hosts start from nothing at once. A busy host keeps what it is learning now."""
         self.memory.forget(host, kind)
         self.to_learn = dict(self.hosts)
         for state in self.hosts.values():

@@ -1,7 +1,7 @@
-"""Which claims exclude each other, and who holds what right now.
+"""Which claims exclude each other, and which attempts hold them now.
 
 A claim is a path (literal), a directory prefix (`src/auth/` or `src/auth/**`), a glob, or a named resource
-(`db:main`, compared as it is). Where two globs might meet, they do: the error is always on the safe side.
+(`db:main`, compared as it is). Two globs that might match the same path count as matching: that is the safe error.
 """
 
 import re
@@ -14,13 +14,13 @@ WRITE, APPEND, READ = "write", "append", "read"
 #: Modes that may be held at the same time on one path.
 _SHARED = frozenset({(READ, READ), (APPEND, APPEND)})
 _WILD = frozenset("*?[")
-#: A token that stands for any one character; no character is two.
+#: A token that stands for any one character. It has two characters, so it is never mistaken for one.
 _ANY = "??"
 
 
-#: `db:main`, `gpu:0`. One letter before the colon would be a drive.
+#: `db:main`, `gpu:0`. A single letter before the colon would be a drive.
 _RESOURCE = re.compile(r"[A-Za-z][A-Za-z0-9_+.-]+:")
-#: What a matching of sequences is told about one of their parts.
+#: Could these two parts of two sequences match the same thing?
 _Meets = Callable[[str, str], bool]
 
 
@@ -31,7 +31,7 @@ def is_resource(claim: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def _segments(pattern: str) -> tuple[str, ...]:
-    """A path that ends in a name holds what is below it too: it may be a directory, and a file has nothing below.
+    """The parts of a path. One that ends in a name also holds what is below: the name may be a directory.
 
     So `src/auth`, `src/auth/` and `src/auth/**` are the same claim.
     """

@@ -5,6 +5,8 @@ them, so that a journal replays to the same state for ever, whatever later versi
 Fields may be added with a default; none is ever removed or renamed.
 """
 
+from typing import Any
+
 from msgspec import Struct
 
 from manyhands.core.values.ending import Ending, EndingKind
@@ -64,6 +66,14 @@ class RunPutAway(Event, frozen=True, tag="put_away"):
     """All of the run has ended, and whoever wants to know of it reads the journal: it is no longer kept in memory."""
 
     run: str
+
+
+class RunNoted(Event, frozen=True, tag="noted"):
+    """An application's own word on its run. The core keeps the notes of a run in order and does not read them."""
+
+    run: str
+    note: dict[str, Any]
+    ends: bool = False  # the run has ended with this note; for a run without tasks nothing else would say so
 
 
 class TasksSubmitted(Event, frozen=True, tag="submitted"):
@@ -231,6 +241,7 @@ Input = (
     | RunDrained
     | RunStopped
     | RunPutAway
+    | RunNoted
     | TasksSubmitted
     | TaskEdited
     | AttemptSpawned

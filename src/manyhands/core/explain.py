@@ -1,5 +1,7 @@
 """Why a task is where it is: the same obstacles that decide, told to a person."""
 
+from typing import assert_never
+
 from manyhands.core.book import Book
 from manyhands.core.obstacles import could_ever_take, group_obstacle, host_obstacle, run_obstacle, what_meets
 from manyhands.core.placement import choose
@@ -30,7 +32,10 @@ def explain(book: Book, record: Record, at: float) -> list[str]:
             return [f"{record.cause} (now {left_of(rule, run, record.task.kind)})" if rule else record.cause]
         case TaskState.FAILED if record.history:
             return [f"{record.cause} (attempt {len(record.history or ())})"]
-    return [record.cause]
+        case TaskState.DEFERRED | TaskState.FAILED | TaskState.CANCELLED | TaskState.SKIPPED:
+            return [record.cause]
+        case state:
+            assert_never(state)
 
 
 def _last_attempt(record: Record, at: float) -> str:
@@ -88,8 +93,9 @@ def _host_reasons(group: Group, book: Book) -> list[str]:
     free, busy = [], []
     for host in group.pool.hosts:
         reason = host_obstacle(host, group)
-        if reason is None and host.limit.start_at(book.at, kind) > book.at:
-            reason = f"{host.name}: {host.limit.start_reason}"
+        if reason is None:
+            start_at, why = host.limit.start_at(book.at, kind)
+            reason = f"{host.name}: {why}" if start_at > book.at else None
         if reason is not None:
             reasons.append(f"{reason}; {_waiting_for(host, book)}" if host.paused is not None else reason)
         if reason is None:

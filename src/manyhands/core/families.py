@@ -12,7 +12,6 @@ from manyhands.core import intake
 from manyhands.core.book import Book
 from manyhands.core.events import FamilyMoved
 from manyhands.core.state import FamilyState, Record, Run
-from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host import Family
 from manyhands.core.values.task import NO_CLAIMS, TERMINAL, Task, TaskState, claims_of
 
@@ -20,7 +19,6 @@ from manyhands.core.values.task import NO_CLAIMS, TERMINAL, Task, TaskState, cla
 INTERRUPTIONS_MAX = 3
 COMMAND_SHOWN = 60
 _IN_ROUND = "in round "
-_CUT_SHORT = (EndingKind.LOST, EndingKind.PREEMPTED)
 
 
 def review(book: Book) -> None:
@@ -196,7 +194,7 @@ def _after_revert(book: Book, run: Run, family: Family) -> FamilyMoved:
             failed = dict.fromkeys(sorted(everyone), reason)
             return FamilyMoved(book.at, run.name, family.name, state.round, "stuck", reason, failed=failed)
     ending = wrong.last_ending
-    if ending is not None and ending.kind in _CUT_SHORT and state.interruptions < INTERRUPTIONS_MAX:
+    if ending is not None and ending.kind.is_interruption and state.interruptions < INTERRUPTIONS_MAX:
         later = (state.trying, *state.later)
         reason = f"the round was cut short ({why}) and is made again from the snapshot"
         return _go_on(book, run, family, later, reason, interruptions=state.interruptions + 1)

@@ -1,7 +1,7 @@
-"""Questions about who waits for whom. Every walk is iterative: a chain may be a million tasks long.
+"""Questions about which tasks wait for which. Every walk is iterative: a chain may be a million tasks long.
 
-`needs` maps a task to the tasks it waits for; one that is not a key needs nothing. Answers depend on the order of
-the mapping alone.
+`needs` maps a task to the tasks it waits for. A task that is not a key needs nothing. Answers depend only on the
+order of the mapping.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ def find_cycle(needs: Needs) -> list[str] | None:
 
 
 def cycles(needs: Needs) -> Iterator[list[str]]:
-    """Cycles that have no task in common; taking all of them apart may uncover others behind them."""
+    """Cycles that have no task in common. Breaking all of them may uncover others behind them."""
     finished: set[str] = set()
     for start in needs:
         if start in finished:
@@ -47,7 +47,7 @@ def cycles(needs: Needs) -> Iterator[list[str]]:
 def chain_lengths(needs: Needs) -> dict[str, int]:
     """For each task that occurs, how many tasks the longest chain of needs up to it has, itself included.
 
-    Of the dependents instead of the needs, it is the longest chain that waits for the task. Tasks on a cycle, and those
+    Given dependents instead of needs, it is the longest chain that waits for the task. Tasks on a cycle, and tasks
     behind one, are left out.
     """
     waits_for = {task: len(its_needs) for task, its_needs in needs.items()}

@@ -1,5 +1,7 @@
 """How tasks come in, wait for each other, and leave without being run: needs, skips, cancels, second goes."""
 
+from typing import assert_never
+
 from manyhands.core.book import Book
 from manyhands.core.commands import StopAttempt
 from manyhands.core.events import StopDecided
@@ -217,14 +219,27 @@ def stop(book: Book, record: Record, why: EndingKind, detail: str) -> None:
     assert record.history
     running = book.running[record.history[-1].attempt]
     told_already = running.stop_why is not None
-    if told_already and (why is not EndingKind.CANCELLED or running.stop_why is why):
-        return  # only a cancel outweighs another reason: the task must not come back
+    if told_already and (running.stop_why is why or not _outweighs(why)):
+        return
     running.stop_why, running.stop_detail = why, detail
     if book.replaying:
         return
     book.decisions.append(StopDecided(book.at, running.attempt, why, detail))
     if not told_already:
         book.commands.append(StopAttempt(running.attempt))
+
+
+def _outweighs(why: EndingKind) -> bool:
+    """Does this reason to stop an attempt replace one that was given before?"""
+    match why:
+        case EndingKind.CANCELLED:
+            return True  # the task must not come back
+        case EndingKind.TIMED_OUT | EndingKind.PREEMPTED:
+            return False
+        case EndingKind.DONE | EndingKind.FAILED | EndingKind.OVERLOADED | EndingKind.LOST:
+            return False  # not a reason to stop anything
+        case kind:
+            assert_never(kind)
 
 
 def defer(book: Book, record: Record) -> None:

@@ -20,13 +20,13 @@ class Memory(Struct):
     difficulties: dict[str, Difficulty] = field(default_factory=dict)
 
     def take_in(self, name: str, limit: Limit) -> None:
-        """A run is over for this host: the next one starts from what it found."""
+        """A run has finished on this host: the next one starts from what it found."""
         latest = limit.export()
         if latest is not None:
             self.hosts[name] = merged(self.hosts.get(name), latest)
 
     def difficulty_of(self, name: str, at: float) -> Difficulty:
-        """As it is to be used now: what is weeks old weighs little."""
+        """The difficulty to use now: what was seen weeks ago counts little."""
         known = self.difficulties.get(name, Difficulty())
         last_at = max((record.last_at for record in known.kinds.values()), default=at)
         self.difficulties[name] = faded(known, (at - last_at) / DAY_S)
@@ -46,7 +46,7 @@ class Memory(Struct):
 
 
 def is_adaptive(host: Host) -> bool:
-    """Left to the clutch; otherwise a person has pinned it, and difficulty has no say either."""
+    """Does the clutch decide the width? Otherwise the config pins it, and difficulty does not matter either."""
     return host.width.max is None or host.width.min != host.width.max
 
 
@@ -86,7 +86,10 @@ def moves(host: HostState, at: float) -> list[Decision]:
         decided.append(WidthMoved(at, host.name, width, host.width, reason))
     if host.difficulty is not None:
         for kind, lane in host.lanes.items():
-            lane_width, why = host.lane_bound(kind, width)
+            bound, why = host.lane_bound(kind, width)
+            if bound is None and lane.width is None:
+                continue
+            lane_width = width if bound is None else bound
             if lane_width != lane.width:
-                decided.append(WidthMoved(at, host.name, lane_width or width, lane.width or 0, why, kind))
+                decided.append(WidthMoved(at, host.name, lane_width, lane.width or 0, why, kind))
     return decided

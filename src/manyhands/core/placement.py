@@ -1,4 +1,4 @@
-"""Which host a task goes to: where it is expected to finish soonest, waiting for a slot included."""
+"""Which host a task goes to: the one where it should finish soonest, including the wait for a slot."""
 
 import math
 from fnmatch import fnmatchcase
@@ -6,19 +6,19 @@ from fnmatch import fnmatchcase
 from manyhands.core.state import HostState
 from manyhands.core.values.host import Host
 
-#: Slots to come that are looked at on one host. Where more wait than these, no slot that is free is left empty.
+#: Future slots that are considered on one host. If more tasks wait than that, no free slot is left empty.
 SLOTS_MAX = 256
 
 
-def takes(host: Host, kind: str, form: str, wanted: str) -> bool:
-    """`wanted` names the only host that will do, if the task names one."""
+def takes(host: Host, kind: str, form: str, wanted: str = "") -> bool:
+    """Whether a host takes tasks of this kind and form. `wanted` is the host that a task names, if it names one."""
     if wanted and host.name != wanted:
         return False
     return form in host.takes and any(fnmatchcase(kind, pattern) for pattern in host.kinds)
 
 
 class HostChoice:
-    """The outcome: a host to start on, or how long it is worth waiting for a better one."""
+    """The result: a host to start on, or how long it is worth waiting for a better one."""
 
     __slots__ = ("host", "worth_waiting_s")
 
@@ -36,25 +36,25 @@ def choose(
     waits_since: float | None = None,
     behind: int = 0,
 ) -> HostChoice:
-    """Of the hosts that have room and those that do not, the one with the soonest expected finish.
+    """The host where the task should finish soonest, among hosts with room (`free`) and hosts without (`busy`).
 
-    `waiting` counts who already waits for a busy host in this round: each takes one of its coming slots.
-    What it has waited (since `waits_since`) is no longer to be gained, so nobody waits for ever.
-    `behind` come after it and are its equals: what the last of them would rather have than wait is taken now.
-    An unknown duration is taken to be the best known one, so that every host gets its chance.
+    `waiting` counts the tasks that already wait for a busy host in this round: each takes one of its next slots.
+    Time that the task has waited (since `waits_since`) lowers the gain of waiting longer, so it never waits for ever.
+    `behind` equal tasks come after this one. If waiting does not pay for the last of them, it takes the free slot now.
+    An unknown duration counts as the best known one, so that every host is tried.
     """
     regular = [host for host in free if not host.host.fallback]
     if not regular:
-        free, busy = free, []  # fallback hosts take what no other has room for
+        free, busy = free, []  # fallback hosts take a task only if no other host has room
     else:
         free = regular
     if len(free) == 1 and not busy:
         return HostChoice(free[0])
-    known = [usual for host in (*free, *busy) if (usual := host.lane(kind).usual_s) is not None]
+    known = [usual for host in (*free, *busy) if (usual := host.usual_s(kind)) is not None]
     best_known = min(known, default=0.0)
 
     def usual_s(host: HostState) -> float:
-        usual = host.lane(kind).usual_s
+        usual = host.usual_s(kind)
         return best_known if usual is None else usual
 
     def emptiness(host: HostState) -> float:
@@ -69,7 +69,7 @@ def choose(
     best_in_s = math.inf
     for host in busy:
         gain_s = chosen_s - usual_s(host)
-        # When slots come costs a look at all that runs there: only asked where there is something to gain.
+        # Finding the next slots means a look at everything that runs there, so it happens only if there is a gain.
         if gain_s <= 0.0:
             continue
         slots = _slots_within(host, at, gain_s, usual_s(host))
@@ -84,14 +84,14 @@ def choose(
 
 
 def _slots_within(host: HostState, at: float, seconds: float, usual_s: float) -> list[float]:
-    """In how long the host is expected to have slots, soonest first, if each is taken again for the usual time."""
+    """In how many seconds the host should have free slots, soonest first, if each is taken again for the usual time."""
     slots: list[float] = []
     for running in host.running.values():
-        usual = host.lane(running.record.task.kind).usual_s
+        usual = host.usual_s(running.record.task.kind)
         if usual is None:
             return []
         elapsed = at - running.started_at
-        # Overdue work has no known end: the longer it has taken, the longer it is expected to go on.
+        # Overdue work has no known end: the longer it has taken, the longer it is expected to continue.
         in_s = usual - elapsed if elapsed < usual else elapsed
         while in_s < seconds and len(slots) < SLOTS_MAX:
             slots.append(in_s)

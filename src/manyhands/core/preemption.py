@@ -1,4 +1,4 @@
-"""Which attempts make way for a critical task that finds no room: as few as are needed, and none if that is no help."""
+"""Which attempts stop for a critical task that finds no room: as few as possible, and none if that does not help."""
 
 from collections.abc import Iterable
 
@@ -12,14 +12,14 @@ def is_willing(one: Running) -> bool:
 
 
 class Outlook:
-    """What will be in flight once all that was told to stop has stopped, and the critical tasks have its room."""
+    """What will be in flight when every attempt that was told to stop has stopped and critical tasks have its room."""
 
     def __init__(self, running: Iterable[Running]) -> None:
         self._staying = {one.attempt: one for one in running if one.stop_why is None}
         self._coming: list[tuple[str, Group]] = []  # (host, group) of each critical task that will have room
 
     def victims(self, group: Group, holders: Iterable[int], at: float) -> list[Running] | None:
-        """Whom to stop so that the group's next task can start; None if that would not do."""
+        """The attempts to stop so that the group's next task can start; None if stopping attempts does not help."""
         holding = [self._staying[attempt] for attempt in dict.fromkeys(holders) if attempt in self._staying]
         if not all(is_willing(one) for one in holding):
             return None
@@ -37,10 +37,10 @@ class Outlook:
         return best
 
     def _room_on(self, host: HostState, group: Group, holding: list[Running], at: float) -> list[Running] | None:
-        """`holding` and as many more as it takes, the least urgent and youngest first."""
+        """`holding` and as many more attempts as necessary, the least urgent and youngest first."""
         if host.paused is not None or is_kept_from(host, group) or not could_ever_take(host, group):
             return None
-        if host.limit.start_at(at, group.key.kind) > at:
+        if host.limit.start_at(at, group.key.kind)[0] > at:
             return None
         chosen = list(holding)
         while (in_the_way := self._in_the_way(host, group, chosen)) is not None:
@@ -51,7 +51,7 @@ class Outlook:
         return chosen
 
     def _in_the_way(self, host: HostState, group: Group, gone: list[Running]) -> list[Running] | None:
-        """One of these would have to go as well; None if it has room once `gone` are."""
+        """One of these must stop as well; None if the group has room when `gone` have stopped."""
         stay = [one for one in self._staying.values() if one not in gone]
         here = [one for one in stay if one.host is host]
         coming = [other for name, other in self._coming if name == host.name]

@@ -1,8 +1,8 @@
 """Which ready task comes next.
 
-Tasks that the same facts decide about (run, kind, claims, parent, host) form a group and wait together: looking at
-the first of a group is looking at all of it, so a blocked million costs no more than a blocked one. Groups of
-one run and kind share a pool. A group that something particular keeps waiting is parked there until that changes.
+Tasks with the same run, kind, claims, parent and host form a group and wait together. A look at the first of a group
+is a look at all of it, so a million blocked tasks cost as much as one. Groups of one run and kind share a pool. A
+group that waits for something particular is parked there until that changes.
 """
 
 import heapq
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from manyhands.core.claims import places_of
 from manyhands.core.state import HostState, Record, Run
-from manyhands.core.values.task import Claims, claims_of, form_of
+from manyhands.core.values.task import Claims, Task, claims_of, form_of
 
 #: (priority, -weight, age): smaller goes first.
 Order = tuple[int, float, int]
@@ -43,7 +43,7 @@ class Group:
         self.reserved = False
         self.keeps: HostState | None = None  # the host that empties for it
         self.seen = 0  # attempts numbered up to here had started when it was last turned away
-        self.waits_since: float | None = None  # it could have started since then, but a faster host is worth the wait
+        self.waits_since: float | None = None  # since then it could start, but waits for a faster host
 
     @property
     def head(self) -> Record:
@@ -69,24 +69,24 @@ class Pool:
 
 
 class ReadySet:
-    """The order of all that is ready, by priority, then weight, then age.
+    """The order of everything that is ready: by priority, then weight, then age.
 
-    A group's weight is an upper bound that is looked at again when its turn comes: weights fall as work is done.
+    A group's weight is an upper bound that is computed again when its turn comes: weights fall as work is done.
     """
 
     def __init__(self, hosts_for: Callable[[str, str, str], list[HostState]]) -> None:
         self._hosts_for = hosts_for  # (kind, form, host) → the hosts that take it
         self.groups: dict[tuple[str, GroupKey], Group] = {}
         self.pools: dict[tuple[str, str, str, str], Pool] = {}
-        self.reservations: list[Group] = []  # bypassed too often: others keep off their claims
-        self.keeping: dict[Group, None] = {}  # those a host empties for
-        self.critical: dict[Group, None] = {}  # those a critical task came into; looked at when it may need room
+        self.reservations: list[Group] = []  # bypassed too often: other groups may not take their claims
+        self.keeping: dict[Group, None] = {}  # groups that a host empties for
+        self.critical: dict[Group, None] = {}  # groups that may have a critical task which needs room
         self._placings = 0
         self._parked: dict[Token, list[Group]] = {}
         self._demand: dict[str, int] = {}  # file or directory → write claims of unfinished tasks at or below it
 
     def want(self, record: Record, sign: int) -> None:
-        """Count an unfinished task's write claims (+1), or no longer (-1)."""
+        """Count an unfinished task's write claims (+1), or stop counting them (-1)."""
         for pattern in claims_of(record.task).write:
             for place in places_of(pattern):
                 left = self._demand.get(place, 0) + sign
@@ -96,11 +96,11 @@ class ReadySet:
                     self._demand.pop(place, None)
 
     def demand(self, pattern: str) -> int:
-        """Unfinished tasks that take turns with a writer of this claim. Of a glob, all below where it begins."""
+        """How many unfinished tasks take turns with a writer of this claim. A glob counts as its literal part."""
         return self._demand.get(places_of(pattern)[-1], 0)
 
     def add(self, run: Run, record: Record) -> Group:
-        group = self.group_of(run, record)
+        group = self._open_group(run, record)
         entry = (record.task.priority, -self._chain(run, record), record.number, record)
         heapq.heappush(group.queue, entry)
         if record.task.priority == 0:
@@ -113,7 +113,7 @@ class ReadySet:
         return group
 
     def remove(self, record: Record, run: Run) -> None:
-        """Take a task out of the middle: rare (a person cancels or defers), so a scan is cheap enough."""
+        """Take a task out of the middle. This is rare (a person cancels or defers), so a scan is cheap enough."""
         group = self.group_of(run, record)
         group.queue = [entry for entry in group.queue if entry[3] is not record]
         heapq.heapify(group.queue)
@@ -138,7 +138,7 @@ class ReadySet:
         return record
 
     def peek(self, pool: Pool) -> Group | None:
-        """The pool's first group, with its order made true: stale entries fall away here."""
+        """The pool's first group, with its order brought up to date. Stale entries are dropped here."""
         heap = pool.heap
         while heap:
             order, _, group = heap[0]
@@ -158,7 +158,7 @@ class ReadySet:
         if group.keeps is not None:
             return priority, -math.inf, age  # a host stands empty for it
         if claims.write and group.pool.run.concurrency != 1:
-            # The hottest claim decides, and the others count too: the more it needs, the sooner it is in the way.
+            # The most wanted claim decides most, and the others count too.
             squares = sum(self.demand(pattern) ** 2 for pattern in claims.write)
             return priority, min(chain, -math.sqrt(squares)), age
         return priority, chain, age
@@ -169,7 +169,7 @@ class ReadySet:
         self._parked.setdefault(token, []).append(group)
 
     def set_aside(self, group: Group) -> None:
-        """Out of the way of the others of its pool, until `put_back`."""
+        """Let the other groups of its pool pass, until `put_back`."""
         group.order = None
 
     def put_back(self, group: Group) -> None:
@@ -185,13 +185,13 @@ class ReadySet:
             group.parked_on = None
 
     def wake(self, token: Token) -> None:
-        """What these groups waited for has changed: they have their turn again."""
+        """What these groups waited for has changed: they take their place again."""
         for group in self._parked.pop(token, ()):
             group.parked_on = None
             self._place(group)
 
     def parked(self) -> Iterator[tuple[Token, list[Group]]]:
-        """What groups wait for in particular, and which do."""
+        """What groups wait for in particular, and the groups that do."""
         yield from self._parked.items()
 
     def records(self, pool: Pool) -> Iterator[Record]:
@@ -232,12 +232,12 @@ class ReadySet:
             pool.held_by = held_by[(run.name, pool.kind, pool.form, pool.host)]
 
     def forget_idle_pools(self, run: Run) -> None:
-        """A dispatcher lives longer than its runs: what they leave behind must not slow down the next ones."""
+        """A dispatcher lives longer than its runs. What they leave behind must not slow down the next ones."""
         busy = {id(group.pool) for (name, _), group in self.groups.items() if name == run.name}
         self.pools = {name: pool for name, pool in self.pools.items() if name[0] != run.name or id(pool) in busy}
 
     def keep_host(self, group: Group, host: HostState) -> None:
-        """Nothing that is not more urgent starts there until the group has."""
+        """Until the group has started, only more urgent tasks start on this host."""
         if host.kept_for is not None:
             self.let_host_go(host.kept_for)
         host.kept_for, group.keeps = group, host
@@ -261,20 +261,15 @@ class ReadySet:
             self.wake(("reservation", group))
 
     def _chain(self, run: Run, record: Record) -> float:
-        # One at a time, no order is faster than another: then the plan's own order is what people expect.
+        # If tasks run one at a time, no order is faster than another, and people expect the order of the plan.
         return 0.0 if run.concurrency == 1 else record.chain
 
     def group_of(self, run: Run, record: Record) -> Group:
-        task = record.task
-        key = GroupKey(
-            task.kind,
-            form_of(task),
-            task.host,
-            task.parent if task.parent in run.parent_bounds else "",
-            task.barrier,
-            claims_of(task),
-            tuple(sorted(task.resources.items())) if task.resources else (),
-        )
+        """The group that the task waits in, to look at."""
+        return self.groups[(run.name, _key_of(run, record.task))]
+
+    def _open_group(self, run: Run, record: Record) -> Group:
+        key = _key_of(run, record.task)
         group = self.groups.get((run.name, key))
         if group is None:
             group = self.groups[(run.name, key)] = Group(key, self._pool_of(run, key))
@@ -287,3 +282,15 @@ class ReadySet:
             pool = self.pools[name] = Pool(run, key.kind, key.form, key.host)
             pool.goes_to(self._hosts_for(key.kind, key.form, key.host))
         return pool
+
+
+def _key_of(run: Run, task: Task) -> GroupKey:
+    return GroupKey(
+        task.kind,
+        form_of(task),
+        task.host,
+        task.parent if task.parent in run.parent_bounds else "",
+        task.barrier,
+        claims_of(task),
+        tuple(sorted(task.resources.items())) if task.resources else (),
+    )

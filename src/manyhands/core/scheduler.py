@@ -15,7 +15,7 @@ from manyhands.core.book import GONE, Book
 from manyhands.core.clutch.limit_choice import limit_for
 from manyhands.core.commands import AnyCommand, ReleaseAttempt, RunEnded, WakeAt
 from manyhands.core.starting import start_what_may
-from manyhands.core.state import Run
+from manyhands.core.state import Run, RunNote
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host import Host
 from manyhands.core.values.host_memory import HostMemory
@@ -41,6 +41,7 @@ class Scheduler:
             events.RunDrained: self._on_run_drained,
             events.RunStopped: self._on_run_stopped,
             events.RunPutAway: lambda event: self.book.put_away(event.run),
+            events.RunNoted: self._on_run_noted,
             events.TasksSubmitted: self._on_submitted,
             events.TaskEdited: self._on_edited,
             events.AttemptSpawned: self._on_spawned,
@@ -67,7 +68,7 @@ class Scheduler:
         }
 
     def handle(self, happened: Iterable[events.Input]) -> TurnResult:
-        """All that happened at once, and what follows. A task cancelled in the same breath never starts."""
+        """Apply what happened and decide what follows. A task that is cancelled in the same batch never starts."""
         book = self.book
         book.decisions, book.commands = [], []
         for event in joined(happened):
@@ -86,11 +87,11 @@ class Scheduler:
         return TurnResult(book.decisions, book.commands)
 
     def replay(self, recorded: Iterable[events.AnyEvent]) -> None:
-        """Come to where the journal ends. Attempts that were in flight then are in flight in the book."""
+        """Bring the book to where the journal ends. Attempts that were in flight then are in flight in the book."""
         self.replay_each(joined(recorded))
 
     def replay_each(self, recorded: Iterable[events.AnyEvent]) -> None:
-        """For who looks at the book in between: each event is in it before the next is asked for. They are `joined`."""
+        """For callers that inspect the book between (`joined`) events: each is applied before the next is read."""
         book = self.book
         book.replaying = True
         self._free_held()
@@ -102,14 +103,14 @@ class Scheduler:
         self.queue_ready()
 
     def _free_held(self) -> None:
-        """Rules hold and free without a word in the journal: what they hold counts as ready until they are reviewed."""
+        """The journal does not say what rules hold: it all counts as ready until the rules are reviewed."""
         for run in self.book.runs.values():
             for record in run.records.values():
                 if record.held:
                     self.book.free(record)
 
     def queue_ready(self) -> None:
-        """Put everything that is ready in its order: after a replay, which keeps none."""
+        """Put everything that is ready in order, after a replay: it keeps no order."""
         self.book.ready.clear()
         for run in self.book.runs.values():
             for record in run.records.values():
@@ -148,7 +149,7 @@ class Scheduler:
         book = self.book
         for record in book.to_retry.values():
             if record.state is not TaskState.BACKOFF:
-                continue  # cancelled or put off in the same breath
+                continue  # cancelled or put off in the same batch
             ending = record.last_ending
             assert ending is not None
             seed = book.runs[record.run].seed
@@ -167,7 +168,7 @@ class Scheduler:
                 book.decisions.append(move)
 
     def _report_settled(self) -> None:
-        """Say once that a run has come to rest: all ended, or nothing more can happen without a person."""
+        """Report once that a run has come to rest: all tasks ended, or nothing more can happen without a person."""
         book = self.book
         for run in book.unsettled.values():
             busy = run.in_flight or (
@@ -183,7 +184,7 @@ class Scheduler:
     # What each event changes
 
     def _on_woke(self, event: events.Woke) -> None:
-        self._wake_at = None  # that alarm is spent, even if it went off a little early
+        self._wake_at = None  # that alarm is used up, even if it rang a little early
 
     def _on_hosts(self, event: events.HostsConfigured) -> None:
         self.book.configure(event.hosts, event.rules, event.families, event.routes)
@@ -191,7 +192,7 @@ class Scheduler:
     def _on_run_opened(self, event: events.RunOpened) -> None:
         if event.run in self.book.runs:
             return  # opening twice is opening once
-        run = Run(event.run, event.seed, event.source, dict(event.parents), event.at)
+        run = Run(event.run, event.seed, event.source, dict(event.parents), event.at, bounded_at=event.at)
         run.concurrency, run.fail_fast, run.weight = event.concurrency, event.fail_fast, event.weight
         self.book.runs[event.run] = run
         self.book.touch(run)
@@ -224,6 +225,14 @@ class Scheduler:
             if running.record.run == event.run:
                 intake.stop(self.book, running.record, EndingKind.PREEMPTED, "stopped by a person")
         self.book.touch(run)
+
+    def _on_run_noted(self, event: events.RunNoted) -> None:
+        run = self.book.runs.get(event.run)
+        if run is None:
+            return
+        run.notes.append(RunNote(event.at, event.note))
+        if event.ends and not run.unfinished:
+            run.ended_at = event.at
 
     def _on_submitted(self, event: events.TasksSubmitted) -> None:
         intake.submit(self.book, self.book.runs[event.run], event.tasks)
@@ -314,7 +323,7 @@ class Scheduler:
         if host is None:
             return
         if event.kind:
-            lane = host.lane(event.kind)
+            lane = host.open_lane(event.kind)
             lane.width, lane.why = event.width, event.reason
         else:
             host.width, host.reason = event.width, event.reason
@@ -336,7 +345,7 @@ class Scheduler:
 
 
 def joined(happened: Iterable[events.AnyEvent]) -> Iterator[events.AnyEvent]:
-    """A long plan comes in many events: taken as one, the order sees all of its chains and contended claims."""
+    """A long plan comes in many events. Joined into one, they let the order see all chains and contended claims."""
     parts: list[events.TasksSubmitted] = []
     for event in happened:
         submitted = event if isinstance(event, events.TasksSubmitted) else None

@@ -1,23 +1,22 @@
 """The whole book as bytes and back, so that reopening a long journal need not replay all of it."""
 
-from typing import cast
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from manyhands.core import attempts, intake
 from manyhands.core.clutch.difficulty import Difficulty
-from manyhands.core.clutch.limit_choice import AnyLimit
 from manyhands.core.learning import Memory, is_adaptive
 from manyhands.core.outbox import Outbox
 from manyhands.core.scheduler import Scheduler
-from manyhands.core.state import FamilyState, HostState, Record, Run, Running
+from manyhands.core.state import HostState, KeptHost, KeptRun, Record, Run, Running
 from manyhands.core.values.ending import EndingKind
-from manyhands.core.values.host import Family, Host, ProcessHandle, Rule
+from manyhands.core.values.host import Family, ProcessHandle, Rule
 from manyhands.core.values.task import TaskState, claims_of
 
-#: A snapshot of another version is not read: the journal itself is always enough.
-VERSION = 1
+#: A snapshot of another version is not read: the journal alone is always enough.
+VERSION = 2
 
 
 class RunningPart(Struct, omit_defaults=True):
@@ -32,40 +31,9 @@ class RunningPart(Struct, omit_defaults=True):
     stop_detail: str = ""
 
 
-class RunPart(Struct, omit_defaults=True):
-    name: str
-    seed: int
-    source: str
-    parents: dict[str, int]
-    opened_at: float
+class RunPart(Struct):
+    run: KeptRun
     records: list[Record]  # in the order they came, dependents left out: needs say it all
-    weight: float = 1.0
-    concurrency: int | None = None
-    fail_fast: bool = False
-    draining: bool = False
-    ended_at: float | None = None
-    peak: int = 0
-    families: dict[str, FamilyState] = {}
-
-
-class HostPart(Struct, omit_defaults=True):
-    host: Host
-    limit: AnyLimit
-    width: int
-    reason: str
-    lanes: dict[str, tuple[int, float | None, int | None, str]]  # kind → (peak, usual seconds, width, why)
-    pinned: int | None = None
-    peak: int = 0
-    paused: str | None = None
-    paused_until: float | None = None
-    refused: int = 0
-    trials: int = 0
-    on_trial: bool = False
-    area: float = 0.0
-    area_at: float = 0.0
-    kept_by: str = ""
-    workers: int | None = None
-    workers_why: str = ""
 
 
 class Snapshot(Struct):
@@ -74,7 +42,7 @@ class Snapshot(Struct):
     last_attempt: int
     last_number: int
     rules: tuple[Rule, ...]
-    hosts: list[HostPart]
+    hosts: list[KeptHost]
     memory: Memory
     runs: list[RunPart]
     running: list[RunningPart]
@@ -90,7 +58,7 @@ def save(scheduler: Scheduler) -> bytes:
         book.last_attempt,
         book.last_number,
         book.rules,
-        [_host_part(host) for host in book.hosts.values()],
+        [KeptHost(*_values(KeptHost, host)) for host in book.hosts.values()],
         book.memory,
         [_run_part(run) for run in book.runs.values()],
         [
@@ -130,13 +98,14 @@ def load(scheduler: Scheduler, data: bytes) -> bool:
     if whole.outbox is not None:
         book.outbox = whole.outbox
     book.last_attempt, book.last_number = whole.last_attempt, whole.last_number
-    for host_part in whole.hosts:
-        host = book.hosts[host_part.host.name] = _host_from(host_part)
-        host.configured_at = whole.at
+    for kept in whole.hosts:
+        host = book.hosts[kept.host.name] = HostState(*_values(KeptHost, kept))
+        for lane in host.lanes.values():
+            lane.in_flight = 0  # counted again with what runs
         if is_adaptive(host.host):
             host.difficulty = book.memory.difficulties.setdefault(host.name, Difficulty())
-        if host_part.paused_until is not None:
-            book.set_timer(host_part.paused_until)
+        if host.paused_until is not None:
+            book.set_timer(host.paused_until)
     book.look_at_hosts()
     book.replaying = True
     for run_part in whole.runs:
@@ -147,63 +116,13 @@ def load(scheduler: Scheduler, data: bytes) -> bool:
     return True
 
 
-def _host_part(host: HostState) -> HostPart:
-    return HostPart(
-        host.host,
-        # Why a start was put off is noted by whoever asks, and asking leaves no trace in the journal either.
-        msgspec.structs.replace(cast(AnyLimit, host.limit), start_reason=""),
-        host.width,
-        host.reason,
-        # Only those that ran something: a lane that was just looked at leaves no trace in the journal.
-        {
-            kind: (lane.peak, lane.usual_s, lane.width, lane.why)
-            for kind, lane in sorted(host.lanes.items())
-            if lane.peak
-        },
-        host.pinned,
-        host.peak,
-        host.paused,
-        host.paused_until,
-        host.refused,
-        host.trials,
-        host.on_trial,
-        host.area,
-        host.area_at,
-        host.kept_by,
-        host.workers,
-        host.workers_why,
-    )
-
-
-def _host_from(part: HostPart) -> HostState:
-    host = HostState(part.host, part.limit)
-    host.width, host.reason, host.pinned, host.peak = part.width, part.reason, part.pinned, part.peak
-    host.paused, host.paused_until = part.paused, part.paused_until
-    host.refused, host.trials, host.on_trial = part.refused, part.trials, part.on_trial
-    host.area, host.area_at, host.kept_by = part.area, part.area_at, part.kept_by
-    host.workers, host.workers_why = part.workers, part.workers_why
-    for kind, (peak, usual_s, width, why) in part.lanes.items():
-        lane = host.lane(kind)
-        lane.peak, lane.usual_s, lane.width, lane.why = peak, usual_s, width, why
-    return host
+def _values(kind: type[Struct], state: Struct) -> list[Any]:
+    """Of the fields that `kind` declares; `state` is of that kind or of one that adds fields to it."""
+    return [getattr(state, name) for name in kind.__struct_fields__]
 
 
 def _run_part(run: Run) -> RunPart:
-    return RunPart(
-        run.name,
-        run.seed,
-        run.source,
-        run.parent_bounds,
-        run.opened_at,
-        [_without_dependents(record) for record in run.records.values()],
-        run.weight,
-        run.concurrency,
-        run.fail_fast,
-        run.draining,
-        run.ended_at,
-        run.peak,
-        run.families,
-    )
+    return RunPart(KeptRun(*_values(KeptRun, run)), [_without_dependents(record) for record in run.records.values()])
 
 
 def _without_dependents(record: Record) -> Record:
@@ -214,13 +133,9 @@ def _without_dependents(record: Record) -> Record:
 
 def _restore_run(scheduler: Scheduler, part: RunPart) -> None:
     book = scheduler.book
-    run = book.runs[part.name] = Run(part.name, part.seed, part.source, part.parents, part.opened_at)
-    run.concurrency, run.fail_fast, run.draining = part.concurrency, part.fail_fast, part.draining
-    run.weight = part.weight
-    run.ended_at, run.peak, run.bounded_at = part.ended_at, part.peak, book.at
+    run = book.runs[part.run.name] = Run(*_values(KeptRun, part.run))
     for record in part.records:
         book.enter(record)
-    run.families |= part.families
     for record in part.records:
         for need in record.task.needs:
             needed = run.records.get(need)

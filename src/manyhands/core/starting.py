@@ -21,13 +21,13 @@ from manyhands.core.ready import Group, Order
 from manyhands.core.state import HostState, Running
 from manyhands.core.values.ending import EndingKind
 
-#: A wide claim (or a large share of a host) that later tasks of its urgency keep getting past goes first after this.
+#: A task that needs wide claims or much of a host goes first after equally urgent tasks passed it this often.
 BYPASSES_MAX = 8
-#: Among more hosts than these nobody waits for a faster one: another as good is about to be free.
+#: With more hosts than this no task waits for a faster one: another equally good host will soon be free.
 WAITED_FOR_MAX = 64
-#: Groups with critical tasks that are looked at in one round for whom to stop; more would wait for the next.
+#: Groups with critical tasks for which one round looks for attempts to stop. The others wait for the next round.
 CRITICAL_MAX = 64
-#: A host in the order in which a kind goes to them: the smallest first.
+#: A host with its rank for a kind: the smallest rank comes first.
 Ranked = tuple[tuple[bool, float, float], int, HostState]
 
 
@@ -36,14 +36,14 @@ class _Round:
 
     def __init__(self, book: Book) -> None:
         self.open = [pool for pool in book.ready.pools.values() if pool.heap]
-        self.waiting: dict[str, int] = {}  # host → tasks that rather wait for it than start elsewhere
-        self.shut: set[tuple[str, str]] = set()  # (host, kind) that rates or memory keep shut for now
+        self.waiting: dict[str, int] = {}  # host → tasks that wait for it instead of starting elsewhere
+        self.shut: set[tuple[str, str]] = set()  # (host, kind) pairs that rates or memory close for now
         self.emptiest: dict[tuple[str, str, str], list[Ranked]] = {}  # heaps, where there are many hosts
         self.aside: list[Group] = []  # could not go now, though others of their pool may
 
 
 def start_what_may(book: Book) -> None:
-    book.look_at = None  # each round finds out anew when to look again
+    book.look_at = None  # each round decides again when to look next
     _withdraw_promises(book)
     round_ = _Round(book)
     while (group := _first(book, round_)) is not None:
@@ -70,7 +70,7 @@ def start_what_may(book: Book) -> None:
 
 
 def _withdraw_promises(book: Book) -> None:
-    """Claims and hosts are kept only for those that could use them: others must not wait for what cannot come."""
+    """Claims and hosts are kept only for groups that could use them. Others must not wait for what cannot happen."""
     ready = book.ready
     for group in [*ready.keeping]:
         host = group.keeps
@@ -87,7 +87,7 @@ def _is_held_up(group: Group) -> bool:
 
 
 def _first(book: Book, round_: _Round) -> Group | None:
-    """The most urgent; among those, of the run that has the least for its weight; then in the run's own order."""
+    """The most urgent group; then of the run with the least in flight for its weight; then by the run's order."""
     best: Group | None = None
     best_rank: tuple[int, float, Order] | None = None
     for pool in round_.open:
@@ -115,7 +115,7 @@ def _turn_away(book: Book, group: Group, obstacle: Obstacle) -> None:
 
 
 def _was_passed(book: Book, group: Group) -> bool:
-    """Has anything no more urgent taken what it waits for since it was last turned away?"""
+    """Has a task that is not more urgent taken what the group waits for since it was last turned away?"""
     priority = group.head.task.priority
     return any(
         attempt > group.seen and book.running[attempt].record.task.priority >= priority
@@ -124,9 +124,9 @@ def _was_passed(book: Book, group: Group) -> bool:
 
 
 def _is_next_at_bottleneck(book: Book, group: Group, holder: Running) -> bool:
-    """Would it go as soon as the holder of a claim ends that alone decides how long the rest takes?
+    """Would the group start as soon as the holder ends, and does that claim alone decide how long the run takes?
 
-    Then its other claims are kept free for it: a pause there would be a pause of the whole run.
+    Then its other claims are kept free for it: a pause there would pause the whole run.
     """
     hottest = max(group.key.claims.write, key=book.ready.demand, default="")
     slots = sum(host.width for host in group.pool.hosts)
@@ -158,7 +158,7 @@ def _host_for(book: Book, group: Group, round_: _Round) -> HostState | None:
                 book.look_again(book.at + max(choice.worth_waiting_s, 0.05))
                 return None
             chosen = choice.host
-        start_at = chosen.limit.start_at(book.at, kind, group.head.seen_bytes)
+        start_at, _ = chosen.limit.start_at(book.at, kind, group.head.seen_bytes)
         if start_at <= book.at:
             return chosen
         if not math.isinf(start_at):
@@ -171,7 +171,7 @@ def _host_for(book: Book, group: Group, round_: _Round) -> HostState | None:
 
 
 def _host_of_many(book: Book, group: Group, round_: _Round) -> HostState | None:
-    """As `choose`, but each host is looked at once a round and not once a start; and nobody waits for a faster one."""
+    """Like `choose`, but looks at each host once a round instead of at each start. No task waits for a faster host."""
     if not book.with_room:
         return None
     pool = group.pool
@@ -190,7 +190,7 @@ def _host_of_many(book: Book, group: Group, round_: _Round) -> HostState | None:
             heapq.heapreplace(heap, (rank, place, host))
         elif (host.name, kind) in round_.shut or host_obstacle(host, group) is not None:
             heapq.heappop(heap)
-        elif (start_at := host.limit.start_at(book.at, kind, group.head.seen_bytes)) <= book.at:
+        elif (start_at := host.limit.start_at(book.at, kind, group.head.seen_bytes)[0]) <= book.at:
             return host
         else:
             if not math.isinf(start_at):
@@ -200,10 +200,8 @@ def _host_of_many(book: Book, group: Group, round_: _Round) -> HostState | None:
 
 
 def _rank(host: HostState, kind: str) -> tuple[bool, float, float]:
-    """The fastest first, then the emptiest; fallbacks last. One that is not known yet is tried before the others."""
-    lane = host.lanes.get(kind)
-    usual_s = lane.usual_s if lane is not None and lane.usual_s is not None else 0.0
-    return host.host.fallback, usual_s, len(host.running) / host.width if host.width else 1.0
+    """The fastest first, then the emptiest; fallbacks last. A host that is not known yet is tried before the others."""
+    return host.host.fallback, host.usual_s(kind) or 0.0, len(host.running) / host.width if host.width else 1.0
 
 
 def _busy(group: Group, free: list[HostState], round_: _Round) -> list[HostState]:
@@ -223,10 +221,10 @@ def _busy(group: Group, free: list[HostState], round_: _Round) -> list[HostState
 
 
 def _ask_for_room(book: Book, group: Group, busy: list[HostState]) -> None:
-    """Nothing more starts on the host that is nearest to empty, until the task that needs much of it has started.
+    """Keep the host that is nearest to empty for the group: nothing more starts there until its task has started.
 
-    At once for a task that wants its host alone: it would hardly ever find it so. For one that asks for resources
-    only after others got past it again and again.
+    A task that wants its host alone gets this at once, because it would hardly ever find the host empty. A task that
+    asks for resources gets it only after others passed it again and again.
     """
     if not group.key.barrier:
         newest = max((attempt for host in busy for attempt in host.running), default=0)
@@ -250,7 +248,7 @@ def _start(book: Book, group: Group, host: HostState) -> None:
 
 
 def _preempt(book: Book) -> None:
-    """Have attempts stopped that are in the way of critical tasks, where that lets these start."""
+    """Stop attempts that are in the way of critical tasks, if the critical tasks can start then."""
     ready = book.ready
     if not any(is_willing(one) and one.stop_why is None for one in book.running.values()):
         return

@@ -1,21 +1,21 @@
-"""What the scheduler keeps and alone changes: runs, their tasks, hosts, lanes, attempts in flight."""
+"""What the scheduler keeps, and nobody else changes: runs, their tasks, hosts, lanes, attempts in flight."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from manyhands.core.clutch.difficulty import Difficulty
+from manyhands.core.clutch.limit_choice import AnyLimit
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import Host, ProcessHandle
 from manyhands.core.values.task import Claims, Task, TaskState
-from manyhands.core.values.widths import Limit
 
 if TYPE_CHECKING:
     from manyhands.core.ready import Group
 
 
 class AttemptRecord(Struct, omit_defaults=True, gc=False):
-    """One try at a task, as it is remembered."""
+    """One attempt at a task, as it is remembered."""
 
     attempt: int
     host: str
@@ -26,7 +26,7 @@ class AttemptRecord(Struct, omit_defaults=True, gc=False):
 
 
 class Record(Struct, omit_defaults=True, gc=False):
-    """A task and what has become of it. No cycles go through here, so the collector need not look."""
+    """A task and what has become of it. It is part of no cycles, so the garbage collector need not look at it."""
 
     task: Task
     run: str
@@ -36,8 +36,8 @@ class Record(Struct, omit_defaults=True, gc=False):
     waits_for: int = 0  # needs that are not done yet
     tries: int = 0  # attempts that count against `attempts`
     setbacks: int = 0  # overloads in a row, which do not
-    until: float = 0.0  # in backoff: when it is over
-    wanted_at: float = 0.0  # when someone last said that it shall go on after all
+    until: float = 0.0  # in backoff: when the delay ends
+    wanted_at: float = 0.0  # when a person last asked for it to continue
     held: bool = False  # with deferred: by an ordering rule, with its whole pool
     cause: str = ""  # why it is deferred, failed, cancelled or skipped
     history: list[AttemptRecord] | None = None
@@ -46,7 +46,7 @@ class Record(Struct, omit_defaults=True, gc=False):
 
     @property
     def seen_bytes(self) -> int:
-        """The memory it was seen to use when it ran out of it; 0 if it did not."""
+        """The memory that it used when it ran out of memory; 0 if it did not."""
         last = self.last_ending if self.setbacks else None
         return last.memory_bytes if last is not None else 0
 
@@ -71,33 +71,45 @@ class FamilyState(Struct, omit_defaults=True):
     interruptions: int = 0
 
 
-class Run:
-    """One backlog being worked off: its tasks and its own bounds."""
+class RunNote(Struct, frozen=True):
+    """What an application has noted on its run."""
 
-    def __init__(self, name: str, seed: int, source: str, parents: dict[str, int], opened_at: float) -> None:
-        self.name = name
-        self.seed = seed
-        self.source = source
-        self.parent_bounds = parents
-        self.opened_at = opened_at
-        self.bounded_at = opened_at  # when its own bounds were last set
-        self.weight = 1.0  # its share of the hosts, against other runs
-        self.concurrency: int | None = None
-        self.fail_fast = False
-        self.draining = False  # start nothing more
-        self.settled = True  # nothing more happens without a person, and this has been said
-        self.ended_at: float | None = None
-        self.records: dict[str, Record] = {}
-        self.counts: dict[TaskState, int] = dict.fromkeys(TaskState, 0)
-        self.counts_of_kind: dict[str, dict[TaskState, int]] = {}
-        self.unfinished = 0
-        self.in_flight = 0
-        self.peak = 0
-        self.children_in_flight: dict[str, int] = {}  # only of parents with a bound
-        self.left_of_kind: dict[str, int] = {}  # unfinished tasks, for ordering rules
-        self.families: dict[str, FamilyState] = {}
-        self.members: dict[str, list[Record]] = {}  # family → its tasks
-        self.awaited: dict[str, list[Record]] = {}  # a need not submitted yet → who waits for it
+    at: float
+    note: dict[str, Any]
+
+
+class KeptRun(Struct, omit_defaults=True, eq=False):
+    """What a snapshot keeps of a run, beside its tasks."""
+
+    name: str
+    seed: int
+    source: str
+    parent_bounds: dict[str, int]
+    opened_at: float
+    bounded_at: float = 0.0  # when its own bounds were last set
+    weight: float = 1.0  # its share of the hosts, against other runs
+    concurrency: int | None = None
+    fail_fast: bool = False
+    draining: bool = False  # start nothing more
+    ended_at: float | None = None
+    peak: int = 0
+    families: dict[str, FamilyState] = {}
+    notes: list[RunNote] = []  # an application's own, in order; the core does not read them
+
+
+class Run(KeptRun, eq=False):
+    """One backlog being worked off: its tasks and its own bounds. What is declared here is counted from the tasks."""
+
+    settled: bool = True  # nothing more happens without a person, and this has been said
+    records: dict[str, Record] = {}
+    counts: dict[TaskState, int] = field(default_factory=lambda: dict.fromkeys(TaskState, 0))
+    counts_of_kind: dict[str, dict[TaskState, int]] = {}
+    unfinished: int = 0
+    in_flight: int = 0
+    children_in_flight: dict[str, int] = {}  # only of parents with a bound
+    left_of_kind: dict[str, int] = {}  # unfinished tasks, for ordering rules
+    members: dict[str, list[Record]] = {}  # family → its tasks
+    awaited: dict[str, list[Record]] = {}  # a need that is not submitted yet → the tasks that wait for it
 
 
 class Running:
@@ -134,61 +146,76 @@ class Running:
         return f"{self.record.task.id}#{len(self.record.history or ())}@{self.host.name}"
 
 
-class Lane:
+class Lane(Struct, omit_defaults=True, eq=False):
     """The attempts of one kind on one host."""
 
-    __slots__ = ("in_flight", "peak", "usual_s", "why", "width")
-
-    def __init__(self, width: int | None, why: str = "") -> None:
-        self.width = width  # None: only the host's own width binds
-        self.why = why
-        self.in_flight = 0
-        self.peak = 0
-        self.usual_s: float | None = None  # how long a good attempt of the kind takes here
+    width: int | None  # None: only the host's own width applies
+    why: str = ""
+    peak: int = 0
+    usual_s: float | None = None  # how long a good attempt of the kind takes here
+    in_flight: int = 0
 
 
-class HostState:
-    """A host as the scheduler sees it now."""
+class KeptHost(Struct, omit_defaults=True, eq=False):
+    """What a snapshot keeps of a host. A new field here is all it takes to keep one more thing."""
 
-    def __init__(self, host: Host, limit: Limit) -> None:
-        self.host = host
-        self.name = host.name
-        self.limit = limit
-        self.width = limit.width
-        self.reason = limit.reason
-        self.difficulty: Difficulty | None = None  # of its kinds; None where a person pinned the width
-        self.pinned: int | None = None  # a person's word over the limit's
-        self.lanes: dict[str, Lane] = {}
-        self.running: dict[int, Running] = {}  # len(running) <= width, except just after a cut
-        self.peak = 0
-        self.used: dict[str, float] = {}  # resources taken by what runs
-        self.paused: str | None = None  # why, if it is
-        self.paused_until: float | None = None
-        self.refused = 0  # overloads since anything else ended here
-        self.trials = 0  # pauses since then
-        self.on_trial = False  # one attempt at a time, until it answers again
-        self.workers: int | None = None  # model workers it should have; None: nobody has a say in that
-        self.workers_why = ""
-        self.barrier: Record | None = None  # runs alone here
-        self.kept_by = ""  # the barrier of that name is in force: no other task starts here
-        self.kept_for: Group | None = None  # waits for the host to empty; only more urgent tasks may go before
-        self.configured_at = 0.0
-        self.area = 0.0  # integral of the number in flight over time
-        self.area_at = 0.0
+    host: Host
+    limit: AnyLimit
+    width: int
+    reason: str
+    lanes: dict[str, Lane] = {}  # of the kinds that have run here
+    pinned: int | None = None  # the width that a person set, whatever the limit says
+    peak: int = 0
+    paused: str | None = None  # why, if it is
+    paused_until: float | None = None
+    refused: int = 0  # overloads since anything else ended here
+    trials: int = 0  # pauses since then
+    on_trial: bool = False  # one attempt at a time, until it answers again
+    workers: int | None = None  # model workers it should have; None: nobody decides that
+    workers_why: str = ""
+    kept_by: str = ""  # the barrier of that name is in force: no other task starts here
+    configured_at: float = 0.0
+    area: float = 0.0  # integral of the number in flight over time
+    area_at: float = 0.0
+
+
+class HostState(KeptHost, eq=False):
+    """A host as the scheduler sees it now. What is declared here follows from the attempts in flight and the book."""
+
+    name: str = ""
+    difficulty: Difficulty | None = None  # of its kinds; None where the config pins the width
+    running: dict[int, Running] = {}  # len(running) <= width, except just after a cut
+    used: dict[str, float] = {}  # resources taken by what runs
+    barrier: Record | None = None  # runs alone here
+    kept_for: "Group | None" = None  # waits for the host to empty; only more urgent tasks may go before
+
+    def __post_init__(self) -> None:
+        self.name = self.host.name
 
     def lane(self, kind: str) -> Lane:
+        """The lane of a kind, to look at. Until the kind has run here, it is the lane it would get, and is not kept."""
+        lane = self.lanes.get(kind)
+        return Lane(*self.lane_bound(kind, self.width)) if lane is None else lane
+
+    def open_lane(self, kind: str) -> Lane:
+        """The lane of a kind, to change: an attempt starts in it, or its width moves."""
         lane = self.lanes.get(kind)
         if lane is None:
             lane = self.lanes[kind] = Lane(*self.lane_bound(kind, self.width))
         return lane
 
+    def usual_s(self, kind: str) -> float | None:
+        """How long a good attempt of the kind takes here; None if none is known."""
+        lane = self.lanes.get(kind)
+        return None if lane is None else lane.usual_s
+
     def lane_bound(self, kind: str, width: int) -> tuple[int | None, str]:
-        """The config's word, else what the kind's difficulty allows; None: only the host's own width binds."""
+        """What the config says, else what the kind's difficulty allows; None: only the host's own width applies."""
         configured = self.host.lanes.get(kind)
         if configured is not None:
             return configured, "set in the config"
         if self.difficulty is None or self.pinned is not None:
-            return None, ""
+            return None, "only the host's own width applies"
         allowed, why = self.difficulty.lane_width(kind, width)
         start = self.host.width.start
         if start is not None and allowed < start and not self.difficulty.is_explored(kind):

@@ -1,4 +1,4 @@
-"""The states a task can go through, as a table. Whatever is not in it is a bug and stops the engine."""
+"""The states a task can go through, as a table. A change that is not in it is a bug and stops the engine."""
 
 from manyhands.core.values.task import TaskState as S
 
@@ -10,7 +10,7 @@ TRANSITIONS: dict[S, frozenset[S]] = {
     S.BACKOFF: frozenset({S.BLOCKED, S.READY, S.DEFERRED, S.CANCELLED, S.SKIPPED}),
     # Done or failed without an attempt of its own: with its family.
     S.DEFERRED: frozenset({S.BLOCKED, S.READY, S.CANCELLED, S.SKIPPED, S.DONE, S.FAILED}),
-    # Ends, unless a person asks for another go.
+    # A person may ask for another attempt at these.
     S.DONE: frozenset(),
     S.FAILED: frozenset({S.BLOCKED, S.READY}),
     S.CANCELLED: frozenset({S.BLOCKED, S.READY}),

@@ -1,7 +1,7 @@
 """What a person can ask of one task, in which states it makes sense, and what to do instead where it does not."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from manyhands.core import events
 from manyhands.core.state import Record
@@ -44,5 +44,7 @@ def _instead(record: Record) -> str:
             return f"`manyhands task retry {record.task.id}` gives it another go"
         case TaskState.DEFERRED:
             return f"`manyhands task resume {record.task.id}` lets it go on"
-        case _:
+        case TaskState.BLOCKED | TaskState.READY | TaskState.RUNNING | TaskState.BACKOFF:
             return f"`manyhands task explain {record.task.id}` says what it is waiting for"
+        case state:
+            assert_never(state)

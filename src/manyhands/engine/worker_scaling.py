@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from manyhands.core.book import Book
 from manyhands.core.events import AnyEvent, AttemptEnded, AttemptStarted, WorkersMoved
@@ -26,8 +26,6 @@ _log = logging.getLogger(__name__)
 
 #: A worker takes far longer to come, and the first item of an idle host should not wait for the policy.
 LOOK_EVERY_S = 1.0
-#: Endings that say how fast a worker is.
-_COMPUTED = (EndingKind.DONE, EndingKind.FAILED)
 
 
 class WorkerScaling:
@@ -97,7 +95,7 @@ class _Scaled:
                     self._in_flight.add(event.attempt)
             elif isinstance(event, AttemptEnded) and event.attempt in self._in_flight:
                 self._in_flight.discard(event.attempt)
-                self._done += event.ending.kind in _COMPUTED
+                self._done += _is_computed(event.ending.kind)
             elif isinstance(event, WorkersMoved) and event.host == self._name:
                 self._executor.keep_workers(event.workers)  # now that it is on disk
 
@@ -127,6 +125,19 @@ class _Scaled:
         if not self._wanted:
             return None
         return WorkersMoved(self._dispatcher.clock.now(), self._name, 0, self._wanted, "the dispatcher stops")
+
+
+def _is_computed(kind: EndingKind) -> bool:
+    """Does an ending of this kind say how fast a worker is?"""
+    match kind:
+        case EndingKind.DONE | EndingKind.FAILED:
+            return True
+        case EndingKind.OVERLOADED | EndingKind.TIMED_OUT:
+            return False  # the worker did not answer
+        case EndingKind.CANCELLED | EndingKind.PREEMPTED | EndingKind.LOST:
+            return False
+        case _:
+            assert_never(kind)
 
 
 def waiting_for(book: Book, host: HostState) -> tuple[int, float | None]:

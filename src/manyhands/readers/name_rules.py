@@ -1,49 +1,17 @@
-"""Rules that fields of plans and of the configuration have in common."""
+"""Names that come from elsewhere than a declared field: keys of tables, ids of issues."""
 
-import math
-import re
-from collections.abc import Mapping
-
+from manyhands.field_rules import Name
+from manyhands.readers.constraints import constraints_of, declared
 from manyhands.readers.problems import FieldPath, Sheet
+from manyhands.readers.shape import REFUSED, is_text, reader_of
 
-NAME_MAX = 200
+_RULES = constraints_of(declared(Name))
+_read_name = reader_of(Name)
 
 
 def is_good_name(name: str) -> bool:
-    """Names become directories and arguments, so they hold nothing that a path, a shell or a terminal takes amiss."""
-    return (
-        0 < len(name) <= NAME_MAX
-        and name.isprintable()
-        and " " not in name
-        and "/" not in name
-        and name not in (".", "..")
-    )
+    return is_text(name) and all(rule.holds(name) for rule in _RULES)
 
 
 def check_name(name: str, path: FieldPath, sheet: Sheet) -> bool:
-    if is_good_name(name):
-        return True
-    if not name:
-        sheet.wrong(path, name, "must not be empty")
-    elif len(name) > NAME_MAX:
-        sheet.wrong(path, name, f"must be at most {NAME_MAX} characters long, has {len(name):,}")
-    else:
-        rule = "must not have blanks, control characters or slashes"
-        plain = re.sub(r"[^\w.:@+=-]+", "-", name).strip("-.") or "task-1"
-        sheet.wrong(path, name, rule, f"for example `{plain}`")
-    return False
-
-
-def check_env(env: dict[str, str] | None, path: FieldPath, sheet: Sheet) -> bool:
-    bad = [name for name in env or () if not name or "=" in name]
-    for name in bad:
-        sheet.wrong((*path, name), name, "is no name of an environment variable", "take out the `=`")
-    return not bad
-
-
-def check_amounts(amounts: Mapping[str, float] | None, path: FieldPath, sheet: Sheet) -> bool:
-    """Resources, or prices."""
-    bad = {name: amount for name, amount in (amounts or {}).items() if not 0 <= amount < math.inf}
-    for name, amount in bad.items():
-        sheet.wrong((*path, name), amount, "must be a finite number, 0 or more")
-    return not bad
+    return _read_name(name, path, sheet) is not REFUSED

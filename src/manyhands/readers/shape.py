@@ -1,21 +1,29 @@
-"""Does a parsed value have the shape of its type? Tells every place where it does not, in people's words.
+"""Reads a parsed value as its declared type, and tells every place where it is not that, in people's words.
 
-msgspec stops at the first mistake and names it in its own terms, so it only has the last word on what this let through.
+The declarations are those of `field_rules`. msgspec stops at the first mistake and names it in its own terms, so it
+only converts what this has read.
 """
 
 import datetime
 import math
-import types
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
+from manyhands.field_rules import Hint
+from manyhands.readers.constraints import Declared, constraints_of, declared, is_union, members
 from manyhands.readers.problems import FieldPath, Sheet, did_you_mean, dotted
 
 #: Deeper than anyone nests by hand, far from where walking a value runs out of stack.
 DEPTH_MAX = 64
+
+#: Stands for a value that was refused; the sheet has been told why.
+REFUSED: Any = object()
+
+#: The plain form of a value, or REFUSED.
+Reader = Callable[[Any, FieldPath, Sheet], Any]
 
 _WORDS: dict[object, str] = {
     str: "a string",
@@ -25,91 +33,180 @@ _WORDS: dict[object, str] = {
 }
 
 
-def fits(value: object, kind: Any, path: FieldPath, sheet: Sheet) -> bool:
-    """Whether the value has the shape; if not, the sheet has been told all that is wrong."""
-    origin = get_origin(kind)
-    if origin is types.UnionType or origin is Union:
-        return _fits_union(value, get_args(kind), path, sheet)
+def read_as(kind: type[msgspec.Struct], value: object, path: FieldPath, sheet: Sheet) -> Any:
+    """The table in the plain form that msgspec converts, or REFUSED after the sheet was told all that is wrong."""
+    return _struct_reader(kind)(value, path, sheet)
+
+
+def fits(value: object, kind: type[msgspec.Struct], path: FieldPath, sheet: Sheet) -> bool:
+    """Whether the value can be read as this kind; if not, the sheet has been told all that is wrong."""
+    return read_as(kind, value, path, sheet) is not REFUSED
+
+
+def reader_of(kind: Any, hint: Hint = "") -> Reader:
+    """Made once for each field. The hint goes with rules that have none of their own."""
+    field = declared(kind)
+    hint = field.extra("hint") or hint
+    short = field.extra("short")
+    read = _typed_reader(field, hint)
+    if short is not None:
+        read = _short_reader(reader_of(short[0], hint), short[1], read)
+    constraints, plain = constraints_of(field, hint), field.extra("plain")
+    is_float = field.kind is float
+    if not constraints and plain is None and not is_float:
+        return read
+
+    def checked(value: Any, path: FieldPath, sheet: Sheet) -> Any:
+        found = read(value, path, sheet)
+        if found is REFUSED:
+            return REFUSED
+        for constraint in constraints:
+            if not constraint.holds(found):
+                constraint.refuse(value, path, sheet)
+                return REFUSED
+        if is_float and isinstance(found, float) and not math.isfinite(found):
+            sheet.wrong(path, value, "must be a finite number", hint if isinstance(hint, str) else "")
+            return REFUSED
+        return found if plain is None else plain(found)
+
+    return checked
+
+
+def _typed_reader(field: Declared, hint: Hint) -> Reader:
+    kind, origin = field.kind, get_origin(field.kind)
+    if field.has_own_type:
+        return lambda value, path, sheet: value  # a rule of the field looks at its type
+    if is_union(kind):
+        return _union_reader(kind, hint)
     if origin is tuple:
-        return _fits_list(value, get_args(kind)[0], path, sheet)
+        return _list_reader(get_args(kind)[0], hint)
     if origin is dict:
-        return _fits_dict(value, get_args(kind)[1], path, sheet)
+        key, item = get_args(kind)
+        return _dict_reader(key, item, hint)
     if origin is Literal:
-        return _fits_choice(value, get_args(kind), path, sheet)
+        return _choice_reader(get_args(kind))
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        return _fits_struct(value, kind, path, sheet)
+        return lambda value, path, sheet: _struct_reader(kind)(value, path, sheet)
     if kind is Any:
-        return _is_plain(value, path, sheet)
-    return _fits_scalar(value, kind, path, sheet)
+        return _read_plain
+    return _scalar_reader(kind, hint if isinstance(hint, str) else "")
+
+
+def _short_reader(short: Reader, plain: Callable[[Any], Any], table: Reader) -> Reader:
+    def read(value: Any, path: FieldPath, sheet: Sheet) -> Any:
+        if isinstance(value, dict):
+            return table(value, path, sheet)
+        found = short(value, path, sheet)
+        return REFUSED if found is REFUSED else plain(found)
+
+    return read
+
+
+def _union_reader(kind: Any, hint: Hint) -> Reader:
+    kinds, takes_none = members(kind), type(None) in get_args(kind)
+    if len(kinds) == 1:
+        only = reader_of(kinds[0], hint)
+        return lambda value, path, sheet: None if takes_none and value is None else only(value, path, sheet)
+    rule = "must be " + " or ".join(words(each) for each in kinds)
+
+    def read(value: Any, path: FieldPath, sheet: Sheet) -> Any:
+        if (takes_none and value is None) or any(_is_scalar(value, each) for each in kinds):
+            return value
+        sheet.wrong(path, value, rule)
+        return REFUSED
+
+    return read
+
+
+def _list_reader(kind: Any, hint: Hint) -> Reader:
+    item, rule = reader_of(kind, hint), f"must be {words(tuple[kind, ...])}"
+
+    def read(value: Any, path: FieldPath, sheet: Sheet) -> Any:
+        if not isinstance(value, list | tuple):
+            sheet.wrong(path, value, rule)
+            return REFUSED
+        found = [item(each, (*path, place), sheet) for place, each in enumerate(value)]
+        return REFUSED if any(each is REFUSED for each in found) else found
+
+    return read
+
+
+def _dict_reader(key_kind: Any, kind: Any, hint: Hint) -> Reader:
+    key_reader, item, rule = reader_of(key_kind, hint), reader_of(kind, hint), f"must be {words(dict[str, kind])}"
+
+    def read(value: Any, path: FieldPath, sheet: Sheet) -> Any:
+        if not isinstance(value, dict):
+            sheet.wrong(path, value, rule)
+            return REFUSED
+        found: dict[Any, Any] = {}
+        for key, each in value.items():
+            if not isinstance(key, str):
+                sheet.wrong(path, key, "must have strings as keys", "put it in quotes")
+                found[key] = REFUSED
+            elif key_reader(key, (*path, key), sheet) is REFUSED:
+                found[key] = REFUSED
+            else:
+                found[key] = item(each, (*path, key), sheet)
+        return REFUSED if any(each is REFUSED for each in found.values()) else found
+
+    return read
+
+
+def _choice_reader(choices: tuple[Any, ...]) -> Reader:
+    rule = "must be " + " or ".join(f'"{choice}"' for choice in choices)
+
+    def read(value: Any, path: FieldPath, sheet: Sheet) -> Any:
+        if isinstance(value, str) and value in choices:
+            return value
+        sheet.wrong(path, value, rule, did_you_mean(value, choices) if isinstance(value, str) else "")
+        return REFUSED
+
+    return read
+
+
+class _Field(msgspec.Struct):
+    read: Reader
+    required: bool
+    hint: str
+
+
+def written_fields(kind: type[msgspec.Struct]) -> dict[str, msgspec.structs.FieldInfo]:
+    """The fields that a file may have, by the names it has them under."""
+    return {
+        field.encode_name: field for field in msgspec.structs.fields(kind) if not declared(field.type).extra("is_key")
+    }
+
+
+@lru_cache
+def _struct_reader(kind: type[msgspec.Struct]) -> Reader:
+    fields = {
+        name: _Field(reader_of(field.type), field.required, str(declared(field.type).extra("hint") or ""))
+        for name, field in written_fields(kind).items()
+    }
+    tag = kind.__struct_config__.tag_field
+    names = [*([tag] if tag else []), *fields]
+
+    def read(value: Any, path: FieldPath, sheet: Sheet) -> Any:
+        if not isinstance(value, dict):
+            sheet.wrong(path, value, f"must be a table of {', '.join(names)}")
+            return REFUSED
+        good = _every([known(key, names, path, sheet) for key in value])
+        found = {tag: value[tag]} if tag in value else {}
+        for name, field in fields.items():
+            if name in value:
+                found[name] = field.read(value[name], (*path, name), sheet)
+                good = good and found[name] is not REFUSED
+            elif field.required:
+                sheet.tell(path, f"`{name}` is missing", field.hint)
+                good = False
+        return found if good else REFUSED
+
+    return read
 
 
 def _every(results: list[bool]) -> bool:
     """A list, where `all` would take a generator: everything is looked at, also after the first bad one."""
     return all(results)
-
-
-def _fits_union(value: object, kinds: tuple[Any, ...], path: FieldPath, sheet: Sheet) -> bool:
-    if value is None and type(None) in kinds:
-        return True
-    kinds = tuple(kind for kind in kinds if kind is not type(None))
-    tables = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
-    if isinstance(value, dict) and tables:
-        return fits(value, tables[0], path, sheet)
-    if len(kinds) == 1:
-        return fits(value, kinds[0], path, sheet)
-    if any(_is_scalar(value, kind) for kind in kinds):
-        return True
-    sheet.wrong(path, value, "must be " + " or ".join(words(kind) for kind in kinds))
-    return False
-
-
-def _fits_list(value: object, kind: Any, path: FieldPath, sheet: Sheet) -> bool:
-    if not isinstance(value, list | tuple):
-        sheet.wrong(path, value, f"must be {words(tuple[kind, ...])}")
-        return False
-    return _every([fits(item, kind, (*path, place), sheet) for place, item in enumerate(value)])
-
-
-def _fits_dict(value: object, kind: Any, path: FieldPath, sheet: Sheet) -> bool:
-    if not isinstance(value, dict):
-        sheet.wrong(path, value, f"must be {words(dict[str, kind])}")
-        return False
-    good = True
-    for key, item in value.items():
-        if not isinstance(key, str):
-            sheet.wrong(path, key, "must have strings as keys", "put it in quotes")
-            good = False
-        elif not fits(item, kind, (*path, key), sheet):
-            good = False
-    return good
-
-
-def _fits_choice(value: object, choices: tuple[Any, ...], path: FieldPath, sheet: Sheet) -> bool:
-    if isinstance(value, str) and value in choices:
-        return True
-    rule = "must be " + " or ".join(f'"{choice}"' for choice in choices)
-    sheet.wrong(path, value, rule, did_you_mean(value, choices) if isinstance(value, str) else "")
-    return False
-
-
-@lru_cache
-def _fields_of(kind: type[msgspec.Struct]) -> dict[str, msgspec.structs.FieldInfo]:
-    return {field.encode_name: field for field in msgspec.structs.fields(kind)}
-
-
-def _fits_struct(value: object, kind: type[msgspec.Struct], path: FieldPath, sheet: Sheet) -> bool:
-    fields = _fields_of(kind)
-    if not isinstance(value, dict):
-        sheet.wrong(path, value, f"must be a table of {', '.join(fields)}")
-        return False
-    good = _every([known(key, list(fields), path, sheet) for key in value])
-    for name, field in fields.items():
-        if name in value:
-            good = fits(value[name], field.type, (*path, name), sheet) and good
-        elif field.required:
-            sheet.tell(path, f"`{name}` is missing")
-            good = False
-    return good
 
 
 def known(key: object, names: list[str], path: FieldPath, sheet: Sheet) -> bool:
@@ -121,13 +218,18 @@ def known(key: object, names: list[str], path: FieldPath, sheet: Sheet) -> bool:
     return False
 
 
-def _fits_scalar(value: object, kind: Any, path: FieldPath, sheet: Sheet) -> bool:
-    if _is_scalar(value, kind):
-        return True
-    quoted = kind is str and not isinstance(value, dict | list) and value is not None
-    hint = "put it in quotes" if quoted else "leave the field out" if value is None else ""
-    sheet.wrong(path, value, f"must be {words(kind)}", hint)
-    return False
+def _scalar_reader(kind: Any, hint: str) -> Reader:
+    rule = f"must be {words(kind)}"
+
+    def read(value: Any, path: FieldPath, sheet: Sheet) -> Any:
+        if _is_scalar(value, kind):
+            return value
+        quoted = kind is str and not isinstance(value, dict | list) and value is not None
+        step = "put it in quotes" if quoted else "leave the field out" if value is None else hint
+        sheet.wrong(path, value, rule, step)
+        return REFUSED
+
+    return read
 
 
 def _is_scalar(value: object, kind: Any) -> bool:
@@ -136,8 +238,12 @@ def _is_scalar(value: object, kind: Any) -> bool:
     return type(value) is kind
 
 
-def _is_plain(value: object, path: FieldPath, sheet: Sheet) -> bool:
+def _read_plain(value: Any, path: FieldPath, sheet: Sheet) -> Any:
     """Free values go to the journal and over the wire, so they must be what JSON can say."""
+    return value if _is_plain(value, path, sheet) else REFUSED
+
+
+def _is_plain(value: object, path: FieldPath, sheet: Sheet) -> bool:
     if value is None or isinstance(value, str | bool | int):
         return True
     if isinstance(value, float):
@@ -148,7 +254,7 @@ def _is_plain(value: object, path: FieldPath, sheet: Sheet) -> bool:
     if isinstance(value, list | tuple):
         return _every([_is_plain(item, (*path, place), sheet) for place, item in enumerate(value)])
     if isinstance(value, dict):
-        return _fits_dict(value, Any, path, sheet)
+        return _read_free_table(value, path, sheet) is not REFUSED
     if isinstance(value, datetime.date | datetime.time):
         sheet.wrong(path, str(value), "must not be a date", "put it in quotes")
     else:
@@ -158,6 +264,7 @@ def _is_plain(value: object, path: FieldPath, sheet: Sheet) -> bool:
 
 def words(kind: Any) -> str:
     """`tuple[str, ...]` as people say it: a list of strings."""
+    kind = declared(kind).kind
     if kind in _WORDS:
         return _WORDS[kind]
     origin, inner = get_origin(kind), get_args(kind)
@@ -169,7 +276,10 @@ def words(kind: Any) -> str:
 
 
 def _plural(kind: Any) -> str:
-    return {str: "strings", int: "whole numbers", float: "numbers"}.get(kind, "tables")
+    return {str: "strings", int: "whole numbers", float: "numbers"}.get(declared(kind).kind, "tables")
+
+
+_read_free_table = _dict_reader(str, Any, "")
 
 
 def is_too_deep(value: object) -> bool:
@@ -211,7 +321,12 @@ def _is_clean_text(text: str, path: FieldPath, sheet: Sheet) -> bool:
     if "\0" in text:
         sheet.tell(path, f"`{dotted(path)}` has a NUL byte", "take the \\0 out", text)
         return False
-    if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+    if not is_text(text):
         sheet.tell(path, f"`{dotted(path)}` has half of a surrogate pair", "save the file as UTF-8", text)
         return False
     return True
+
+
+def is_text(text: str) -> bool:
+    """Whether it can be written as UTF-8: half of a surrogate pair cannot."""
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.evals.specs import Nobody, evaluated, written
-from manyhands.apps.evals.calibration import SeenDurations, found, judge, next_n, quantile, rounds_at
+from manyhands.apps.evals.calibration import SeenDurations, found, judge, next_n, rounds_at
 from manyhands.apps.evals.spec.eval_types import Calibration, Concurrency
 from surfaces.cli.console import Console
 
@@ -48,12 +48,6 @@ def test_it_never_looks_beyond_what_the_hosts_take() -> None:
 
 def test_everything_that_may_run_at_once_has_run_twice() -> None:
     assert [rounds_at(n, 8) for n in (1, 8, 16, 64)] == [2, 2, 4, 16]
-
-
-def test_a_quantile_lies_between_its_neighbours() -> None:
-    assert quantile([3.0, 1.0, 2.0], 0.5) == 2.0
-    assert quantile([1.0, 2.0], 0.95) == pytest.approx(1.95)
-    assert quantile([7.0], 0.95) == 7.0
 
 
 async def test_what_it_finds_is_frozen_recorded_and_the_same_for_all_arms(console: Console) -> None:

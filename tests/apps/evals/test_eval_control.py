@@ -7,9 +7,17 @@ from collections.abc import Callable
 import pytest
 
 from apps.evals.specs import Nobody, evaluated, let_go, record_of, workspace, written
-from manyhands.apps.evals.spec.eval_types import EvalRecord
-from manyhands.core.values.task import TaskState
+from manyhands.apps.evals.spec.eval_types import Concurrency, EvalRecord
+from manyhands.apps.evals.spec.spec_file import read_spec
+from manyhands.apps.evals.trial.eval_layout import EvalLayout, write_whole
+from manyhands.apps.evals.trial.eval_notes import standing_of
+from manyhands.apps.evals.trial.manifest import Manifest, source_of
+from manyhands.assembly import open_session
+from manyhands.core.events import CancelAsked, Input, RunOpened, TasksSubmitted
+from manyhands.core.values.task import Task
+from manyhands.engine.store.store_opening import open_requests
 from manyhands.errors import Conflict, UsageError
+from manyhands.sources.config.config_reading import load_config
 from manyhands.surfaces.cli.eval_control import abort_eval, inject_context, pause_eval, resume_eval
 from surfaces.cli.console import PATIENCE_S, Console
 
@@ -67,7 +75,7 @@ async def test_an_aborted_eval_stops_what_runs_and_keeps_what_finished(console: 
     states = {outcome.key: outcome.state for outcome in record.outcomes}
     assert [states[arm, case, 1] for arm in "ab" for case in ("c0", "c1")] == ["scored"] * 4
     assert sorted(states[arm, case, 2] for arm in "ab" for case in ("c0", "c1")) == ["aborted"] * 2 + ["missing"] * 2
-    assert console.book().runs["e-1"].counts[TaskState.CANCELLED] == 1
+    assert standing_of(console.book().runs["e-1"]).ended == "aborted"
     with pytest.raises(Conflict, match="eval e-1 is aborted"):
         await live.ask(pause_eval)
 
@@ -134,3 +142,43 @@ def test_another_process_pauses_it_and_the_person_at_the_keyboard_stops_it(conso
     refused = console.run("eval", "pause")
     assert refused.code == 2
     assert "is not running" in refused.err
+
+
+async def test_cancelling_the_run_of_an_eval_aborts_it_for_good(console: Console) -> None:
+    written(console, held=True, cases=1, replications=1)
+    live = Underway(console, concurrency=2)
+    await live.begun(2)
+    asking = open_requests(load_config(console.directory).store_at)
+    asking.ask(CancelAsked(0.0, "e-1"))
+    asking.close()
+    assert (await live.record()).state == "aborted"
+    assert standing_of(console.book().runs["e-1"]).aborted
+
+
+async def begun_by_an_older_version(console: Console, *more: Input) -> None:
+    """An eval in the form that versions before notes had: a task stands for its end."""
+    end = Task("end", run=("true",), deferred=True)
+    source = str(console.directory / "spec.toml")
+    spec = read_spec(console.directory / "spec.toml").spec
+    layout = EvalLayout(console.store, "e-1")
+    write_whole(layout.manifest, Manifest("e-1", spec, source, 0.0, Concurrency(1, "default")))
+    async with open_session(load_config(console.directory)) as dispatcher:
+        at = dispatcher.clock.now()
+        await dispatcher.submit(
+            RunOpened(at, "e-1", source=source_of(source)), TasksSubmitted(at, "e-1", (end,)), *more
+        )
+
+
+async def test_an_eval_that_an_older_version_left_unfinished_is_refused(console: Console) -> None:
+    written(console, cases=1, replications=1)
+    await begun_by_an_older_version(console)
+    with pytest.raises(Conflict, match="eval e-1 was left unfinished by an older version"):
+        await evaluated(console)
+    assert (await evaluated(console, fresh=True)).id == "e-2"
+
+
+async def test_an_eval_that_an_older_version_ended_is_over(console: Console) -> None:
+    written(console, cases=1, replications=1)
+    await begun_by_an_older_version(console, CancelAsked(0.0, "e-1", "end"))
+    assert standing_of(console.book().runs["e-1"]).ended == "aborted"
+    assert (await evaluated(console)).id == "e-2"

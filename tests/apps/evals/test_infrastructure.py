@@ -62,9 +62,9 @@ async def test_a_host_that_takes_nothing_is_not_waited_for_for_ever(
     with monkeypatch.context() as patched:
         patched.setattr(listening, "TRIALS_MAX", 1)  # as it is, that takes minutes
         record = await evaluated(console, nobody=nobody)
-    assert record.state == "stopped"  # the same command goes on, once the host is mended
-    assert any("host one takes nothing" in warning for warning in record.warnings)
-    assert any("no longer waited for" in line for line in nobody.said)
+    assert record.state == "stopped"  # the same command continues once the host works again
+    assert any("host one did not accept work" in warning for warning in record.warnings)
+    assert any("no longer waits for it" in line for line in nobody.said)
     assert sum(outcome.troubles.overloaded for outcome in record.outcomes) >= 5
     assert {outcome.state for outcome in record.outcomes} == {"missing"}
     console.write("dead_agent.py", AGENT.replace("count < overloads", "False"))

@@ -193,5 +193,5 @@ async def test_an_early_stop_needs_arms_that_take_turns_and_scores_with_bounds(c
     with pytest.raises(UsageError, match="`answer` may give any number"):
         await evaluated(console)
     written(console, stop_when_decided=True, scorers='[[scorer]]\nname = "done"\ntype = "done"')
-    with pytest.raises(UsageError, match="goes arm by arm"):
+    with pytest.raises(UsageError, match="runs arm by arm"):
         await evaluated(console, interleave=False)

@@ -57,7 +57,7 @@ def test_a_look_scores(tmp_path: Path, scorer: Scorer, output: str, expect: obje
 def test_what_means_nothing_is_no_score_and_says_why(tmp_path: Path, scorer: Scorer, output: str) -> None:
     score = look(scorer, left(tmp_path, output))
     assert score.value is None
-    assert "is no number" in score.error
+    assert "is not a number" in score.error
 
 
 @pytest.mark.parametrize(

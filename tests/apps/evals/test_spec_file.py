@@ -58,9 +58,9 @@ def refused(tmp_path: Path, text: str) -> SpecRefused:
         ("replications = 2", 'order = "random"', "eval.order", "drawn"),
         ('"20m"', '"soon"', "eval.timeout", "must be a length of time"),
         ('prompt = "p"', 'prompt = "p"\nfiles = "nowhere"', "case[0].files", "that exists, got 'nowhere'"),
-        ('prompt = "p"', 'prompts = ["p", "q"]', "case[0].prompts", "one for each of the 1 sessions, and are 2"),
+        ('prompt = "p"', 'prompts = ["p", "q"]', "case[0].prompts", "one prompt for each of the 1 sessions, got 2"),
         ('prompt = "p"', 'promt = "p"', "case[0].promt", "unknown field"),
-        ('run = ["sh", "-c", "true"]', 'run = ["no-such-agent"]', "arm[0].run[0]", "a program that can be run"),
+        ('run = ["sh", "-c", "true"]', 'run = ["no-such-agent"]', "arm[0].run[0]", "a program that exists"),
         ('run = ["sh", "-c", "true"]', 'call = "a b"', "arm[0].call", "must name a function"),
         ('run = ["sh", "-c", "true"]', 'same_as = "x"', "arm[0].same_as", "must be the name of an arm"),
         ('run = ["sh", "-c", "true"]', "", "prompt", "none takes tasks with `prompt`"),
@@ -70,10 +70,15 @@ def refused(tmp_path: Path, text: str) -> SpecRefused:
         ('type = "file"', 'type = "files"', "scorer[0].type", "files"),
         ('file = "x"', "", "scorer[0]", "needs `file`"),
         ('file = "x"', 'file = "../x"', "scorer[0].file", "leaves the workspace"),
-        ('file = "x"', 'file = "x"\ntext = "y"', "scorer[0].text", "has no `text`"),
-        ('type = "file"\nfile = "x"', 'type = "regex"\npattern = "("', "scorer[0].pattern", "no regular expression"),
-        ('type = "file"\nfile = "x"', 'type = "json"\npath = "a..b"', "scorer[0].path", "no path in a JSON document"),
-        ('type = "file"\nfile = "x"', 'type = "contains"', "case[0]", "looks for `expect`"),
+        ('file = "x"', 'file = "x"\ntext = "y"', "scorer[0].text", "does not take `text`"),
+        ('type = "file"\nfile = "x"', 'type = "regex"\npattern = "("', "scorer[0].pattern", "not a regular expression"),
+        (
+            'type = "file"\nfile = "x"',
+            'type = "json"\npath = "a..b"',
+            "scorer[0].path",
+            "not a path in a JSON document",
+        ),
+        ('type = "file"\nfile = "x"', 'type = "contains"', "case[0]", "has no `expect`"),
         ('type = "file"\nfile = "x"', 'type = "python"\ncall = "nowhere:score"', "scorer[0].call", "cannot import"),
         ('type = "file"\nfile = "x"', 'type = "python"\ncall = "broken_scorer:f"', "scorer[0].call", "on load"),
         ('type = "file"\nfile = "x"', 'type = "pairwise"\nhost = "judge"', "scorer[0].host", "an openai host"),
@@ -106,7 +111,7 @@ def test_a_file_that_is_not_there_or_no_spec_is_named(tmp_path: Path) -> None:
     with pytest.raises(SpecRefused, match="there is no such file"):
         read_spec(tmp_path / "none.toml")
     (tmp_path / "spec.json").write_text("{}")
-    with pytest.raises(SpecRefused, match="is no spec"):
+    with pytest.raises(SpecRefused, match="is not a spec"):
         read_spec(tmp_path / "spec.json")
     (tmp_path / "spec.yaml").write_text("arm: [\n")
     with pytest.raises(SpecRefused, match="is not valid YAML"):
@@ -126,7 +131,7 @@ def test_a_spec_that_asks_for_more_than_its_hosts_take_is_refused(tmp_path: Path
     (tmp_path / "manyhands.toml").write_text('[hosts.local]\ntype = "shell"\nwidth = 3\n')
     config = load_config(tmp_path)
     check_width(read.spec, config, 3)
-    with pytest.raises(UsageError, match=r"concurrency 4 is more than the hosts of the arms take at once \(3\)"):
+    with pytest.raises(UsageError, match=r"concurrency 4 is more than the hosts of the arms accept at once \(3\)"):
         check_width(read.spec, config, 4)
 
 

@@ -82,7 +82,7 @@ async def serving(directory: Path, *backlogs: LiveBacklog) -> AsyncIterator[AtWo
 
     service = Service(backlogs, log)
     stop = asyncio.Event()
-    async with open_session(config, service.around) as dispatcher:
+    async with open_session(config, service.layer) as dispatcher:
         work = asyncio.create_task(service.serve(dispatcher, stop))
         try:
             yield AtWork(dispatcher, directory, said)

@@ -125,7 +125,7 @@ def test_tasks_are_added_cancelled_and_retried_while_it_runs(console: Console) -
 def test_what_is_added_while_nothing_runs_is_done_by_the_next_serve(console: Console) -> None:
     hosts(console.directory, 1)
     added = console.run("add", "--id", "early", "--run", "true")
-    assert (added.code, "taken up by `manyhands serve`" in added.err) == (0, True)
+    assert (added.code, "`manyhands serve` will run" in added.err) == (0, True)
     assert console.run("task", "cancel", "early").code == 0
     assert console.run("task", "retry", "early").code == 0
     write_plan(console.directory, [shell("a")])
@@ -163,6 +163,6 @@ def test_the_config_names_backlogs_and_says_where(console: Console) -> None:
     console.config('[[backlogs]]\nplan = "a.toml"\nbeads = "."\n[[backlogs]]\nplan = "b"\nweight = -1\n')
     done = console.run("config")
     assert done.code == 2
-    assert "a backlog is a `plan` or `beads`, one of them" in done.err
+    assert "a backlog has either a `plan` or `beads`" in done.err
     assert "`backlogs[1].weight`" in done.err or "backlogs.1.weight" in done.err, done.err
     assert json.dumps(done.out) == '""'

@@ -44,7 +44,7 @@ def test_a_doubling_that_buys_less_than_5_percent_ends_the_ramp_and_both_sides_o
     assert next_width(steps(*ramp, step(3, 3.0)), 64).width == 6
     over = next_width(steps(*ramp, step(3, 3.0), step(6, 4.1)), 64)
     assert over.width is None
-    assert over.why == "4 → 8 bought +2% goodput"
+    assert over.why == "4 → 8 changed goodput by +2%"
 
 
 def test_a_doubling_that_looks_flat_but_is_too_uncertain_is_measured_once_more() -> None:

@@ -68,9 +68,10 @@ def test_a_used_up_quota_pauses_until_its_reset_and_moves_no_width() -> None:
     clutch.started(0.0, 1, "text", 1)
     clutch.observe(refusal(0.1, 1, retry_after_s=28_800, quota=True))
     assert clutch.width == 4
-    assert clutch.start_at(1.0, "text") == pytest.approx(28_800.1)
-    assert "quota" in clutch.start_reason
-    assert clutch.start_at(28_801, "text") == 28_801
+    start_at, why = clutch.start_at(1.0, "text")
+    assert start_at == pytest.approx(28_800.1)
+    assert "quota" in why
+    assert clutch.start_at(28_801, "text") == (28_801, "")
 
 
 def test_the_accepted_rate_is_learned_from_what_flowed_in_between_refusals() -> None:

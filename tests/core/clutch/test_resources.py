@@ -32,17 +32,17 @@ def test_a_process_waits_when_the_expected_peaks_would_not_fit() -> None:
     clutch = knows_peaks()
     clutch.read(process_reading(0.0))
     for attempt in (1, 2):
-        assert clutch.start_at(0.0, "build") == 0.0
+        assert clutch.start_at(0.0, "build")[0] == 0.0
         clutch.started(0.0, attempt, "build", attempt)
     clutch.read(process_reading(1.0, a1=GB // 5, a2=GB // 5))
-    assert clutch.start_at(1.0, "build") == math.inf
-    assert clutch.start_reason.startswith("needs 3.0 GB, ")
+    assert clutch.start_at(1.0, "build")[0] == math.inf
+    assert clutch.start_at(1.0, "build")[1].startswith("needs 3.0 GB, ")
 
 
 def test_one_process_alone_is_always_let_in() -> None:
     clutch = knows_peaks()
     clutch.read(process_reading(0.0))
-    assert clutch.start_at(0.0, "build", seen_bytes=50 * GB) == 0.0
+    assert clutch.start_at(0.0, "build", seen_bytes=50 * GB)[0] == 0.0
 
 
 def test_an_ending_makes_room_again() -> None:
@@ -50,24 +50,24 @@ def test_an_ending_makes_room_again() -> None:
     clutch.read(process_reading(0.0))
     for attempt in (1, 2):
         clutch.started(0.0, attempt, "build", attempt)
-    assert clutch.start_at(1.0, "build") == math.inf
+    assert clutch.start_at(1.0, "build")[0] == math.inf
     clutch.observe(Sample(2.0, 0.0, 1, "build", 2, 8, EndingKind.CANCELLED))
-    assert clutch.start_at(2.0, "build") == 2.0
+    assert clutch.start_at(2.0, "build")[0] == 2.0
 
 
 def test_a_victim_of_memory_is_let_in_again_with_more_set_aside() -> None:
     clutch = knows_peaks()
     clutch.read(process_reading(0.0))
     clutch.started(0.0, 1, "build", 1)
-    assert clutch.start_at(1.0, "build", seen_bytes=0) == 1.0
-    assert clutch.start_at(1.0, "build", seen_bytes=6 * GB) == math.inf
+    assert clutch.start_at(1.0, "build", seen_bytes=0)[0] == 1.0
+    assert clutch.start_at(1.0, "build", seen_bytes=6 * GB)[0] == math.inf
 
 
 def test_memory_held_by_others_is_not_ours_to_fill() -> None:
     clutch = knows_peaks()
     clutch.read(Reading(at=0.0, memory_total_bytes=10 * GB, memory_used_bytes=5 * GB, attempt_bytes={}, cores=4))
     clutch.started(0.0, 1, "build", 1)
-    assert clutch.start_at(0.0, "build") == math.inf
+    assert clutch.start_at(0.0, "build")[0] == math.inf
 
 
 def served(at: float, running: int, kv_use: float, waiting: int = 0, preemptions: int = 0) -> Reading:

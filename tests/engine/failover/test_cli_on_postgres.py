@@ -49,7 +49,7 @@ def test_a_run_is_made_looked_at_and_copied(console: Console, url: str) -> None:
     assert [done.code for done in said] == [1, 0, 0, 0, 0, 0], [done.err for done in said]
     assert {row["task"]: row["state"] for row in said[1].json} == {"a": "done", "b": "failed"}
     assert said[2].out == "hello\n"
-    assert "will be taken up by" in said[3].err
+    assert "will run" in said[3].err
     assert list(open_book(console.directory / "kept").runs) == ["plan-1", "added"] == list(open_book(url).runs)
     assert not (console.directory / ".manyhands" / "journal.db").exists()
     for done in said:

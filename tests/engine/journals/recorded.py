@@ -52,6 +52,7 @@ def state_of(book: Book) -> dict[str, Any]:
                     ]
                     for record in run.records.values()
                 },
+                **({"notes": [kept.note for kept in run.notes]} if run.notes else {}),
             }
             for name, run in book.runs.items()
         },

@@ -4,6 +4,7 @@ One seed is one story. After every step the book must be sound; where the story 
 the newest snapshot must both lead back to the same state.
 """
 
+from collections.abc import Callable, Sequence
 from random import Random
 
 from manyhands.core import events as ev
@@ -22,9 +23,14 @@ LOST = Ending(EndingKind.LOST, "the dispatcher died")
 STOPPED = Ending(EndingKind.CANCELLED, "stopped")
 
 
+#: Is shown the scheduler and the latest events after every step.
+Onlooker = Callable[[Scheduler, Sequence[ev.AnyEvent]], None]
+
+
 class World:
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, onlooker: Onlooker | None = None) -> None:
         self.random = Random(seed)
+        self.onlooker = onlooker
         self.at = 0.0
         self.scheduler = Scheduler()
         self.journal: list[ev.AnyEvent] = []
@@ -88,8 +94,10 @@ class World:
             return []
         self._note_touched(happened)
         step = self.scheduler.handle(happened)
-        self.journal += [event for event in happened if not isinstance(event, ev.Woke)]
-        self.journal += step.decisions
+        batch = [*(event for event in happened if not isinstance(event, ev.Woke)), *step.decisions]
+        self.journal += batch
+        if self.onlooker is not None:
+            self.onlooker(self.scheduler, batch)
         for command in step.commands:
             self._obey(command)
         assert violations(self.scheduler.book) == []
@@ -205,11 +213,12 @@ class World:
         width = random.randint(1, 4)
         hosts = [Host("all", width=Width(width, width, width), resources={"gpu": 2.0})]
         for name in ("b", "c")[: random.randrange(3)]:
-            width = random.randint(1, 3)
+            most = random.randint(1, 3)
+            width = random.choice((Width(most, most, most), Width(1, None, most + 3), Width(1, most, most + 3)))
             kinds = random.choice((("*",), ("code", "text"), ("a*",)))
             lanes = {"code": 1} if random.random() < 0.3 else {}
             fallback = random.random() < 0.2
-            hosts.append(Host(name, kinds, width=Width(width, width, width), lanes=lanes, fallback=fallback))
+            hosts.append(Host(name, kinds, width=width, lanes=lanes, fallback=fallback))
         return tuple(hosts)
 
     def _opening(self, run: str) -> list[ev.Input]:

@@ -5,7 +5,7 @@ import secrets
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -14,7 +14,8 @@ from hosts.executors.desk import Desk
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.task import Task
 from manyhands.hosts.agents.agent_executor import AgentExecutor, AgentSettings
-from manyhands.sources.config.agent_config import AGENT_NAMES, AgentLimits
+from manyhands.hosts.agents.described_agent import KNOWN
+from manyhands.sources.config.agent_config import AgentLimits, AgentName
 
 FAKE = Path(__file__).with_name("fake_agent.py")
 
@@ -65,12 +66,10 @@ def recorded(agent: str, mode: str) -> dict[str, Any]:
 
 
 def test_the_config_and_the_adapters_know_the_same_agents() -> None:
-    from manyhands.hosts.agents.described_agent import KNOWN
-
-    assert tuple(KNOWN) == AGENT_NAMES
+    assert {"", *KNOWN} == set(get_args(AgentName))
 
 
-@pytest.mark.parametrize("agent", AGENT_NAMES)
+@pytest.mark.parametrize("agent", KNOWN)
 async def test_a_good_run_is_done_and_its_log_is_in_words(stage: AgentStage, agent: str) -> None:
     desk = stage.desk(agent, recorded(agent, "ok"))
     ending = await desk.run(Task("t", prompt="do it"))

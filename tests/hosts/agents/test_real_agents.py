@@ -25,15 +25,15 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("agents")]
 
 def host_table(agent: str, url: str, home: Path) -> str:
     """What a manyhands.toml says of the agent, and what the program's own home needs."""
-    program = f'run = ["{PROGRAMS / agent}"]\naccount = "work"\n'
+    program = f'agent = {{ name = "{agent}", run = ["{PROGRAMS / agent}"] }}\naccount = "work"\n'
     home_env = f'HOME = "{home}"'
     match agent:
         case "claude":
             env = f'{home_env}, ANTHROPIC_BASE_URL = "{url}", CLAUDE_CODE_OAUTH_TOKEN = "sk-ant-oat01-none"'
-            return f'agent = "claude"\n{program}model = "claude-sonnet-5"\nenv = {{ {env} }}\n'
+            return f'type = "agent"\n{program}model = "claude-sonnet-5"\nenv = {{ {env} }}\n'
         case "qwen":
             env = f'{home_env}, OPENAI_BASE_URL = "{url}/v1", OPENAI_API_KEY = "none", OPENAI_MODEL = "m"'
-            return f'agent = "qwen"\n{program}args = ["--auth-type", "openai"]\nenv = {{ {env} }}\n'
+            return f'type = "agent"\n{program}args = ["--auth-type", "openai"]\nenv = {{ {env} }}\n'
     settings = home / ".codex" / "config.toml"
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text(
@@ -41,7 +41,7 @@ def host_table(agent: str, url: str, home: Path) -> str:
         'wire_api = "responses"\nrequest_max_retries = 0\nstream_max_retries = 0\n'
     )
     env = f'{home_env}, CODEX_HOME = "{home / ".codex"}", NO_KEY = "none"'
-    return f'agent = "codex"\n{program}model = "gpt-5"\nenv = {{ {env} }}\n'
+    return f'type = "agent"\n{program}model = "gpt-5"\nenv = {{ {env} }}\n'
 
 
 class Account:

@@ -1,21 +1,42 @@
 """Each executor with tasks of the same behaviours in its own terms, for the contract suite."""
 
+import asyncio
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hosts.executors.desk import Desk
 from hosts.executors.model_server import ModelServer, Reply, says
+from manyhands.core.commands import StartAttempt
+from manyhands.core.values.ending import Ending
 from manyhands.core.values.task import Task
+from manyhands.hosts.executors.executor import Ended, Executor, Spawned
+from manyhands.hosts.executors.layered_executor import LayeredExecutor, RunInner
 from manyhands.hosts.executors.openai_executor import OpenAIExecutor, OpenAISettings
 from manyhands.hosts.executors.python_executor import PythonExecutor, PythonSettings
 from manyhands.hosts.executors.shell_executor import ShellExecutor, ShellSettings
 
 GRACE_S = 0.5
-EXECUTORS = ("shell", "python-async", "python-sync", "openai")
-WITH_PROCESSES = ("shell", "python-sync")
+_BARE = ("shell", "python-async", "python-sync", "openai")
+#: Each bare, and each inside a layer that has something to do before and after.
+EXECUTORS = (*_BARE, *(f"layered-{name}" for name in _BARE))
+WITH_PROCESSES = ("shell", "python-sync", "layered-shell", "layered-python-sync")
+
+
+class PausingLayer:
+    """Gives way to the loop before and after each attempt: what a layer does is awaited."""
+
+    def takes(self, order: StartAttempt) -> bool:
+        return True
+
+    async def carry(self, order: StartAttempt, directory: str, run: RunInner) -> Ending:
+        await asyncio.sleep(0)
+        ending = await run(order)
+        await asyncio.sleep(0)
+        return ending
 
 
 @dataclass
@@ -38,7 +59,7 @@ class Stage:
         return self.tasks("hangs", self.flags, **fields)
 
     def misfit(self) -> Task:
-        return Task("misfit", run=() if self.name == "shell" else ("true",))
+        return Task("misfit", run=() if self.name.endswith("shell") else ("true",))
 
     @property
     def flags(self) -> Path:
@@ -56,20 +77,27 @@ async def raise_stage(name: str, tmp_path: Path) -> Stage:
         return len(list(flags.iterdir()))
 
     journal = f"test-{secrets.token_hex(8)}"  # other suites may run on this machine
-    directory = tmp_path / "attempts"
     place = {"workspace": workspace, "journal": journal, "grace_s": GRACE_S}
-    if name == "shell":
-        desk = Desk(lambda s, e: ShellExecutor(ShellSettings(**place), s, e), directory, journal)
+    bare = name.removeprefix("layered-")
+
+    def desk_of(make: Callable[[Spawned, Ended], Executor]) -> Desk:
+        def layered(spawned: Spawned, ended: Ended) -> Executor:
+            return LayeredExecutor(partial(make, spawned), ended, PausingLayer())
+
+        return Desk(make if bare == name else layered, tmp_path / "attempts", journal)
+
+    if bare == "shell":
+        desk = desk_of(lambda s, e: ShellExecutor(ShellSettings(**place), s, e))
         return Stage(name, desk, workspace, shell_task, desk.executor.close, count)
-    if name.startswith("python"):
-        desk = Desk(lambda s, e: PythonExecutor(PythonSettings(**place), s, e), directory, journal)
-        suffix = "_async" if name == "python-async" else ""
-        many = 6 if name == "python-sync" else 200
+    if bare.startswith("python"):
+        desk = desk_of(lambda s, e: PythonExecutor(PythonSettings(**place), s, e))
+        suffix = "_async" if bare == "python-async" else ""
+        many = 6 if bare == "python-sync" else 200
         return Stage(name, desk, workspace, _python_tasks(suffix), desk.executor.close, count, many)
     server = ModelServer()
     await server.start()
     settings = OpenAISettings(**place, url=server.url, model="m")
-    desk = Desk(lambda s, e: OpenAIExecutor(settings, s, e), directory, journal)
+    desk = desk_of(lambda s, e: OpenAIExecutor(settings, s, e))
 
     async def close() -> None:
         await desk.executor.close()

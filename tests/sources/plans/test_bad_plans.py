@@ -54,7 +54,7 @@ TOML_LINES = [
     ('title = "a\\u0000b"', "title", "`title` has a NUL byte", "take the"),
     ('run = ["x", "\\u0000"]', "run[1]", "`run[1]` has a NUL byte", "take the"),
     ('env = { A = "\\u0000" }', "env.A", "`env.A` has a NUL byte", "take the"),
-    ('env = { "A=B" = "x" }', "env.A=B", "is no name of an environment variable", "take out the `=`"),
+    ('env = { "A=B" = "x" }', "env.A=B", "is not a name of an environment variable", "take out the `=`"),
     ("env = { A = 1 }", "env.A", "must be a string, got 1", "quotes"),
     ('claims = { write = ["/etc/passwd"] }', "claims.write[0]", "must be relative to the workspace", "outside"),
     ('claims = { write = ["a", "../x"] }', "claims.write[1]", "leaves the workspace, got '../x'", "outside"),
@@ -213,7 +213,7 @@ FILES: list[tuple[str, str | bytes, int, str, str]] = [
     ),
     ("b.json", '[{"id": "a", "run": ["x"]},\n{]', 2, "is not valid JSON", ""),
     ("c.json", '{"tsak": []}', 1, "unknown field `tsak`", "did you mean `task`?"),
-    ("plan.txt", "x", 0, "is no plan file: its name ends in `.txt`", ".toml, .yaml"),
+    ("plan.txt", "x", 0, "is not a plan file: its name ends in `.txt`", ".toml, .yaml"),
 ]
 
 
@@ -278,9 +278,9 @@ def test_all_problems_are_told_at_once_and_each_reads_like_an_error(tmp_path: Pa
     assert [problem.line for problem in refused.problems] == [2, 4, 5, 6, 7, 9, 10, 11, 11, 14]
     printed = f"error: {refused.message}\nhint: {refused.hint}".replace(str(tmp_path) + "/", "")
     assert printed.startswith(
-        "error: backlog `plan.toml` line 2: unknown field `concurency`\n"
+        "error: plan `plan.toml` line 2: unknown field `concurency`\n"
         "hint: did you mean `concurrency`?\n"
-        "error: backlog `plan.toml` line 4: `id` must not have blanks, control characters or slashes, got 'a b'\n"
+        "error: plan `plan.toml` line 4: `id` must not have blanks, control characters or slashes, got 'a b'\n"
         "hint: for example `a-b`\n"
     )
     assert printed.count("error: ") == 10

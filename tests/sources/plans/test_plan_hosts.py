@@ -55,7 +55,7 @@ def test_tasks_that_lack_the_same_are_one_problem(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, *(f'{{"id": "t{n}", "call": "m:f"}}' for n in range(5)))
     problems = check_hosts(plan, [SHELL, MODEL])
     assert "no host can take task `t0` (and 4 more like it)" in problems[0].message
-    assert PlanRefused(problems).message.startswith(f"backlog `{tmp_path}/plan.jsonl` line 1: no host can take")
+    assert PlanRefused(problems).message.startswith(f"plan `{tmp_path}/plan.jsonl` line 1: no host can take")
 
 
 def test_resources_must_be_on_one_host(tmp_path: Path) -> None:

@@ -42,12 +42,13 @@ async def test_added_tasks_are_on_disk_when_answered_and_then_run(live: Dispatch
         },
     ]
     answer = await api.post("/tasks", json={"tasks": rows})
-    assert (answer.status_code, answer.json()) == (200, {"run": "added", "tasks": ["one", "two"]})
+    told = {"run": "added", "tasks": ["one", "two"], "total": 2, "done": "2 tasks added to run added", "heard": True}
+    assert (answer.status_code, answer.json()) == (200, told)
     submitted = [event for event in on_disk(live) if isinstance(event, events.TasksSubmitted)]
     assert [task.id for event in submitted for task in event.tasks] == ["one", "two"]
     await live.wait_settled("added")
     detail = (await api.get("/tasks/added/two")).json()
-    assert (detail["state"], detail["fields"]["timeout"], len(detail["attempts"])) == ("done", 300.0, 1)
+    assert (detail["state"], detail["plan"]["timeout"], len(detail["attempts"])) == ("done", 300.0, 1)
     again = await api.post("/tasks", json={"tasks": rows[:1]})
     assert (again.status_code, "already; it is done" in again.json()["error"]) == (409, True)
 
@@ -90,7 +91,7 @@ async def test_a_task_is_put_off_let_go_cancelled_and_retried(live: Dispatcher, 
     kinds = [type(event) for event in on_disk(live)]
     assert [kinds.count(one) for one in (events.DeferAsked, events.ResumeAsked, events.CancelAsked)] == [1, 1, 1]
     unknown = await api.post("/tasks/r/nobody/cancel")
-    assert (unknown.status_code, unknown.json()["error"]) == (404, "run r has no task `nobody`")
+    assert (unknown.status_code, unknown.json()["error"]) == (404, "there is no task `nobody` in run r")
 
 
 async def test_a_host_is_paused_and_its_width_set_and_freed(live: Dispatcher, api: httpx.AsyncClient) -> None:

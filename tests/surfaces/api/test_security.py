@@ -155,7 +155,7 @@ async def test_secrets_do_not_come_back(live: Dispatcher) -> None:
             answer = await client.get(path)
             assert answer.status_code == 200
             assert secret not in answer.text, path
-        assert (await client.get(paths[1])).json()["fields"]["env"] == {"SHOP_TOKEN": "[redacted]"}
+        assert (await client.get(paths[1])).json()["plan"]["env"] == {"SHOP_TOKEN": "[redacted]"}
         async with client.stream("GET", "/api/v1/stream") as stream:
             async for line in stream.aiter_lines():
                 assert secret not in line

@@ -44,8 +44,8 @@ def test_the_names_of_this_machine_are_taken_with_and_without_a_port() -> None:
     assert [is_loopback_name(name) for name in ("::1", "[::1]:", "0.0.0.0", "localhost:80:80")] == [False] * 4
 
 
-async def test_a_name_is_no_address_to_serve_on(live: Dispatcher) -> None:
-    with pytest.raises(UsageError, match="it is no IP address"):
+async def test_a_name_is_not_an_address_to_serve_on(live: Dispatcher) -> None:
+    with pytest.raises(UsageError, match="it is not an IP address"):
         async with offered(live, address="localhost"):
             pass
 

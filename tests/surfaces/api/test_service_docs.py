@@ -1,7 +1,6 @@
 """docs/service.md says what is so: every metric and action is in it, and its service files are sound."""
 
 import configparser
-import plistlib
 import re
 import shlex
 import shutil
@@ -21,7 +20,8 @@ from manyhands.surfaces.cli import serve as serve_command
 from manyhands.surfaces.cli.main import app
 from surfaces.api.live import nap, open_run, shell
 
-TEXT = (Path(__file__).parents[3] / "docs" / "service.md").read_text()
+DOCS = Path(__file__).parents[3] / "docs"
+TEXT = (DOCS / "service.md").read_text()
 
 
 def block(language: str) -> str:
@@ -80,10 +80,10 @@ def test_the_systemd_unit_starts_serve_with_options_it_has(tmp_path: Path) -> No
     assert [row for row in done.stderr.splitlines() if "manyhands.service" in row] == []
 
 
-def test_the_launchd_file_starts_serve_with_options_it_has() -> None:
-    plist = plistlib.loads(block("xml").encode())
-    check_arguments(plist["ProgramArguments"])
-    assert plist["KeepAlive"] == {"SuccessfulExit": False}
+def test_it_is_said_to_run_on_linux_only() -> None:
+    assert "Linux only" in TEXT
+    everywhere = [*DOCS.glob("*.md"), DOCS.parent / "README.md"]
+    assert [path.name for path in everywhere if re.search("launchd|LaunchAgents", path.read_text())] == []
 
 
 def test_the_example_of_backlogs_is_toml() -> None:

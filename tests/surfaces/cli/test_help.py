@@ -26,6 +26,7 @@ COMMANDS = (
     ("host",),
     ("lane",),
     ("config",),
+    ("config", "schema"),
     ("serve",),
     ("add",),
     ("mcp",),

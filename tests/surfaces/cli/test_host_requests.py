@@ -5,12 +5,12 @@ from surfaces.cli.console import Console, sh, shell_host, wait_until
 
 def test_a_paused_host_takes_nothing_until_it_is_resumed(console: Console) -> None:
     console.config(shell_host(2))
-    assert "from the next" in console.run("host", "pause", "local", "--why", "too hot").err
+    assert "with the next `manyhands run`" in console.run("host", "pause", "local", "--why", "too hot").err
     console.plan([sh("a", "exit 0")])
     live = console.start("run", "plan.jsonl")
     wait_until(lambda: console.run("task", "-o", "ids").ids == ["a"], "the task")
     assert "paused: too hot" in console.run("task", "explain", "a").out + console.run("host").out
-    assert console.run("host", "resume", "local").err == "host local goes on\n"
+    assert console.run("host", "resume", "local").err == "host local takes tasks again\n"
     assert live.end().code == 0
     refused = console.run("host", "resume", "local")
     assert (refused.code, "is not paused" in refused.err) == (2, True)

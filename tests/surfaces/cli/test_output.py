@@ -19,7 +19,7 @@ cancelled 0 · skipped 1
 """,
     ("task", "explain", "b"): "failed: exit 3: no luck (attempt 2)\n",
     ("task", "explain", "d"): """\
-deferred: nothing is at work here; `manyhands run plan.jsonl` goes on
+deferred: no dispatcher is running; `manyhands run plan.jsonl` continues
   also: deferred in the plan
 """,
     ("task", "show", "b"): """\
@@ -36,8 +36,8 @@ attempt 2 on local: failed after T: exit 3: no luck
 """,
     ("task", "log", "b"): "no luck\n",
     ("host",): """\
-HOST   TYPE   KINDS  WIDTH  IN FLIGHT  PEAK  WHY
-local  shell  *          2          0     2  pinned
+HOST   TAKES  KINDS  WIDTH  IN FLIGHT  PEAK  WHY
+local  run    *          2          0     2  pinned
 """,
     ("lane",): """\
 LANE         WIDTH  IN FLIGHT  PEAK  USUAL S  WHY
@@ -120,7 +120,7 @@ def test_json_has_numbers_where_tables_have_words(console: Console) -> None:
     assert (tasks["b"]["attempt"], tasks["b"]["attempts"]) == (2, 2)
     assert 0 < tasks["b"]["for_s"] < 60
     shown = console.run("task", "show", "b", "-o", "json").json
-    assert [attempt["ending"]["exit_code"] for attempt in shown["attempts"]] == [3, 3]
+    assert [attempt["exit_code"] for attempt in shown["attempts"]] == [3, 3]
     run = console.run("runs", "show", "-o", "json").json
     assert run["counts"]["done"] == 1
     assert run["peaks"] == {"local": 2}

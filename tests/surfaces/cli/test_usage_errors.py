@@ -26,7 +26,7 @@ TYPOS = [
 
 AFTER_A_RUN = [
     ("task show nobody", "there is no task `nobody` in any run", "`manyhands task` lists"),
-    ("task show a --run nothing", "there is no run `nothing`", "`manyhands runs` lists them"),
+    ("task show a --run nothing", "there is no run `nothing`", "`manyhands runs` lists the runs"),
     ("task cancel nobody --run plan-1", "there is no task `nobody` in run plan-1", "lists"),
     ("task cancel a", "task `a` is done and cannot be cancelled", "`manyhands task show a`"),
     ("task retry a", "task `a` is done and cannot be retried", "a new run"),
@@ -36,7 +36,7 @@ AFTER_A_RUN = [
     ("task log a --attempt 7", "task `a` has no attempt 7", "it has had 1"),
     ("task log c", "task `c` has not been tried yet", "`manyhands task explain c`"),
     ("task --state finished", "there is no state `finished`", "blocked, ready, running"),
-    ("runs show nothing", "there is no run `nothing`", "`manyhands runs` lists them"),
+    ("runs show nothing", "there is no run `nothing`", "`manyhands runs` lists the runs"),
 ]
 
 

@@ -16,6 +16,7 @@ from manyhands.surfaces.cli.settings import load
 from manyhands.surfaces.mcp.arguments import schema_of
 from manyhands.surfaces.mcp.tools import tools
 from manyhands.surfaces.verbs.plan_verbs import HandedIn, add
+from manyhands.surfaces.verbs.request_verbs import ask
 from manyhands.surfaces.verbs.store_view import View
 from surfaces.cli.console import PATIENCE_S, Console, sh, shell_host, wait_until
 
@@ -61,15 +62,15 @@ async def test_an_agent_plans_adds_follows_and_reviews_what_a_dispatcher_runs(co
         )
         assert (checked["problems"], checked["tasks"], checked["ceiling"]["tasks"]) == ([], 2, 1)
         wrong = await mcp.refused("add", tasks=[sh("a", "true"), {"id": "b", "promt": "x"}])
-        assert "backlog `tasks` line 2: unknown field `promt`" in wrong
+        assert "plan `tasks` line 2: unknown field `promt`" in wrong
         assert "did you mean `prompt`?" in wrong
         assert not console.store.exists()
 
         early = await mcp.ask("add", tasks=[sh("early", "true", claims={})])
         assert (early["run"], early["tasks"], early["heard"]) == ("added", ["early"], False)
-        assert "taken up by `manyhands serve`" in early["done"]
+        assert early["done"] == "1 task added to run added; `manyhands serve` will run it"
         why = (await mcp.ask("task_explain", task="early"))["why"]
-        assert "nothing is at work here; `manyhands serve` goes on" in why[0]
+        assert "no dispatcher is running; `manyhands serve` continues" in why[0]
         assert why[1:] == ["no dispatcher has been at work here yet"]
 
         live = console.start("run", "plan.jsonl")
@@ -99,7 +100,8 @@ async def test_an_agent_plans_adds_follows_and_reviews_what_a_dispatcher_runs(co
 
 async def test_read_only_offers_nothing_that_changes_and_shows_no_secret(console: Console) -> None:
     task = sh("a", "true", env={"SERVICE_TOKEN": "hunter2-hunter2", "MODE": "quiet"}, prompt=f"use {KEY}")
-    add(View(load(None, None, str(console.store))), HandedIn(rows=[task], rows_from="test"), None)
+    view = View(load(None, None, str(console.store)))
+    ask(view, add(view, HandedIn(rows=[task], rows_from="test"), None))
     async with agent(console, "--read-only", mode="legacy") as mcp:
         offered = (await mcp.client.list_tools()).tools
         assert {tool.name for tool in offered} == set(tools(read_only=True))

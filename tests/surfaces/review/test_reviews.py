@@ -42,7 +42,7 @@ def test_a_review_tells_goal_outcome_decisions_questions_and_what_to_do_next() -
     assert (review.goal.tasks, review.goal.by_kind) == (4, {"code": 4})
     assert review.outcome.counts == {"deferred": 1, "done": 1, "failed": 1, "skipped": 1}
     assert review.outcome.endings == {"failed": 2, "done": 1}
-    assert review.outcome.headline == "unfinished: 1 of 4 tasks are done, 2 did not end well, 1 left"
+    assert review.outcome.headline == "unfinished: 1 of 4 tasks are done, 2 are not, 1 is left"
     assert (review.outcome.peak, review.outcome.hosts[0].attempts, review.outcome.hosts[0].peak) == (2, 3, 2)
     assert [(one.what, one.who, one.why) for one in review.decisions] == [
         ("retry", "bad", "exit code 3"),
@@ -150,7 +150,7 @@ def test_results_that_no_sink_would_have_are_open_questions() -> None:
     review = review_of(player.journal, "r", player.at)
     assert review is not None
     assert [(one.what, one.why) for one in review.questions] == [("not delivered", "to crm: HTTP 400")]
-    assert review.next_steps == ["1 result was not delivered: `manyhands route resend --all` once the sink is mended"]
+    assert review.next_steps == ["1 result was not delivered: `manyhands route resend --all` once the sink is fixed"]
 
 
 def test_many_decisions_are_cut_with_a_word_about_it() -> None:
@@ -169,7 +169,7 @@ def test_the_command_tells_the_newest_run_or_the_one_that_is_named(console: Cons
     console.run("run", "plan.jsonl")
     told = console.run("review")
     assert told.code == 0
-    assert told.out.startswith("# Run plan-1: 1 of 2 tasks are done, 1 did not end well")
+    assert told.out.startswith("# Run plan-1: 1 of 2 tasks are done, 1 is not")
     assert "hunter2" not in told.out, "secrets are left out"
     assert console.run("review", "plan-1", "-o", "json").json["questions"][0]["task"] == "a"
     assert "<h1>plan-1</h1>" in console.run("review", "-o", "html").out

@@ -9,12 +9,13 @@ from manyhands.apps.evals.eval_tasks import EvalTasks
 from manyhands.apps.evals.spec.eval_types import Calibration, Concurrency
 from manyhands.apps.evals.spec.ordering import Trial
 from manyhands.apps.evals.trial.eval_layout import EvalLayout
+from manyhands.apps.evals.trial.eval_notes import EvalAborted, EvalPaused, note_in
 from manyhands.apps.evals.trial.manifest import Manifest
 from manyhands.apps.evals.trial.outcomes import ended_well
 from manyhands.apps.evals.trial.trials import Sessions, source_of_trials
 from manyhands.apps.evals.workspaces import copy_fresh
 from manyhands.concurrency import run_with_concurrency
-from manyhands.core.events import AnyEvent, CancelAsked, RunDrained, RunStopped
+from manyhands.core.events import AnyEvent, CancelAsked, RunDrained, RunNoted, RunStopped
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.errors import Unavailable
 
@@ -34,9 +35,9 @@ class Calibrating:
         self._layout = layout
         self._says = says
         self._sessions = Sessions(manifest.spec, layout)
-        self._engine = EvalTasks(dispatcher, source_of_trials(manifest.id), lambda: None)
+        self._engine = EvalTasks(dispatcher, source_of_trials(manifest.id))
         self._stopped = is_leaving()
-        self._go = 1  # an earlier process may have been stopped in the midst of it
+        self._go = 1  # an earlier process may have been stopped halfway
         while self._name(1, 0) in dispatcher.book.runs:
             self._go += 1
 
@@ -83,14 +84,12 @@ class Calibrating:
     def _check_going(self) -> None:
         if self._stopped:
             raise Unavailable(
-                "stopped while looking for the concurrency", "the same command begins to look for it again"
+                "stopped while looking for the concurrency", "run the same command again to look for it anew"
             )
 
     def _heard(self, batch: Sequence[AnyEvent]) -> None:
         for event in batch:
-            if getattr(event, "run", "") == self._manifest.id and isinstance(
-                event, RunDrained | RunStopped | CancelAsked
-            ):
+            if getattr(event, "run", "") == self._manifest.id and _is_stop(event):
                 self._stopped = True
                 for run in self._engine.runs_in_flight():
                     self._dispatcher.tell(CancelAsked(self._dispatcher.clock.now(), run.name, why="stopped"))
@@ -100,3 +99,10 @@ class Calibrating:
 
     def _workspace(self, name: str) -> Path:
         return self._layout.directory / "calibration" / name
+
+
+def _is_stop(event: AnyEvent) -> bool:
+    """Calibration cannot pause: its steps are compared with each other. It begins again another time."""
+    if isinstance(event, RunNoted):
+        return isinstance(note_in(event), EvalPaused | EvalAborted)
+    return isinstance(event, RunDrained | RunStopped | CancelAsked)

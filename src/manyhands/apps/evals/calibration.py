@@ -1,22 +1,24 @@
 """`--concurrency auto`: how many sessions may run at once without disturbing each other.
 
-From one at a time it doubles while sessions are hardly slower, hardly fail more for reasons that are not theirs, and
-nothing overloads. Its trials are not scored; the number found is the same for all arms and stays as it is.
+The number doubles from 1 as long as three things hold: sessions are hardly slower, they hardly fail more often for
+reasons that are not their own, and nothing overloads. Trials of the search are not scored. The number that is found
+applies to all arms and does not change during the eval.
 """
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from manyhands.apps.evals.spec.eval_types import Calibration, Concurrency
 from manyhands.core.state import Record
-from manyhands.core.values.ending import EndingKind
+from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.quantiles import quantile
 
-#: The bounds of the reference: p95 of the durations, and the share of sessions lost to time-outs and infrastructure.
+#: What a step may exceed one session at a time by: p95 of durations, share of sessions lost to infrastructure.
 SLOW_DOWN_MAX = 1.10
 MORE_FAILURES_MAX = 0.005
-#: Of the (arm, case) combinations so many are tried at each step, the same at each, and each step at least so
-#: often that everything that may run at once has run twice.
+#: Each step tries the same (arm, case) combinations, at most this many. It repeats them until everything that may
+#: run at once has run twice.
 COMBINATIONS_MAX = 8
 ROUNDS_MIN = 2
 
@@ -25,7 +27,7 @@ class SeenDurations(NamedTuple):
     """One session of a step."""
 
     took_s: float
-    failed: bool  # out of time, or given up for reasons of infrastructure
+    failed: bool  # timed out, or given up because of infrastructure
     overloads: int
 
 
@@ -34,18 +36,33 @@ def seen(record: Record) -> SeenDurations:
     endings = [tried.ending for tried in history if tried.ending is not None]
     took_s = (history[-1].ended_at or history[-1].started_at) - history[-1].started_at if history else 0.0
     last = endings[-1].kind if endings else EndingKind.CANCELLED
-    failed = last in (EndingKind.TIMED_OUT, EndingKind.OVERLOADED, EndingKind.LOST)
-    return SeenDurations(took_s, failed, sum(ending.kind is EndingKind.OVERLOADED for ending in endings))
+    return SeenDurations(took_s, _is_given_up(last), _overloads(endings))
+
+
+def _is_given_up(last: EndingKind) -> bool:
+    match last:
+        case EndingKind.TIMED_OUT | EndingKind.OVERLOADED | EndingKind.LOST:
+            return True
+        case EndingKind.DONE | EndingKind.FAILED:
+            return False  # the arm had its say
+        case EndingKind.CANCELLED | EndingKind.PREEMPTED:
+            return False
+        case _:
+            assert_never(last)
+
+
+def _overloads(endings: Sequence[Ending]) -> int:
+    return sum(ending.kind is EndingKind.OVERLOADED for ending in endings)
 
 
 def rounds_at(n: int, combinations: int) -> int:
-    """How often the combinations are gone through with n at once."""
+    """How often a step with n at once runs each combination."""
     return max(ROUNDS_MIN, math.ceil(2 * n / combinations))
 
 
 def judge(n: int, sessions: Sequence[SeenDurations], first: Calibration | None) -> Calibration:
-    """The step with n at once, held against that with one at a time (`first`; None: this is it)."""
-    p95_s = quantile([one.took_s for one in sessions], 0.95)
+    """Compares the step with n at once to the step with one at a time (`first`; None if this is that step)."""
+    p95_s = quantile(sorted(one.took_s for one in sessions), 0.95)
     failures = sum(one.failed for one in sessions) / len(sessions)
     overloads = sum(one.overloads for one in sessions)
     slow_down = p95_s / first.p95_s if first is not None and first.p95_s > 0 else 1.0
@@ -54,14 +71,14 @@ def judge(n: int, sessions: Sequence[SeenDurations], first: Calibration | None) 
         if overloads:
             why = f"{overloads} overloads"
         elif slow_down > SLOW_DOWN_MAX:
-            why = f"p95 is {slow_down:.2f} × that of one at a time"
+            why = f"p95 is {slow_down:.2f} × the p95 of one at a time"
         elif failures > first.failures + MORE_FAILURES_MAX:
             why = f"{failures:.1%} lost to time-outs and infrastructure, {first.failures:.1%} one at a time"
     return Calibration(n, len(sessions), p95_s, slow_down, failures, overloads, not why, why)
 
 
 def next_n(steps: Sequence[Calibration], most: int) -> int | None:
-    """How many at once to try next; None when it is found."""
+    """How many at once to try next; None when the search has ended."""
     if not steps:
         return 1
     last = steps[-1]
@@ -71,14 +88,5 @@ def next_n(steps: Sequence[Calibration], most: int) -> int | None:
 
 
 def found(steps: Sequence[Calibration]) -> Concurrency:
-    """The largest that was accepted."""
+    """The largest number that was accepted."""
     return Concurrency(max(step.n for step in steps if step.accepted), "auto", tuple(steps))
-
-
-def quantile(values: Sequence[float], q: float) -> float:
-    """Between neighbours in proportion."""
-    ordered = sorted(values)
-    place = q * (len(ordered) - 1)
-    low = math.floor(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)

@@ -1,357 +1,300 @@
-"""Brings every trial of an eval to its end on the engine: what starts when, what is scored, what people ask for.
+"""The conductor of an eval: told what happened, it answers with what is to be done now.
 
-It keeps nothing of its own that a crash could lose: where each trial stands is in the journal and in files.
+A pure state machine: no clock, no I/O, no task of the loop. What a crash may not lose is in the journal and in files,
+and `EvalTakenUp` tells it: an eval that was interrupted continues like one that was not.
 """
 
-import asyncio
-import shutil
-from collections.abc import Callable, Coroutine, Sequence
-from functools import partial
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from manyhands.apps.evals import eval_control_events
-from manyhands.apps.evals.eval_tasks import EvalTasks
-from manyhands.apps.evals.figures import decided
-from manyhands.apps.evals.heartbeats import Heartbeats
-from manyhands.apps.evals.listening import Listening
+from manyhands.apps.evals import conductor_values as v
 from manyhands.apps.evals.pacing import SessionPacer, SessionTurn
-from manyhands.apps.evals.scoring.marking import Marking
-from manyhands.apps.evals.spec.eval_types import EvalRecord, EvalState, Injection, TrialState
-from manyhands.apps.evals.spec.ordering import Trial, units_of
-from manyhands.apps.evals.trial.eval_layout import EvalLayout, read_whole
-from manyhands.apps.evals.trial.manifest import Manifest, Scores
-from manyhands.apps.evals.trial.outcomes import (
-    ended_well,
-    injections_of,
-    is_over,
-    record_of,
-    session_of,
-    state_of,
-    trials_of,
-)
-from manyhands.apps.evals.trial.trials import Sessions, run_name, session_id, source_of_trials
-from manyhands.apps.evals.workspaces import copy_fresh
-from manyhands.core.events import AttemptEnded, CancelAsked, Input
-from manyhands.core.state import Record, Run
-from manyhands.core.values.task import Task
-from manyhands.engine.dispatcher import Dispatcher
-from manyhands.engine.run_opening import attempt_directory
-from manyhands.errors import Unavailable
+from manyhands.apps.evals.spec.eval_types import EvalState, Injection, SessionEnd, Spec
+from manyhands.apps.evals.spec.ordering import Trial, trials_of, units_of
+from manyhands.apps.evals.trial.eval_notes import ContextInjected, EvalAborted, EvalPaused, EvalResumed, injection_of
+from manyhands.apps.evals.trial.trial_state import trial_state
 
-#: How often it looks whether the dispatcher is alive.
-LOOK_S = 1.0
-#: What is not urgent waits so long: sessions end and start in clusters, and a start is held up by whatever else works.
+#: Work that is not urgent waits this long. Sessions end and start in clusters, and other work would delay a start.
 CALM_S = 0.05
 
 
-class EvalObserver(Protocol):
-    """Told of what goes on."""
-
-    def begins(self, over: int) -> None:
-        """`over`: sessions that had ended before."""
-
-    def ended(self, turn: SessionTurn, record: Record) -> None: ...
-
-    def marked(self, trial: Trial, scores: Scores) -> None: ...
-
-    def says(self, text: str) -> None: ...
-
-
 class Conductor:
-    def __init__(
-        self,
-        dispatcher: Dispatcher,
-        manifest: Manifest,
-        layout: EvalLayout,
-        store: Path,
-        onlooker: EvalObserver,
-        is_leaving: Callable[[], bool],
-    ) -> None:
-        """`is_leaving`: a drain of the eval's run was meant for this process, not for the eval."""
-        assert manifest.concurrency is not None
-        self._dispatcher = dispatcher
-        self._manifest = manifest
-        self._spec = manifest.spec
-        self._layout = layout
-        self._store = store
-        self._onlooker = onlooker
-        self._changed = asyncio.Event()
-        self._engine = EvalTasks(dispatcher, source_of_trials(manifest.id), self._changed.set)
-        self._people = Listening(self._engine, manifest.id, onlooker, is_leaving, self._changed.set)
-        self._sessions = Sessions(manifest.spec, layout)
-        self._marking = Marking(manifest, layout, store, dispatcher.book.runs.get, self._carry_scorer)
-        self._pacer = self._make_pacer(manifest.concurrency.n)
-        self._wants_place: list[asyncio.Future[None]] = []
-        self._copying: dict[Trial, asyncio.Task[None]] = {}
-        self._preparing: asyncio.TimerHandle | None = None
-        self._work: set[asyncio.Task[None]] = set()
-        self._beats = Heartbeats(layout, dispatcher.clock.now)
-        self._failed = self._decided = False
-        self._followed: set[SessionTurn] = set()  # ended, and their places are taken, but that is not on disk yet
-        self._marked: set[Trial] = set()  # scored, or about to be
-        self.scores: dict[Trial, Scores] = {}
+    def __init__(self, spec: Spec, at_once: int, fail_fast: bool = False) -> None:
+        self._spec = spec
+        self._fail_fast = fail_fast
+        self._at_once = at_once
+        self._ends: dict[SessionTurn, SessionEnd] = {}
+        self._pacer = self._make_pacer()
+        self._at = 0.0
+        self._commands: list[v.ConductorCommand] = []
+        self._finished = False
+        # What people have asked for, and what has become of the eval
+        self._injections: list[Injection] = []
+        self._paused = self._aborted = self._failed = self._decided = False
+        self._left = self._stops = self._settled = False
+        self._given_up = False  # a host did not answer, and nobody has resumed the eval since
+        # Sessions
+        self._not_on_disk: set[SessionTurn] = set()  # ended, but that is not in the journal yet
+        self._copied: dict[SessionTurn, bool] = {}  # whether the copy is ready
+        self._waiting_for_copies: list[tuple[SessionTurn, ...]] = []  # in flight for the pacer
+        self._prepare_at: float | None = None
+        # Scores
+        self._to_score: list[tuple[float, tuple[Trial, ...]]] = []  # when
+        self._taken_to_score: set[Trial] = set()
+        self._scored: set[Trial] = set()
+        self._scorers: list[tuple[str, str]] = []  # run and task of those that wait for a place
+        self._weighings = 0
+        self._wake_at: float | None = None
+        self._rules: dict[type, Callable[[Any], None]] = {
+            v.EvalTakenUp: self._on_taken_up,
+            v.WorkspaceReady: self._on_workspace_ready,
+            v.SessionEnded: self._on_session_ended,
+            v.ScorerWaits: lambda event: self._scorers.append((event.run, event.task)),
+            v.ScorerEnded: lambda event: self._pacer.give_place(),
+            v.TrialsScored: self._on_scored,
+            v.EvidenceWeighed: self._on_weighed,
+            v.RequestHeard: self._on_request,
+            v.UserLeft: self._on_user_left,
+            v.HostGaveUp: self._on_host_gave_up,
+            v.AttemptsSettled: self._on_settled,
+            v.ConductorWoke: self._on_woke,
+        }
 
-    # Life
+    def handle(self, *events: v.ConductorEvent) -> list[v.ConductorCommand]:
+        """All that happened at once. After the eval is finished nothing follows from anything."""
+        if self._finished:
+            return []
+        self._commands = []
+        for event in events:
+            self._at = max(self._at, event.at)
+            self._rules[type(event)](event)
+        self._start_scorers()
+        self._start_sessions()
+        self._copy_what_is_next()
+        self._score_what_is_due()
+        self._finish_if_at_rest()
+        self._set_wake()
+        return self._commands
 
-    async def run(self) -> EvalState:
-        """Until every trial has come to its end, or someone has had enough."""
-        self._dispatcher.recorded.append(self._people.heard)
-        self._dispatcher.following.append(self._follow)
-        try:
-            await self._take_up()
-            while True:
-                self._start_what_may()
-                if self._is_at_rest():
-                    break
-                await self._wait()
-        finally:
-            self._dispatcher.recorded.remove(self._people.heard)
-            self._dispatcher.following.remove(self._follow)
-            self._engine.close()
-            if self._preparing is not None:
-                self._preparing.cancel()
-            for task in (*self._work, *self._copying.values()):
-                task.cancel()
-            await asyncio.gather(*self._work, *self._copying.values(), return_exceptions=True)
-            await self._beats.close()
-        if self._people.aborted:
-            return "aborted"
-        if self._failed:
-            return "failed_fast"
-        if self._decided and not self._pacer.is_over:
-            return "decided"
-        return "finished" if self._pacer.is_over else "stopped"
+    @property
+    def in_flight(self) -> tuple[SessionTurn, ...]:
+        """Sessions that have a place: handed in, or about to be."""
+        return tuple(self._pacer.in_flight)
 
-    async def _wait(self) -> None:
-        try:
-            await asyncio.wait_for(self._changed.wait(), LOOK_S)
-        except TimeoutError:
-            if not self._dispatcher.is_alive:
-                await self._dispatcher.submit()  # raises what it died of
-            self._people.look_at_hosts()
-        self._changed.clear()
-        for task in [task for task in self._work if task.done()]:
-            self._work.discard(task)
-            try:
-                task.result()
-            except OSError as error:
-                raise Unavailable(f"the eval cannot go on: {error}", "make room for it, and run it again") from error
+    @property
+    def is_held(self) -> bool:
+        """Nothing more is started, for now or in this process."""
+        return self._paused or self._left or self._stops or self._given_up
 
-    def _is_at_rest(self) -> bool:
-        if self._followed:
-            return False
-        if self._people.leaves or self._people.stopped:
-            return not any(run.in_flight for run in self._engine.runs_in_flight())
-        if self._is_enough and not self._pacer.in_flight:
-            self._mark_all(as_far_as_it_is=True)
-            return not self._work
-        return self._pacer.is_over and not self._work
-
-    def _make_pacer(self, at_once: int) -> SessionPacer:
-        over: list[SessionTurn] = []
-        for trial in trials_of(self._spec):
-            run = self._run_of(trial)
-            for session in range(1, self._spec.sessions + 1):
-                record = session_of(run, session)
-                if is_over(record) and not ended_well(record):
-                    over += [SessionTurn(trial, later) for later in range(session, self._spec.sessions + 1)]
-                elif is_over(record):
-                    over.append(SessionTurn(trial, session))
-        self._onlooker.begins(len(over))
-        return SessionPacer(units_of(self._spec), self._spec.sessions, at_once, over)
-
-    async def _take_up(self) -> None:
-        """What an earlier process left: scores on disk, and trials that ended without any."""
-        for trial in trials_of(self._spec):
-            scores = read_whole(self._layout.scores(trial), Scores)
-            if scores is not None:
-                self.scores[trial] = scores
-                self._marked.add(trial)
-        run = self._dispatcher.book.runs.get(self._manifest.id)
-        if run is not None and eval_control_events.is_aborted(run):
-            self._people.aborted = True
-            await self._cancel_all()
-        if self._spec.stop_when_decided and self.scores:
-            self._decided = decided(self.record("stopped"))
-        self._mark_all()
-
-    async def _cancel_all(self) -> None:
-        """What an abort was to stop when the process was killed."""
-        names = [run_name(self._manifest.id, trial) for trial in trials_of(self._spec)]
-        left = [name for name in names if name in self._dispatcher.book.runs]
-        now = self._dispatcher.clock.now()
-        await self._dispatcher.submit(*(CancelAsked(now, name, why="the eval was aborted") for name in left))
-
-    # Sessions
-
-    def _start_what_may(self) -> None:
-        while self._wants_place and not self._people.held and self._pacer.take_place():
-            self._wants_place.pop(0).set_result(None)
-        if self._people.held or self._is_enough:
-            return
-        for turns in self._pacer.start():
-            self._spawn(self._begin(turns))
-        if self._preparing is None:
-            self._preparing = asyncio.get_running_loop().call_later(CALM_S, self._prepare_what_is_next)
+    @property
+    def is_leaving(self) -> bool:
+        """This process ends once nothing runs. An abort is carried through first: it takes a moment."""
+        return self._stops or ((self._left or self._given_up) and not self._aborted)
 
     @property
     def _is_enough(self) -> bool:
-        """Nothing more is begun, and what has ended is reported."""
-        return self._failed or self._people.aborted or self._decided
+        """No further session begins, and what has ended is reported."""
+        return self._failed or self._aborted or self._decided
 
-    async def _begin(self, turns: Sequence[SessionTurn]) -> None:
-        await asyncio.gather(*(self._made_ready(turn) for turn in turns))
-        if self._people.held or self._is_enough:
-            for turn in turns:
-                self._pacer.put_back(turn)
+    # What people and hosts do
+
+    def _on_request(self, event: v.RequestHeard) -> None:
+        match event.request:
+            case EvalPaused() if not self._paused and not self._aborted:
+                self._paused = True
+                self._do(v.TellSessions("pause"), v.SayToUser("paused: nothing starts until `manyhands eval resume`"))
+            case EvalResumed() if (self._paused or self._given_up) and not (self._left or self._stops):
+                self._paused = self._given_up = self._settled = False
+                self._do(v.TellSessions("resume"), v.SayToUser("resumed"))
+            case EvalAborted() if not self._aborted:
+                self._abort()
+            case ContextInjected() as context if (known := injection_of(context, event.at)) not in self._injections:
+                self._injections.append(known)
+            case _:
+                pass  # it was asked for twice, or `EvalTakenUp` has told it
+
+    def _abort(self) -> None:
+        """Sessions in flight are cancelled; trials that have ended are scored, also if the eval was paused."""
+        self._do(v.TellSessions("cancel"))
+        if self.is_held and not self._stops:
+            self._do(v.TellSessions("resume"))  # what scores them runs in the same runs
+        self._aborted, self._paused, self._given_up, self._left = True, False, False, False
+        self._do(v.SayToUser("aborted: running sessions are being stopped"))
+
+    def _on_user_left(self, event: v.UserLeft) -> None:
+        if event.stops_sessions:
+            self._stops = True
+            self._do(v.TellSessions("stop"))
+        elif not self._aborted:
+            self._left = True
+            self._do(v.TellSessions("pause"))
+
+    def _on_host_gave_up(self, event: v.HostGaveUp) -> None:
+        if not self.is_held and not self._aborted:
+            self._given_up = True
+            self._do(v.TellSessions("pause"), v.SayToUser(f"{event.why}; the eval no longer waits for it"))
+
+    def _on_settled(self, event: v.AttemptsSettled) -> None:
+        self._settled = self.is_leaving
+
+    # Sessions
+
+    def _on_taken_up(self, event: v.EvalTakenUp) -> None:
+        self._ends = dict(event.ended)
+        self._scored = set(event.scored)
+        self._taken_to_score = set(event.scored)
+        self._injections = list(event.injections)
+        self._paused, self._aborted, self._decided = event.paused and not event.aborted, event.aborted, event.decided
+        self._pacer = self._make_pacer()
+        for case in self._spec.cases:
+            for replication in range(1, self._spec.replications + 1):
+                self._plan_scoring(case.name, replication)
+        if event.user_left:
+            self._on_user_left(v.UserLeft(event.at, stops_sessions=False))
+
+    def _make_pacer(self) -> SessionPacer:
+        """After a session that was not done, the later ones of its trial are not begun."""
+        sessions = self._spec.sessions
+        over = [
+            SessionTurn(turn.trial, session)
+            for turn, end in self._ends.items()
+            for session in range(turn.session, turn.session + 1 if end == "done" else sessions + 1)
+        ]
+        return SessionPacer(units_of(self._spec), sessions, self._at_once, over)
+
+    def _start_sessions(self) -> None:
+        if self.is_held or self._is_enough:
+            for turns in self._waiting_for_copies:
+                for turn in turns:
+                    self._pacer.put_back(turn)
+            self._waiting_for_copies = []
             return
-        for event in self._events_of(turns):
-            self._dispatcher.tell(event)
-
-    def _events_of(self, turns: Sequence[SessionTurn]) -> list[Input]:
-        """That hand these in; their ends are waited for from here on."""
-        tasks = [(run_name(self._manifest.id, turn.trial), self._task(turn)) for turn in turns]
-        for turn, future in zip(turns, self._engine.wait_for(*tasks), strict=True):
-            future.add_done_callback(partial(self._on_ended, turn))
-            self._beats.begins(*turn)
-        return self._engine.events_of(*tasks)
-
-    def _follow(self, happened: Sequence[Input]) -> list[Input]:
-        """What starts in the place of what has just ended goes on disk together with that: there is one commit less
-        between the two. Whatever is not as simple as that is left to `_start_what_may`."""
-        if not any(isinstance(event, AttemptEnded) for event in happened) or self._people.is_asked_in(happened):
-            return []
-        for turn in list(self._pacer.in_flight):
-            record = session_of(self._run_of(turn.trial), turn.session)
-            if is_over(record):
-                self._note_end(turn, ended_well(record))
-                self._followed.add(turn)
-        if self._people.held or self._is_enough or self._wants_place:
-            return []
-        events: list[Input] = []
-        for turns in self._pacer.start():
-            if all(self._is_ready(turn) for turn in turns):
-                events += self._events_of(turns)
+        waiting, self._waiting_for_copies = self._waiting_for_copies, []
+        for turns in (*waiting, *map(tuple, self._pacer.start())):
+            self._copy(turns)
+            if all(self._copied[turn] for turn in turns):
+                self._do(v.HandInSessions(tuple(v.SessionOrder(turn, self._injected(turn.trial)) for turn in turns)))
             else:
-                self._spawn(self._begin(turns))
-        return events
+                self._waiting_for_copies.append(turns)
 
-    def _is_ready(self, turn: SessionTurn) -> bool:
-        copying = self._copying.get(turn.trial)
-        return turn.session == 1 and copying is not None and copying.done() and copying.exception() is None
+    def _copy(self, turns: Iterable[SessionTurn]) -> None:
+        for turn in turns:
+            if turn not in self._copied:
+                self._copied[turn] = False
+                self._do(v.CopyWorkspace(turn))
 
-    def _task(self, turn: SessionTurn) -> Task:
-        """As it was handed in before, if it was: what came since is not for it."""
-        known = session_of(self._run_of(turn.trial), turn.session)
-        return known.task if known is not None else self._sessions.task(*turn, injected=self._injected(turn.trial))
+    def _copy_what_is_next(self) -> None:
+        """Ahead of time, so that a session that takes a place need not wait for its workspace."""
+        soon = self._pacer.soon(1 + self._at_once // len(self._spec.arms))
+        missing = [turn for turn in soon if turn not in self._copied]
+        if self.is_held or self._is_enough or not missing:
+            self._prepare_at = None
+        elif self._prepare_at is None:
+            self._prepare_at = self._at + CALM_S
+        elif self._at >= self._prepare_at:
+            self._prepare_at = None
+            self._copy(missing)
+
+    def _on_workspace_ready(self, event: v.WorkspaceReady) -> None:
+        self._copied[event.turn] = True
 
     def _injected(self, trial: Trial) -> tuple[Injection, ...]:
         return tuple(
             one
-            for one in injections_of(self._dispatcher.book, self._manifest.id)
+            for one in self._injections
             if one.arm in ("", trial.arm) and one.case in ("", trial.case) and one.replication in (0, trial.replication)
         )
 
-    def _on_ended(self, turn: SessionTurn, ended: "asyncio.Future[Record]") -> None:
-        if ended.cancelled():
-            return
-        record = ended.result()
-        self._note_end(turn, ended_well(record))
-        self._followed.discard(turn)
-        self._beats.ends(turn.trial, str(record.state))
-        self._onlooker.ended(turn, record)
-        self._mark_if_over(turn.trial.case, turn.trial.replication)
-        self._changed.set()
-
-    def _note_end(self, turn: SessionTurn, well: bool) -> None:
-        self._pacer.ended(turn, well)
-        if not well and self._manifest.fail_fast and not self._people.aborted:
-            self._failed = True
-
-    def _prepare(self, trial: Trial) -> asyncio.Task[None]:
-        if trial not in self._copying:
-            self._copying[trial] = asyncio.create_task(asyncio.to_thread(self._make_workspace, trial))
-        return self._copying[trial]
-
-    def _prepare_what_is_next(self) -> None:
-        self._preparing = None
-        for unit in self._pacer.soon(1 + self._pacer.at_once // len(self._spec.arms)):
-            for trial in unit.trials:
-                self._prepare(trial)
-
-    def _make_workspace(self, trial: Trial) -> None:
-        if not self._layout.workspace(trial).exists():
-            copy_fresh(self._layout.case(trial.case), self._layout.workspace(trial))
-        if self._spec.arm(trial.arm).run:  # its start is the faster the fewer directories it has to make
-            place = attempt_directory(self._store, run_name(self._manifest.id, trial), session_id(1), 1)
-            Path(place).mkdir(parents=True, exist_ok=True)
-
-    async def _made_ready(self, turn: SessionTurn) -> None:
-        if turn.session == 1:
-            await self._prepare(turn.trial)
-            return
-        before = self._layout.before(turn.trial, turn.session)
-        if not before.exists():
-            await asyncio.to_thread(copy_fresh, self._layout.workspace(turn.trial), before)
+    def _on_session_ended(self, event: v.SessionEnded) -> None:
+        turn = event.turn
+        if turn not in self._ends:
+            self._ends[turn] = event.end
+            self._pacer.ended(turn, event.end == "done")
+            if event.end != "done" and self._fail_fast and not self._aborted:
+                self._failed = True
+        if event.on_disk:
+            self._not_on_disk.discard(turn)
+            self._plan_scoring(turn.trial.case, turn.trial.replication)
+        else:
+            self._not_on_disk.add(turn)
 
     # Scores
 
-    def _mark_if_over(self, case: str, replication: int, as_far_as_it_is: bool = False) -> None:
-        """All arms together: a judge compares them."""
+    def _plan_scoring(self, case: str, replication: int, as_far_as_it_is: bool = False) -> None:
+        """The trials of all arms are scored together: a judge compares them."""
         trials = [Trial(arm.name, case, replication) for arm in self._spec.arms]
-        states = {trial: self._state_of(trial) for trial in trials}
+        states = {trial: trial_state(self._ends_of(trial)) for trial in trials}
         if "missing" in states.values() and not as_far_as_it_is:
             return
-        left = [trial for trial in trials if states[trial] == "scored" and trial not in self._marked]
-        self._marked.update(left)
+        left = tuple(trial for trial in trials if states[trial] == "scored" and trial not in self._taken_to_score)
         if left:
-            self._spawn(self._mark(left))
+            self._taken_to_score.update(left)
+            self._to_score.append((self._at + CALM_S, left))
 
-    def _mark_all(self, as_far_as_it_is: bool = False) -> None:
-        for case in self._spec.cases:
-            for replication in range(1, self._spec.replications + 1):
-                self._mark_if_over(case.name, replication, as_far_as_it_is)
+    def _ends_of(self, trial: Trial) -> list[SessionEnd | None]:
+        return [self._ends.get(SessionTurn(trial, session)) for session in range(1, self._spec.sessions + 1)]
 
-    async def _mark(self, trials: list[Trial]) -> None:
-        await asyncio.sleep(CALM_S)
-        for trial, scores in (await self._marking.mark(trials)).items():
-            self.scores[trial] = scores
-            self._onlooker.marked(trial, scores)
-            for session in range(2, self._spec.sessions + 1):  # nothing is begun anew here any more
-                await asyncio.to_thread(shutil.rmtree, self._layout.before(trial, session), ignore_errors=True)
-        if self._spec.stop_when_decided and not self._decided and self._is_case_over(trials[0].case):
-            self._decided = await asyncio.to_thread(decided, self.record("stopped"))
+    def _score_what_is_due(self) -> None:
+        for due in [due for due in self._to_score if due[0] <= self._at]:
+            self._to_score.remove(due)
+            self._do(v.ScoreTrials(due[1]))
+
+    def _start_scorers(self) -> None:
+        """Before sessions: what has ended should soon be known."""
+        while self._scorers and not self.is_held and self._pacer.take_place():
+            self._do(v.HandInScorer(*self._scorers.pop(0)))
+
+    def _on_scored(self, event: v.TrialsScored) -> None:
+        self._scored.update(event.trials)
+        if self._spec.stop_when_decided and not self._decided and self._is_case_over(event.trials[0].case):
+            self._weighings += 1
+            self._do(v.WeighEvidence())
 
     def _is_case_over(self, case: str) -> bool:
         trials = [trial for trial in trials_of(self._spec) if trial.case == case]
-        return all(trial in self.scores or self._state_of(trial) == "infrastructure" for trial in trials)
+        return all(trial in self._scored or trial_state(self._ends_of(trial)) == "infrastructure" for trial in trials)
 
-    def record(self, state: EvalState, warnings: Sequence[str] = ()) -> EvalRecord:
-        told = (*warnings, self._people.given_up) if self._people.given_up else warnings
-        now = self._dispatcher.clock.now()
-        return record_of(self._manifest, self._dispatcher.book, self.scores, state, now, told)
+    def _on_weighed(self, event: v.EvidenceWeighed) -> None:
+        self._weighings -= 1
+        self._decided = self._decided or event.decided
 
-    async def _carry_scorer(self, run: str, task: Task) -> Record:
-        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._wants_place.append(place)
-        self._changed.set()
-        await place
-        try:
-            return await self._engine.hand_in((run, task))[0]
-        finally:
-            self._pacer.give_place()
-            self._changed.set()
+    # Time, and the end
 
-    # Where things stand
+    def _on_woke(self, event: v.ConductorWoke) -> None:
+        self._wake_at = None
 
-    def _state_of(self, trial: Trial) -> TrialState:
-        return state_of(self._run_of(trial), self._spec.sessions)
+    def _set_wake(self) -> None:
+        due = [at for at, _ in self._to_score] + ([self._prepare_at] if self._prepare_at is not None else [])
+        if due and not self._finished and (self._wake_at is None or min(due) < self._wake_at):
+            self._wake_at = min(due)
+            self._do(v.WakeConductorAt(self._wake_at))
 
-    def _run_of(self, trial: Trial) -> Run | None:
-        return self._dispatcher.book.runs.get(run_name(self._manifest.id, trial))
+    def _finish_if_at_rest(self) -> None:
+        if self._not_on_disk:
+            return
+        if self._is_enough and not self._pacer.in_flight:
+            for case in self._spec.cases:
+                for replication in range(1, self._spec.replications + 1):
+                    self._plan_scoring(case.name, replication, as_far_as_it_is=True)
+        if self._is_all_done():
+            self._finish(self._final_state())
+        elif self.is_leaving and self._settled:
+            self._finish("stopped")
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._work.add(task)
-        task.add_done_callback(lambda _: self._changed.set())
+    def _is_all_done(self) -> bool:
+        is_scored = self._taken_to_score <= self._scored and not self._weighings
+        return is_scored and not self._pacer.in_flight and (self._is_enough or self._pacer.is_over)
+
+    def _final_state(self) -> EvalState:
+        if self._aborted:
+            return "aborted"
+        if self._failed:
+            return "failed_fast"
+        return "finished" if self._pacer.is_over else "decided"
+
+    def _finish(self, state: EvalState) -> None:
+        self._finished = True
+        self._do(v.FinishEval(state))
+
+    def _do(self, *commands: v.ConductorCommand) -> None:
+        self._commands += commands

@@ -1,8 +1,7 @@
-"""The hosts of an eval: those of the config at a width that stays as it is, and some that only score."""
+"""The hosts of an eval: those of the config, each at a fixed width, and some that only score."""
 
 import math
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 
 import msgspec
 
@@ -12,6 +11,7 @@ from manyhands.apps.evals.spec.ordering import Trial
 from manyhands.apps.evals.spec.spec_file import ReadSpec, SpecRefused
 from manyhands.apps.evals.trial.eval_layout import EvalLayout
 from manyhands.apps.evals.trial.trials import Sessions
+from manyhands.core.placement import takes
 from manyhands.core.values.host import Host, Width
 from manyhands.core.values.task import Task, form_of
 from manyhands.errors import UsageError
@@ -22,7 +22,7 @@ from manyhands.sources.plans.host_check import check_hosts
 from manyhands.sources.plans.plan_reading import Plan
 from manyhands.sources.plans.plan_settings import PlanSettings
 
-#: Where `--concurrency auto` stops looking: more sessions at once than this nobody watches over on one machine.
+#: `--concurrency auto` looks no further: nobody supervises more sessions than this on one machine.
 AUTO_MAX = 64
 
 
@@ -41,14 +41,14 @@ def check_against(read: ReadSpec, config: Config) -> None:
     for place, scorer in enumerate(read.spec.scorers):
         if scorer.type == "pairwise" and scorer.host not in judges:
             hint = did_you_mean(scorer.host, judges) or f"the openai hosts are {', '.join(judges) or 'none'}"
-            rule = "must be an openai host of the config that chats"
+            rule = 'must be an openai host of the config with `api = "chat"`'
             read.sheet.wrong(("scorer", place, "host"), scorer.host, rule, hint)
     if problems.total:
         raise SpecRefused(problems.by_line(), problems.total)
 
 
 def _sample_tasks(spec: Spec, config: Config) -> list[Task]:
-    """One for each arm of the file, under the arm's name."""
+    """One task for each arm of the file, with the arm's name as its id."""
     sessions = Sessions(spec, EvalLayout(config.store_directory, spec.name))
     arms = [arm for arm in spec.arms if not arm.same_as]
     return [
@@ -57,13 +57,13 @@ def _sample_tasks(spec: Spec, config: Config) -> list[Task]:
 
 
 def widest(spec: Spec, config: Config) -> float:
-    """The most sessions that all hosts of the arms together take at once; infinite where the config sets no bound."""
+    """The most sessions that the hosts of all arms accept at once; infinite if the config sets no bound."""
     hosts = {host.name: host for task in _sample_tasks(spec, config) for host in _able(task, config.core_hosts())}
     return sum(math.inf if host.width.max is None else host.width.max for host in hosts.values())
 
 
 def narrow_arms(spec: Spec, config: Config, at_once: int) -> list[str]:
-    """Arms whose own hosts do not take as many as may be in flight: their sessions may wait for a place."""
+    """Arms whose hosts accept fewer sessions than may be in flight, so that sessions may wait for a place."""
     narrow = []
     for task in _sample_tasks(spec, config):
         bounds = [host.width.max for host in _able(task, config.core_hosts())]
@@ -73,26 +73,20 @@ def narrow_arms(spec: Spec, config: Config, at_once: int) -> list[str]:
 
 
 def _able(task: Task, hosts: Sequence[Host]) -> list[Host]:
-    return [
-        host
-        for host in hosts
-        if form_of(task) in host.takes
-        and task.host in ("", host.name)
-        and any(fnmatchcase(task.kind, pattern) for pattern in host.kinds)
-    ]
+    return [host for host in hosts if takes(host, task.kind, form_of(task), task.host)]
 
 
 def check_width(spec: Spec, config: Config, at_once: int) -> None:
     most = widest(spec, config)
     if at_once > most:
         raise UsageError(
-            f"concurrency {at_once} is more than the hosts of the arms take at once ({most:g})",
-            "raise the `width` of a host in the config, or ask for less",
+            f"concurrency {at_once} is more than the hosts of the arms accept at once ({most:g})",
+            "raise the `width` of a host in the config, or lower the concurrency",
         )
 
 
 def eval_config(config: Config, spec: Spec, at_most: int) -> Config:
-    """No clutch moves a width while arms are compared: how many run at once is part of what is measured."""
+    """Widths are fixed while arms are compared: how many sessions run at once is part of what is measured."""
     hosts: list[HostConfig] = [_pinned(host, at_most) for host in config.hosts]
     width = Width(at_most, at_most, at_most)
     hosts.append(ShellHost(name=SHELL_HOST, kinds=(KIND,), width=width))

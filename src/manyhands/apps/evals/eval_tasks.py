@@ -1,7 +1,7 @@
-"""Tasks of an eval on the dispatcher: handed in, and waited for until they come to their end."""
+"""Hands tasks of an eval to the dispatcher and waits until they end."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from manyhands.apps.evals.trial.trials import taking_up
 from manyhands.core.events import AnyEvent, Input
@@ -13,12 +13,10 @@ Waited = tuple[str, str]  # run, task
 
 
 class EvalTasks:
-    def __init__(self, dispatcher: Dispatcher, source: str, changed: Callable[[], None]) -> None:
-        """`changed` is called whenever a task that is waited for has ended."""
+    def __init__(self, dispatcher: Dispatcher, source: str) -> None:
         self.dispatcher = dispatcher
         self.book = dispatcher.book
         self._source = source
-        self._changed = changed
         self._waiting: dict[Waited, asyncio.Future[Record]] = {}
         dispatcher.recorded.append(self._look)
 
@@ -28,7 +26,7 @@ class EvalTasks:
             future.cancel()
 
     def hand_in(self, *tasks: tuple[str, Task]) -> list[asyncio.Future[Record]]:
-        """(run, task) pairs that start together where there is room; what tells of the end of each."""
+        """Hands in (run, task) pairs, which start together if there is room. Each future has the record at the end."""
         for event in self.events_of(*tasks):
             self.dispatcher.tell(event)
         return self.wait_for(*tasks)
@@ -57,22 +55,17 @@ class EvalTasks:
         record = self._record(run, task)
         if record is not None and record.state in TERMINAL:
             future.set_result(record)
-            self._changed()
         else:
             self._waiting[run, task] = future
         return future
 
     def _look(self, batch: Sequence[AnyEvent]) -> None:
-        ended = False
         for (run, task), future in list(self._waiting.items()):
             record = self._record(run, task)
             if record is not None and record.state in TERMINAL:
-                ended = True
                 del self._waiting[run, task]
                 if not future.done():
                     future.set_result(record)
-        if ended:
-            self._changed()
 
     def _record(self, run: str, task: str) -> Record | None:
         known = self.book.runs.get(run)

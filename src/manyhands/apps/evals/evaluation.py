@@ -1,4 +1,4 @@
-"""An eval from its spec to its record: begun anew, or gone on with where it was left."""
+"""An eval from its spec to its record. An eval that was left unfinished continues."""
 
 import asyncio
 import shutil
@@ -9,32 +9,30 @@ from typing import Literal, Protocol
 import msgspec
 from msgspec import Struct
 
-from manyhands.apps.evals import eval_control_events
 from manyhands.apps.evals.calibrating import Calibrating
-from manyhands.apps.evals.conductor import Conductor, EvalObserver
+from manyhands.apps.evals.conducting import Conducting, EvalObserver
 from manyhands.apps.evals.eval_hosts import AUTO_MAX, check_against, check_width, eval_config, narrow_arms, widest
 from manyhands.apps.evals.scoring.scorer_loading import check_functions
-from manyhands.apps.evals.spec.eval_types import Concurrency, EvalRecord, EvalState, Spec
-from manyhands.apps.evals.spec.ordering import Trial
+from manyhands.apps.evals.spec.eval_types import Concurrency, EvalRecord, Spec
+from manyhands.apps.evals.spec.ordering import Trial, trials_of
 from manyhands.apps.evals.spec.spec_file import ReadSpec
 from manyhands.apps.evals.trial.eval_layout import EvalLayout, read_whole, write_whole
+from manyhands.apps.evals.trial.eval_notes import EvalEnded, EvalResumed, is_of_older_version, noted, standing_of
 from manyhands.apps.evals.trial.manifest import Manifest, check_same, source_of
-from manyhands.apps.evals.trial.outcomes import trials_of
 from manyhands.apps.evals.trial.trials import run_name
-from manyhands.apps.evals.workspaces import RestoringExecutor, copy_fresh
+from manyhands.apps.evals.workspaces import RestoreLayer, copy_fresh
 from manyhands.assembly import open_session
 from manyhands.core.commands import StartAttempt
-from manyhands.core.events import CancelAsked, Input, ResumeAsked, RunResumed
+from manyhands.core.events import Input, RunOpened, RunResumed
 from manyhands.core.state import Run
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.run_opening import new_name
-from manyhands.errors import UsageError
-from manyhands.hosts.executors.executor import Ended, Executor
+from manyhands.errors import Conflict, UsageError
 from manyhands.sources.config.config_types import Config
 
 
 class Wishes(Struct, frozen=True):
-    """What the command line says beside the spec."""
+    """What the command line adds to the spec."""
 
     concurrency: int | Literal["auto"] | None = None
     fail_fast: bool = False
@@ -43,7 +41,7 @@ class Wishes(Struct, frozen=True):
 
 
 class Leaving(Protocol):
-    """Whether the person at the keyboard has had enough."""
+    """Whether the person at the keyboard wants to stop."""
 
     wanted: int
 
@@ -53,7 +51,7 @@ class Leaving(Protocol):
 async def evaluate(
     read: ReadSpec, config: Config, wishes: Wishes, leaving: Leaving, onlooker: EvalObserver
 ) -> EvalRecord:
-    """Everything that can be wrong is said before anything runs."""
+    """Raises for everything that can be wrong before anything runs."""
     spec = read.spec
     check_against(read, config)
     check_functions(read, config.workspace)
@@ -62,7 +60,7 @@ async def evaluate(
         check_width(spec, config, wanted)
     at_most = max(AUTO_MAX, wanted if isinstance(wanted, int) else 0)
     origins = _Origins()
-    async with open_session(eval_config(config, spec, at_most), origins.around) as dispatcher:
+    async with open_session(eval_config(config, spec, at_most), RestoreLayer(origins.of)) as dispatcher:
         one = _Evaluation(dispatcher, read, config, wishes, onlooker)
         await one.begin(leaving)
         origins.take(one.manifest, one.layout)
@@ -93,27 +91,34 @@ class _Evaluation:
             check_same(manifest, self._spec, self._wishes.concurrency)
             self.manifest, self.layout = self._with_wishes(manifest), EvalLayout(self._store, manifest.id)
             await asyncio.to_thread(write_whole, self.layout.manifest, self.manifest)
-            events: list[Input] = [RunResumed(self._dispatcher.clock.now(), manifest.id)]
+            now = self._dispatcher.clock.now()
+            events: list[Input] = [RunResumed(now, manifest.id), noted(now, manifest.id, EvalResumed())]
         else:
             self.manifest = self._new_manifest()
             self.layout = EvalLayout(self._store, self.manifest.id)
             await asyncio.to_thread(self._make_directory)
-            events = eval_control_events.opening(self.manifest.id, self.manifest.started_at, source)
+            events = [RunOpened(self.manifest.started_at, self.manifest.id, source=source)]
         await self._dispatcher.submit(*events, *leaving.watch_over(self._dispatcher, self.manifest.id))
 
     def _unfinished(self, source: str) -> Run | None:
-        """The newest eval of this spec, if it has not come to its end, or was killed before that was written down."""
+        """The newest eval of this spec, if it has not ended, or was killed before that was written down."""
         newest = next((run for run in reversed(self._dispatcher.book.runs.values()) if run.source == source), None)
-        if newest is None or eval_control_events.is_unfinished(newest):
-            return newest
-        kept = read_whole(EvalLayout(self._store, newest.name).record, EvalRecord)
-        if eval_control_events.is_aborted(newest) and (kept is None or kept.state == "stopped"):
-            self._onlooker.says(f"eval {newest.name} was aborted: this reports what it has, and begins nothing")
-            return newest
-        return None
+        if newest is None:
+            return None
+        standing = standing_of(newest)
+        if standing.ended is not None:
+            return None
+        if is_of_older_version(newest):
+            raise Conflict(
+                f"eval {newest.name} was left unfinished by an older version of manyhands and cannot continue",
+                "`--fresh` begins a new eval of this spec",
+            )
+        if standing.aborted:
+            self._onlooker.says(f"eval {newest.name} was aborted: its finished trials are reported, and none begins")
+        return newest
 
     def _with_wishes(self, manifest: Manifest) -> Manifest:
-        """What was allowed once stays allowed."""
+        """Flags of an earlier command stay in force."""
         return msgspec.structs.replace(
             manifest,
             fail_fast=manifest.fail_fast or self._wishes.fail_fast,
@@ -136,19 +141,19 @@ class _Evaluation:
         )
 
     def _make_directory(self) -> None:
-        """What cases have is copied once: trials of tomorrow start with the same as those of today."""
-        if self.layout.directory.exists():  # of an eval that was killed before it was in the journal
+        """The files of the cases are copied once, so that a trial tomorrow starts with the same files as one today."""
+        if self.layout.directory.exists():  # left by an eval that was killed before it reached the journal
             shutil.rmtree(self.layout.directory)
         for case in self._spec.cases:
             nothing = self.layout.directory / "nothing"
             source = (self._read.file.parent / case.files).resolve() if case.files else nothing
-            # A case may be the whole project, and the store in it.
+            # A case may be the whole project, which contains the store.
             copy_fresh(source, self.layout.case(case.name), leave_out=self._store.resolve())
         write_whole(self.layout.manifest, self.manifest)
 
     async def calibrate(self, leaving: Leaving) -> None:
         most = int(min(AUTO_MAX, widest(self._spec, self._config), len(trials_of(self._spec))))
-        self._onlooker.says("looking for how many may run at once, on trials that are not scored")
+        self._onlooker.says("looking for the concurrency, with trials that are not scored")
         calibrating = Calibrating(
             self._dispatcher, self.manifest, self.layout, self._onlooker.says, lambda: bool(leaving.wanted)
         )
@@ -156,41 +161,29 @@ class _Evaluation:
         await asyncio.to_thread(write_whole, self.layout.manifest, self.manifest)
 
     async def conduct(self, leaving: Leaving) -> EvalRecord:
-        conductor = Conductor(
+        conducting = Conducting(
             self._dispatcher, self.manifest, self.layout, self._store, self._onlooker, lambda: bool(leaving.wanted)
         )
-        state = await conductor.run()
-        record = conductor.record(state, self._warnings())
+        state = await conducting.run()
+        record = conducting.record(state, self._warnings())
         await asyncio.to_thread(write_whole, self.layout.record, record)
-        await self._close(state)
+        if state != "stopped":  # an eval that is killed before this continues, and writes its record again
+            await self._dispatcher.submit(noted(self._dispatcher.clock.now(), record.id, EvalEnded(state)))
         return record
-
-    async def _close(self, state: EvalState) -> None:
-        """Only now is it over: killed before, it goes on."""
-        if state == "stopped":
-            return
-        name, now = self.manifest.id, self._dispatcher.clock.now()
-        over = [
-            CancelAsked(now, name, task, "its eval is over")
-            for task in self._dispatcher.book.runs[name].records
-            if task != eval_control_events.END
-        ]
-        await self._dispatcher.submit(ResumeAsked(now, name, eval_control_events.END), *over)
-        await self._dispatcher.wait_settled(name)
 
     def _warnings(self) -> list[str]:
         assert self.manifest.concurrency is not None
         n, arms = self.manifest.concurrency.n, len(self._spec.arms)
         warnings = []
         if self._spec.interleave and n > arms and n % arms:
-            warnings.append(f"the {arms} arms start together, so of {n} places {n - n % arms} are used at most")
+            warnings.append(f"the {arms} arms start together, so at most {n - n % arms} of {n} places are used")
         for arm in narrow_arms(self._spec, self._config, n):
-            warnings.append(f"the hosts of arm {arm} take less than {n} at once: its sessions may have waited")
+            warnings.append(f"the hosts of arm {arm} accept fewer than {n} sessions at once: some may have waited")
         return warnings
 
 
 class _Origins:
-    """What each attempt's workspace should hold when it begins."""
+    """What the workspace of each attempt should contain when it begins."""
 
     def __init__(self) -> None:
         self._trial_of: dict[str, Trial] = {}
@@ -200,10 +193,7 @@ class _Origins:
         self._layout = layout
         self._trial_of = {run_name(manifest.id, trial): trial for trial in trials_of(manifest.spec)}
 
-    def around(self, inner: Executor, ended: Ended) -> Executor:
-        return RestoringExecutor(inner, ended, self._of)
-
-    def _of(self, order: StartAttempt) -> tuple[Path, Path] | None:
+    def of(self, order: StartAttempt) -> tuple[Path, Path] | None:
         trial = self._trial_of.get(order.run)
         number = order.task.id.removeprefix("s")
         if trial is None or self._layout is None or not number.isdigit():
@@ -222,14 +212,14 @@ def with_flags(read: ReadSpec, interleave: bool, stop_when_decided: bool = False
 
 
 def _check_early_stop(spec: Spec, interleave: bool) -> None:
-    """Said before anything runs, not when the first case is over."""
+    """Checked before anything runs, not when the first case has ended."""
     if not interleave:
         raise UsageError(
-            "an eval that goes arm by arm cannot stop when it is decided", "leave out one of the two options"
+            "an eval that runs arm by arm cannot stop when it is decided", "leave out one of the two options"
         )
     for scorer in spec.scorers:
         if not scorer.is_bounded:
             raise UsageError(
-                f"an eval stops when it is decided by scores between 0 and 1; `{scorer.name}` may give any number",
-                "leave out the scorer, or the early stop",
+                f"stopping when decided needs scores between 0 and 1, but scorer `{scorer.name}` may give any number",
+                "remove the scorer, or do not stop early",
             )

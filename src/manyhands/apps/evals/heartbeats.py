@@ -1,4 +1,4 @@
-"""A file for each trial that says what it is at and when that was last true. Written aside: it holds up nothing."""
+"""A file for each trial that says what it is doing, and when that was last true. A thread writes it."""
 
 import asyncio
 import os
@@ -8,7 +8,7 @@ from manyhands.apps.evals.spec.ordering import Trial
 from manyhands.apps.evals.trial.eval_layout import EvalLayout, write_whole
 from manyhands.apps.evals.trial.trials import run_name
 
-#: How old the heartbeat of a trial that runs may be.
+#: The heartbeat of a running trial is never older than this.
 BEAT_S = 2.0
 
 
@@ -16,7 +16,7 @@ class Heartbeats:
     def __init__(self, layout: EvalLayout, now: Callable[[], float]) -> None:
         self._layout = layout
         self._now = now
-        self._doing: dict[Trial, str] = {}  # of trials that run
+        self._doing: dict[Trial, str] = {}  # of running trials
         self._to_write: dict[Trial, str] = {}
         self._task = asyncio.create_task(self._keep())
 

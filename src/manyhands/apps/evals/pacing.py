@@ -1,10 +1,10 @@
-"""Which sessions start now, given how many may run at once. Pure: told what ended, it says what starts.
+"""Which sessions start now, given how many may run at once. Pure: it is told what ended and says what starts.
 
-The sessions of one turn of a unit (session 1 of each arm, then session 2 of each …) start together where the bound has
-room for all of them, and one after the other in the unit's order where it has not.
+A turn of a unit is session 1 of each arm, then session 2 of each arm, and so on. The sessions of a turn start together
+if the bound has room for all of them. Otherwise they start one after the other, in the order of the unit.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from manyhands.apps.evals.spec.ordering import Trial, Unit
@@ -19,7 +19,7 @@ class SessionTurn(NamedTuple):
 
 class SessionPacer:
     def __init__(self, units: Iterable[Unit], sessions: int, at_once: int, over: Iterable[SessionTurn] = ()) -> None:
-        """`over` are the turns that ended in an earlier process; they are not taken again."""
+        """`over` are the sessions that ended in an earlier process; they are not started again."""
         self.at_once = at_once
         self.in_flight: dict[SessionTurn, None] = {}
         self._over = dict.fromkeys(over)
@@ -27,7 +27,7 @@ class SessionPacer:
         self._fresh = [unit for unit in units if self._next_session(unit) is not None]
         self._fresh.reverse()
         self._begun: list[Unit] = []  # with sessions left to do, the oldest first
-        self._opened: list[SessionTurn] = []  # of a turn that did not fit whole: these go before anything else
+        self._opened: list[SessionTurn] = []  # of a turn that did not fit as a whole: these start before anything else
         self._extra = 0  # places taken by other work
 
     @property
@@ -39,7 +39,7 @@ class SessionPacer:
         return self.at_once - len(self.in_flight) - self._extra
 
     def take_place(self) -> bool:
-        """A place for work that is no session, if there is one."""
+        """Takes a place for work that is not a session. False if no place is free."""
         if self.free < 1:
             return False
         self._extra += 1
@@ -48,12 +48,13 @@ class SessionPacer:
     def give_place(self) -> None:
         self._extra -= 1
 
-    def soon(self, count: int) -> Sequence[Unit]:
-        """The units that begin next."""
-        return self._fresh[: -count - 1 : -1]
+    def soon(self, count: int) -> list[SessionTurn]:
+        """The sessions that start next: those of a turn that is under way, and the first ones of so many new units."""
+        units = self._fresh[: -count - 1 : -1]
+        return [*self._opened, *(SessionTurn(trial, 1) for unit in units for trial in unit.trials)]
 
     def start(self) -> list[list[SessionTurn]]:
-        """What starts now, in this order; those in one list together. In flight from here on, until `ended`."""
+        """What starts now, in this order; sessions in one list start together. They are in flight until `ended`."""
         started: list[list[SessionTurn]] = []
         while turns := self._next():
             self.in_flight |= dict.fromkeys(turns)
@@ -61,11 +62,11 @@ class SessionPacer:
         return started
 
     def put_back(self, turn: SessionTurn) -> None:
-        """It did not start after all."""
+        """The session did not start after all."""
         del self.in_flight[turn]
 
     def ended(self, turn: SessionTurn, well: bool) -> None:
-        """After one that did not end well the later sessions of its trial are not begun."""
+        """After a session that did not end well, the later ones of its trial do not begin."""
         self.in_flight.pop(turn, None)
         self._over[turn] = None
         if not well:
@@ -89,7 +90,7 @@ class SessionPacer:
         return turns[:fit]
 
     def _due(self) -> tuple[Unit, list[SessionTurn]] | None:
-        """The next turn of a unit that is under way, before a new unit."""
+        """The next turn of a unit that is under way; a new unit only if no such turn is due."""
         for unit in list(self._begun):
             session = self._next_session(unit)
             if session is None:
@@ -109,7 +110,7 @@ class SessionPacer:
         return [turn for turn in turns if turn not in self._over]
 
     def _next_session(self, unit: Unit) -> int | None:
-        """The first session that some trial of the unit has still to do, in flight or not."""
+        """The first session that some trial of the unit has not finished, in flight or not."""
         for session in range(1, self._sessions + 1):
             if self._turns(unit, session):
                 return session

@@ -1,19 +1,19 @@
-"""Every trial has a directory of its own, and every attempt at a session finds it as the session should begin."""
+"""Every trial has a directory of its own. Each attempt at a session finds it as it was when the session began."""
 
 import asyncio
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from manyhands.concurrency import finish_despite_cancel
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
-from manyhands.hosts.executors.executor import Adopts, Ended, Executor
-
-_STOPPED = Ending(EndingKind.CANCELLED, "stopped before it began")
+from manyhands.hosts.executors.in_flight import STOPPED
+from manyhands.hosts.executors.layered_executor import RunInner
 
 
 def copy_fresh(source: Path, target: Path, leave_out: Path | None = None) -> None:
-    """The target is as the source, whatever was there, and never half of it."""
+    """Makes the target a copy of the source. A crash leaves the old target or the new one, never half of it."""
 
     def left_out(directory: str, names: list[str]) -> list[str]:
         return [name for name in names if Path(directory, name).absolute() == leave_out]
@@ -36,57 +36,26 @@ def _remove(directory: Path) -> None:
         shutil.rmtree(directory)
 
 
-#: Told of an attempt that is about to start: (where it works, what should be there), or None to leave all as it is.
+#: For an attempt that is about to start: (its workspace, what should be in it), or None to leave it as it is.
 Origin = Callable[[StartAttempt], tuple[Path, Path] | None]
 
 
-class RestoringExecutor:
-    """Before the real one: an attempt after one that was cut short finds nothing of what that one did."""
+class RestoreLayer:
+    """Before an executor: a repeated attempt finds nothing of what the interrupted one before it did."""
 
-    def __init__(self, inner: Executor, ended: Ended, origin: Origin) -> None:
-        self._inner = inner
-        self._ended = ended
+    def __init__(self, origin: Origin) -> None:
         self._origin = origin
-        self._restoring: dict[int, asyncio.Task[None]] = {}
-        self._stopped: set[int] = set()
 
-    def start(self, order: StartAttempt, directory: str) -> None:
-        found = self._origin(order) if order.number > 1 else None
-        if found is None:
-            self._inner.start(order, directory)
-            return
+    def takes(self, order: StartAttempt) -> bool:
+        return order.number > 1 and self._origin(order) is not None
+
+    async def carry(self, order: StartAttempt, directory: str, run: RunInner) -> Ending:
+        found = self._origin(order)
+        assert found is not None
         workspace, origin = found
-        task = asyncio.create_task(self._restore(order, directory, workspace, origin))
-        self._restoring[order.attempt] = task
-        task.add_done_callback(lambda _: self._restoring.pop(order.attempt, None))
-
-    async def _restore(self, order: StartAttempt, directory: str, workspace: Path, origin: Path) -> None:
+        copying = asyncio.get_running_loop().run_in_executor(None, copy_fresh, origin, workspace)
         try:
-            await asyncio.to_thread(copy_fresh, origin, workspace)
-        except OSError as error:
-            detail = f"the workspace cannot be made anew: {error}"
-            self._ended(order.attempt, Ending(EndingKind.OVERLOADED, detail))  # not the arm's doing
-            return
-        if order.attempt in self._stopped:
-            self._stopped.discard(order.attempt)
-            self._ended(order.attempt, _STOPPED)
-        else:
-            self._inner.start(order, directory)
-
-    def adopt(self, attempt: int, directory: str) -> bool:
-        return isinstance(self._inner, Adopts) and self._inner.adopt(attempt, directory)
-
-    def release(self, attempt: int) -> None:
-        self._inner.release(attempt)
-
-    def stop(self, attempt: int) -> None:
-        if attempt in self._restoring:
-            self._stopped.add(attempt)
-        else:
-            self._inner.stop(attempt)
-
-    async def close(self) -> None:
-        self._stopped.update(self._restoring)
-        while self._restoring:
-            await asyncio.wait(list(self._restoring.values()))
-        await self._inner.close()
+            _, was_stopped = await finish_despite_cancel(copying)
+        except OSError as error:  # not the arm's doing, so the attempt does not count
+            return Ending(EndingKind.OVERLOADED, f"the workspace cannot be restored: {error}")
+        return STOPPED if was_stopped else await run(order)

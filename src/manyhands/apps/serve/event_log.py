@@ -118,6 +118,7 @@ _OF_RUN: dict[type[ev.Event], str] = {
     ev.RunResumed: "resumed",
     ev.RunDrained: "draining",
     ev.RunStopped: "stopped",
+    ev.RunNoted: "noted",
 }
 
 
@@ -127,7 +128,7 @@ def _who(name: str, running: Running) -> Fields:
 
 def _of_run_or_host(event: ev.AnyEvent) -> Fields | None:
     match event:
-        case ev.RunOpened() | ev.RunResumed() | ev.RunDrained() | ev.RunStopped():
+        case ev.RunOpened() | ev.RunResumed() | ev.RunDrained() | ev.RunStopped() | ev.RunNoted():
             return {"action": _OF_RUN[type(event)], "run": event.run, "source": getattr(event, "source", None) or None}
         case ev.WidthMoved():
             what: Fields = {"action": "width", "host": event.host, "kind": event.kind or None}

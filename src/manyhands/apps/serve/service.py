@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from manyhands.apps.serve.claiming import Claimer, ClaimingExecutor
+from manyhands.apps.serve.claiming import Claimer, ClaimLayer
 from manyhands.apps.serve.desk import Desk
 from manyhands.apps.serve.live_backlog import IN_THE_BACKLOG, LiveBacklog, Log
 from manyhands.apps.serve.watching import POLL_S, Changed, watch
@@ -13,14 +13,13 @@ from manyhands.core.events import AnyEvent, CancelAsked, Input, RunResumed, RunS
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.hand_added import ADDED_SOURCE
 from manyhands.errors import UsageError
-from manyhands.hosts.executors.executor import Ended, Executor
 
 #: How soon it is noticed that the dispatcher has died: nothing but its own error tells.
 _PULSE_S = 2.0
 
 
 class Service:
-    """Made before its dispatcher, which it stands around: `open_session(config, service.around)`, then `serve`."""
+    """Made before its dispatcher: `open_session(config, service.layer)`, then `serve`."""
 
     def __init__(self, backlogs: Sequence[LiveBacklog], log: Log, poll_s: float = POLL_S) -> None:
         sources = [backlog.source for backlog in backlogs]
@@ -34,8 +33,10 @@ class Service:
         self._desks: list[Desk] = []
         self._dispatcher: Dispatcher | None = None
 
-    def around(self, executor: Executor, ended: Ended) -> Executor:
-        return ClaimingExecutor(executor, ended, self._claimers, self._refused, self._log)
+    @property
+    def layer(self) -> ClaimLayer:
+        """To go around every executor of the dispatcher."""
+        return ClaimLayer(self._claimers, self._refused)
 
     def _refused(self, run: str, task: str, why: str) -> None:
         assert self._dispatcher is not None

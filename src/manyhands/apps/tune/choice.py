@@ -1,4 +1,4 @@
-"""Which width to measure next, and which one to pick: functions of what was measured, nothing else."""
+"""Which width to measure next, and which one to pick. Both depend only on what was measured."""
 
 import math
 from collections.abc import Mapping
@@ -7,19 +7,19 @@ from msgspec import Struct
 
 from manyhands.apps.tune.width_figures import MeasuredWidth
 
-#: Less goodput than this is not worth a wider width, and a doubling that buys less ends the ramp.
+#: A smaller gain of goodput is not worth a wider width, and a doubling with a smaller gain ends the ramp.
 WORTH = math.log(1.05)
-#: A doubling that may well have bought this much is measured once more before it is called flat.
+#: A doubling that may have gained this much is measured once more before it counts as flat.
 WELL_WORTH = math.log(1.2)
 #: One-sided 95 %.
 Z = 1.645
 REFINED = (0.75, 1.5)
-#: Endings that count at one width: two rounds of it, between one that fills it and one that empties it.
+#: Endings that count at one width: two rounds, between one that fills the width and one that empties it.
 COUNTED_MIN, ROUNDS_COUNTED = 8, 2
 
 
 class WidthChoice(Struct, frozen=True):
-    """`width`: the smallest within 5 % of the best. `low` to `high`: tested widths not distinguishably worse."""
+    """`width` is the smallest within 5 % of the best. `low` to `high` are the widths that are not clearly worse."""
 
     width: int
     low: int
@@ -31,19 +31,19 @@ class WidthChoice(Struct, frozen=True):
 
 
 class Next(Struct, frozen=True):
-    """The width to measure, or (None) why there is none."""
+    """The width to measure next, or None and the reason."""
 
     width: int | None
     why: str = ""
 
 
 def counted_at(width: int, probes: int) -> int:
-    """A whole number of turns of the probe tasks, so that every width gets the same mix."""
+    """Each probe task runs equally often, so that every width gets the same mix."""
     return math.ceil(max(COUNTED_MIN, ROUNDS_COUNTED * width) / probes) * probes
 
 
 def next_width(steps: Mapping[int, MeasuredWidth], most: int) -> Next:
-    """Doubling until it no longer pays, then around the best of those."""
+    """Doubles until that no longer pays, then tries widths around the best one."""
     ramp: list[MeasuredWidth] = []
     width = 1
     while width in steps:
@@ -52,9 +52,9 @@ def next_width(steps: Mapping[int, MeasuredWidth], most: int) -> Next:
         if why:
             return _refine(steps, ramp, most, why)
         if _is_unclear(ramp):
-            return Next(width, "once more: it may have paid")
+            return Next(width, "once more, because the gain is not certain")
         if width >= most:
-            return _refine(steps, ramp, most, f"{most} is the most that was asked for")
+            return _refine(steps, ramp, most, f"{most} is the highest width that was asked for")
         width = min(2 * width, most)
     return Next(width)
 
@@ -64,9 +64,9 @@ def _ends_ramp(ramp: list[MeasuredWidth]) -> str:
     if last.overloads:
         return f"overloaded at {last.width}: {last.why}"
     if not last.filled:
-        return f"never more than {last.peak} in flight: claims, lanes or the rate budget allow no more"
+        return f"never more than {last.peak} in flight: claims, lanes or the rate budget do not allow more"
     if len(ramp) > 1 and _gain(ramp) < WORTH and not _is_unclear(ramp):
-        return f"{ramp[-2].width} → {last.width} bought {math.expm1(_gain(ramp)):+.0%} goodput"
+        return f"{ramp[-2].width} → {last.width} changed goodput by {math.expm1(_gain(ramp)):+.0%}"
     return ""
 
 
@@ -84,7 +84,7 @@ def _is_unclear(ramp: list[MeasuredWidth]) -> bool:
 
 def _refine(steps: Mapping[int, MeasuredWidth], ramp: list[MeasuredWidth], most: int, why: str) -> Next:
     picked = choose({step.width: step for step in ramp})
-    if picked is None or ramp[-1].rate_limited:  # between two widths there is nothing to learn about a rate
+    if picked is None or ramp[-1].rate_limited:  # no width in between tells more about a rate
         return Next(None, why)
     too_wide = min((step.width for step in steps.values() if step.overloads or not step.filled), default=most + 1)
     for factor in REFINED:
@@ -103,7 +103,7 @@ def choose(steps: Mapping[int, MeasuredWidth]) -> WidthChoice | None:
     alike: list[int] = []
     for step in sound:
         short, spread = best.log_goodput - step.log_goodput, math.hypot(best.spread, step.spread)
-        # The best of several noisy figures is most likely flattered, so the narrower one has the benefit of the doubt.
+        # The best of several noisy figures is probably too high by chance, so a narrower width is preferred.
         if short <= WORTH + min(spread, WORTH):
             near.append(step.width)
         if short <= max(WORTH, Z * spread):

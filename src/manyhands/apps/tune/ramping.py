@@ -1,4 +1,4 @@
-"""Runs probe tasks on one real host at one width after another, through the dispatcher that real runs go through."""
+"""Runs probe tasks on one real host at one width after another, through the dispatcher that real runs use."""
 
 import asyncio
 import tempfile
@@ -21,16 +21,16 @@ from manyhands.engine.run_opening import opening
 from manyhands.errors import ManyhandsError, Unavailable
 from manyhands.sources.config.config_types import Config, HostConfig, StoreConfig
 
-#: Every width runs each probe task equally often, so more of them would make every step longer.
+#: Every width runs each probe task equally often, so more probe tasks would make every step longer.
 PROBES_MAX = 8
 RETRY_AFTER_MAX_S = 60.0
 
 
 class TuneObserver(Protocol):
-    """Whoever asked for it: told how it goes, and able to stop it."""
+    """Whoever asked for the measurement. It is told about each step and can stop it."""
 
     def begins(self, dispatcher: Dispatcher, run: str, width: int, attempts: int) -> Sequence[Input]:
-        """A step begins; what is to be told the dispatcher with it."""
+        """A step begins. Returns events for the dispatcher."""
 
     def ends(self, step: MeasuredWidth) -> None: ...
 
@@ -39,14 +39,14 @@ class TuneObserver(Protocol):
 
 class Tuned(msgspec.Struct, frozen=True):
     host: str
-    choice: WidthChoice | None  # None: no width was measured to its end
+    choice: WidthChoice | None  # None: no width was measured completely
     steps: tuple[MeasuredWidth, ...]
-    why: str  # why it went no further
+    why: str  # why the search ended
     stopped: bool = False  # by a person
 
 
 def probes_for(host: Host, tasks: Sequence[Task]) -> list[Task]:
-    """The tasks this host takes, as they are repeated: alone, in one try, and with nobody waiting for the result."""
+    """The tasks that this host accepts, made to be repeated: without needs, with one attempt, with no route."""
     taken = [task for task in tasks if takes(host, task.kind, form_of(task), task.host)]
     return [
         msgspec.structs.replace(
@@ -57,7 +57,7 @@ def probes_for(host: Host, tasks: Sequence[Task]) -> list[Task]:
 
 
 async def tune(config: Config, host: HostConfig, probes: Sequence[Task], most: int, onlooker: TuneObserver) -> Tuned:
-    """The width this host can bear, in a store of its own: the project's journal and memory stay as they are."""
+    """The best width of this host. A store of its own is used: the journal and memory of the project do not change."""
     if host.width.max is not None and host.width.min != host.width.max:
         most = min(most, host.width.max)
     with tempfile.TemporaryDirectory(prefix="manyhands-tune-", ignore_cleanup_errors=True) as directory:
@@ -93,11 +93,11 @@ class _Ramp:
             await self._measure(upcoming.width)
         steps = tuple(self._steps[width] for width in sorted(self._steps))
         stopped = self._onlooker.is_stopping()
-        why = "stopped on the way" if stopped else upcoming.why
+        why = "stopped before the end" if stopped else upcoming.why
         return Tuned(self._host, choose(self._steps), steps, why, stopped)
 
     async def _warm_up(self) -> None:
-        """One attempt that is not counted: clients are loaded, workers started, and the task is seen to work."""
+        """One attempt that does not count. It loads clients, starts workers, and shows that the task works."""
         tries = await self._run("warm-up", 1, 1)
         ending = tries[0].ending if tries else None
         if ending is None or ending.kind is EndingKind.DONE or self._onlooker.is_stopping():
@@ -106,14 +106,16 @@ class _Ramp:
 
     async def _measure(self, width: int) -> None:
         counted = counted_at(width, len(self._probes))
-        attempts = counted + 2 * width - 1  # those that fill the width before, and keep it full until the last counts
+        attempts = (
+            counted + 2 * width - 1
+        )  # those that fill the width first, and keep it full until the last one that counts
         rounds = self._rounds.setdefault(width, [])
         rounds.append(await self._run(f"width-{width}-{len(rounds) + 1}", width, attempts))
         step = measured(width, counted, rounds)
         if step is None:
             return
         if self._onlooker.is_stopping() and step.attempts < attempts:
-            return  # cut short: it says nothing
+            return  # incomplete: it says nothing
         self._steps[width] = step
         self._onlooker.ends(step)
         if step.retry_after_s and not step.rate_limited:
@@ -125,7 +127,7 @@ class _Ramp:
             await asyncio.sleep(0.1)
 
     async def _run(self, run: str, width: int, attempts: int) -> list[Try]:
-        """That many attempts at this width, or up to the first that is refused."""
+        """Runs this many attempts at this width, or until one is refused."""
         dispatcher, now = self._dispatcher, self._dispatcher.clock.now()
         tasks = [
             msgspec.structs.replace(probe, id=f"{probe.id}.{number}")
@@ -158,5 +160,7 @@ class _Ramp:
 def _refuse(host: str, probe: Task, ending: Ending) -> None:
     what = f"probe task `{probe.id}` ended as {ending.kind} on host `{host}`: {ending.detail or 'no reason given'}"
     if ending.kind is EndingKind.OVERLOADED:
-        raise Unavailable(what, "one attempt alone was too much for it now; try again later")
-    raise ManyhandsError(what, "a task that fails by itself measures nothing; `manyhands run` shows all of its output")
+        raise Unavailable(what, "the host could not take even one attempt; try again later")
+    raise ManyhandsError(
+        what, "a task that fails by itself measures nothing; run it with `manyhands run` to see its output"
+    )

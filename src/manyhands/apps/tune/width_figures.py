@@ -1,15 +1,13 @@
-"""What the attempts of one width amount to: goodput, latency, and how sure that is."""
+"""Sums up the attempts of one width: goodput, latency, and how certain they are."""
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
 from msgspec import Struct
 
 from manyhands.core.values.ending import Ending, EndingKind
-
-#: Endings that are our own doing: they say nothing about the host.
-STOPPED = (EndingKind.CANCELLED, EndingKind.PREEMPTED, EndingKind.LOST)
+from manyhands.quantiles import quantile
 
 
 class Try(Struct, frozen=True):
@@ -26,7 +24,7 @@ class Try(Struct, frozen=True):
 
 
 class MeasuredWidth(Struct, frozen=True):
-    """One width. Latency and goodput are of the endings that counted, the rest is of all attempts."""
+    """One width. Latency and goodput are about the endings that count, the rest is about all attempts."""
 
     width: int
     attempts: int
@@ -40,7 +38,7 @@ class MeasuredWidth(Struct, frozen=True):
     p50_s: float
     p95_s: float
     rounds: int = 1
-    why: str = ""  # of the first overload or failure
+    why: str = ""  # the reason of the first overload or failure
     rate_limited: bool = False  # the overload was about the rate, not the load
     retry_after_s: float = 0.0
 
@@ -53,9 +51,24 @@ class MeasuredWidth(Struct, frozen=True):
         return self.peak >= self.width
 
 
+def _is_of_host(kind: EndingKind) -> bool:
+    """Does an ending of this kind say something about the host?"""
+    match kind:
+        case EndingKind.DONE | EndingKind.FAILED | EndingKind.OVERLOADED | EndingKind.TIMED_OUT:
+            return True
+        case EndingKind.CANCELLED | EndingKind.PREEMPTED | EndingKind.LOST:
+            return False  # our own doing
+        case _:
+            assert_never(kind)
+
+
+def _refused(tries: Sequence[Try]) -> list[Try]:
+    return [one for one in tries if one.ending.kind is EndingKind.OVERLOADED]
+
+
 def measured(width: int, counted: int, rounds: Sequence[Sequence[Try]]) -> MeasuredWidth | None:
     """None: nothing ended by itself."""
-    own_ends = [[one for one in attempts if one.ending.kind not in STOPPED] for attempts in rounds]
+    own_ends = [[one for one in attempts if _is_of_host(one.ending.kind)] for attempts in rounds]
     tries = [one for attempts in own_ends for one in attempts]
     if not tries:
         return None
@@ -63,10 +76,9 @@ def measured(width: int, counted: int, rounds: Sequence[Sequence[Try]]) -> Measu
     within = [one for window in windows for one in window.ended]
     lasted_s = sum(window.lasted_s for window in windows)
     good = [one for one in within if one.ending.kind is EndingKind.DONE]
-    kinds = [one.ending.kind for one in tries]
-    done, overloads = kinds.count(EndingKind.DONE), kinds.count(EndingKind.OVERLOADED)
-    told = next((one.ending for one in tries if one.ending.kind is EndingKind.OVERLOADED), None)
-    told = told or next((one.ending for one in tries if one.ending.kind is not EndingKind.DONE), None)
+    refused, troubled = _refused(tries), [one for one in tries if one.ending.kind is not EndingKind.DONE]
+    done, overloads = len(tries) - len(troubled), len(refused)
+    told = next((one.ending for one in (*refused, *troubled)), None)
     tokens = [one.ending.tokens_out or one.ending.tokens_in for one in good]
     latencies = sorted(one.took_s for one in good or within)
     return MeasuredWidth(
@@ -79,8 +91,8 @@ def measured(width: int, counted: int, rounds: Sequence[Sequence[Try]]) -> Measu
         goodput_per_s=len(good) / lasted_s,
         spread=_spread(within, len(good)),
         tokens_per_s=sum(tokens) / lasted_s if tokens and all(tokens) else None,
-        p50_s=_quantile(latencies, 0.5),
-        p95_s=_quantile(latencies, 0.95),
+        p50_s=quantile(latencies, 0.5),
+        p95_s=quantile(latencies, 0.95),
         rounds=len(rounds),
         why=told.detail if told else "",
         rate_limited=bool(told and (told.rate_limited or told.quota)),
@@ -94,11 +106,11 @@ class _Window(NamedTuple):
 
 
 def _window(width: int, counted: int, tries: list[Try]) -> _Window:
-    """From one ending to another, with the width full all the while.
+    """The time from one ending to another, with the width full in between.
 
-    The first `width` endings are left out: a queue in the host is still filling up then. So are the last ones, which
-    have ever less beside them. Where all run in step, endings come in bursts, and the window goes from the last of one
-    to the last of another.
+    The first `width` endings are left out, because a queue in the host may still be filling. So are the last ones,
+    because ever fewer attempts run beside them. If attempts run in step, endings come in bursts. The window then goes
+    from the last ending of one burst to the last of another.
     """
     ended = sorted(tries, key=lambda one: one.ended_at)
     begin_at = ended[width - 1].ended_at if len(ended) > width else min(one.started_at for one in ended)
@@ -107,7 +119,7 @@ def _window(width: int, counted: int, tries: list[Try]) -> _Window:
 
 
 def _spread(tries: Sequence[Try], done: int) -> float:
-    """That tasks differ from each other is no doubt about the host: each is compared with itself."""
+    """Each task is compared with itself: differences between tasks say nothing about the host."""
     by_probe: dict[str, list[float]] = {}
     for one in tries:
         by_probe.setdefault(one.probe, []).append(one.took_s)
@@ -124,12 +136,8 @@ def _spread(tries: Sequence[Try], done: int) -> float:
     return math.sqrt(latency + success)
 
 
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    return ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1)]
-
-
 def _peak(attempts: Sequence[Try]) -> int:
-    # What ends at the instant another starts has made room for it.
+    # An attempt that ends at the moment another one starts has made room for it.
     changes = sorted([(one.ended_at, -1) for one in attempts] + [(one.started_at, 1) for one in attempts])
     peak = now = 0
     for _, change in changes:

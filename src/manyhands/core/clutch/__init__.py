@@ -1,1 +1,1 @@
-"""The limits: one file each, and the parts of the clutch."""
+"""The clutch: it finds the width of a host and says why. Its parts each answer one question."""

@@ -5,6 +5,7 @@ pacer and the gauges bound the result.
 """
 
 import math
+from typing import assert_never
 
 from msgspec import Struct, field
 
@@ -46,7 +47,6 @@ class Clutch(Struct, tag="clutch"):
     width_min: int = 1
     width_max: int = WIDTH_MAX
     why: str = ""
-    start_reason: str = ""
     memory: HostMemory | None = None
     settled: bool = False
     settled_turns: int = 0  # since the last upset
@@ -88,7 +88,7 @@ class Clutch(Struct, tag="clutch"):
             why = f"an earlier run settled at {memory.width:.0f}"
             ramp = Ramp(first_growth=1.3, pays_prior=0.3, pays_spread=0.35)
         elif start is not None:
-            why = "the start in the config"
+            why = f"`width.start` is {start}"
         target = max(float(width_min), min(float(width_max), target))
         clutch = cls(
             width=max(1, int(target)),
@@ -117,17 +117,16 @@ class Clutch(Struct, tag="clutch"):
 
     # Told from outside
 
-    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
-        start_at, self.start_reason = self.pacer.start_at(at, kind)
-        if start_at > at:
-            return start_at
-        self.start_reason = self.processes.refuses(kind, seen_bytes)
-        if self.start_reason:
-            return math.inf
+    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> tuple[float, str]:
+        paced = self.pacer.start_at(at, kind)
+        if paced[0] > at:
+            return paced
+        refusal = self.processes.refuses(kind, seen_bytes)
+        if refusal:
+            return math.inf, refusal
         if at < self.spread_until:
-            self.start_reason = f"a wider width of {self.width} is taken up step by step"
-            return self.spread_until
-        return at
+            return self.spread_until, f"a wider width of {self.width} is taken up step by step"
+        return paced
 
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         self.in_flight = in_flight
@@ -145,17 +144,24 @@ class Clutch(Struct, tag="clutch"):
 
     def observe(self, sample: Sample) -> None:
         self.in_flight = max(0, self.in_flight - 1)
-        done = sample.ending is EndingKind.DONE
         refused = sample.rate_limited or sample.quota
-        overloaded = sample.ending is EndingKind.OVERLOADED and not refused
-        self.processes.ended(sample, done, overloaded and sample.memory_bytes > 0)
-        if overloaded:
-            what = "ran out of memory" if sample.memory_bytes else "was refused for load"
-            self._overloaded(sample.at, f"an attempt {what}", soft=False)
-        elif refused:
+        killed = sample.ending is EndingKind.OVERLOADED and not refused and sample.memory_bytes > 0
+        self.processes.ended(sample, sample.ending is EndingKind.DONE, killed)
+        if refused:
             self.pacer.refused(sample)
-        elif done:  # other endings are not signs of load
-            self._done(sample)
+            return
+        match sample.ending:
+            case EndingKind.DONE:
+                self._done(sample)
+            case EndingKind.OVERLOADED:
+                what = "ran out of memory" if killed else "was refused for load"
+                self._overloaded(sample.at, f"an attempt {what}", soft=False)
+            case EndingKind.FAILED | EndingKind.TIMED_OUT | EndingKind.CANCELLED | EndingKind.PREEMPTED:
+                pass  # not a sign of load
+            case EndingKind.LOST:
+                pass  # the host may have died, but not of what it was given
+            case kind:
+                assert_never(kind)
 
     def read(self, reading: Reading) -> None:
         self.pacer.read(reading)

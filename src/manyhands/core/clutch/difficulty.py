@@ -5,6 +5,7 @@ host's width, moderate half of it, hard goes one at a time.
 """
 
 import math
+from typing import assert_never
 
 from msgspec import Struct
 
@@ -52,14 +53,19 @@ class Difficulty(Struct):
     kinds: dict[str, KindRecord] = {}
 
     def observe(self, sample: Sample) -> None:
-        if sample.ending is EndingKind.OVERLOADED:
-            record = self._record(sample.kind)
-            record.overload_widths.append(sample.width)
-            del record.overload_widths[:-OVERLOADS_KEPT]
-            return
-        done = sample.ending is EndingKind.DONE
-        if not done and sample.ending not in (EndingKind.FAILED, EndingKind.TIMED_OUT):
-            return  # cancelled, preempted, lost: nothing was learned about the work
+        match sample.ending:
+            case EndingKind.DONE | EndingKind.FAILED | EndingKind.TIMED_OUT:
+                self._learn(sample, sample.ending is EndingKind.DONE)
+            case EndingKind.OVERLOADED:
+                widths = self._record(sample.kind).overload_widths
+                widths.append(sample.width)
+                del widths[:-OVERLOADS_KEPT]
+            case EndingKind.CANCELLED | EndingKind.PREEMPTED | EndingKind.LOST:
+                pass  # nothing was learned about the work
+            case kind:
+                assert_never(kind)
+
+    def _learn(self, sample: Sample, done: bool) -> None:
         record = self._record(sample.kind)
         record.attempts += 1
         record.last_at = sample.at

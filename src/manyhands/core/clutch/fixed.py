@@ -9,10 +9,9 @@ from manyhands.core.values.widths import Reading, Sample
 class Fixed(Struct, tag="fixed"):
     width: int
     reason: str = "pinned"
-    start_reason: str = ""
 
-    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
-        return at
+    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> tuple[float, str]:
+        return at, ""
 
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         pass

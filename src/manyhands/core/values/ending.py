@@ -3,6 +3,7 @@
 import enum
 import math
 from collections.abc import Iterable
+from typing import assert_never
 
 from msgspec import Struct
 
@@ -15,6 +16,19 @@ class EndingKind(enum.StrEnum):
     CANCELLED = "cancelled"
     PREEMPTED = "preempted"
     LOST = "lost"  # the dispatcher, the host or the machine died under it
+
+    @property
+    def is_interruption(self) -> bool:
+        """Was the attempt cut short, and not by its task's fault?"""
+        match self:
+            case EndingKind.LOST | EndingKind.PREEMPTED:
+                return True
+            case EndingKind.DONE | EndingKind.FAILED | EndingKind.OVERLOADED | EndingKind.TIMED_OUT:
+                return False
+            case EndingKind.CANCELLED:
+                return False  # a person wanted it so
+            case kind:
+                assert_never(kind)
 
 
 class Budget(Struct, frozen=True, omit_defaults=True, gc=False):

@@ -1,26 +1,35 @@
 """What the core knows of hosts, and of the rules, families and routes that the config declares around them."""
 
+from typing import Annotated
+
 from msgspec import Struct
+
+from manyhands.field_rules import Amount, Count, Positive, rule, says
+
+_CLUTCH_DECIDES = "leave it out and the clutch decides"
+_NO_BUDGET = "leave it out for no budget"
 
 
 class Width(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What the config says of a host's width. `min == max` pins it."""
 
-    min: int = 1
-    start: int | None = None
-    max: int | None = None
+    min: Annotated[Count, says("The clutch does not go below this.", _CLUTCH_DECIDES)] = 1
+    start: Annotated[Count | None, says("The width a host starts with.", _CLUTCH_DECIDES)] = None
+    max: Annotated[Count | None, says("The clutch does not go above this.", _CLUTCH_DECIDES)] = None
 
 
 class Rate(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
+    """A budget. Starts are spread over the minute."""
+
+    requests_per_minute: Annotated[Positive | None, says("Requests in any minute.", _NO_BUDGET)] = None
+    tokens_per_minute: Annotated[Positive | None, says("Tokens in any minute.", _NO_BUDGET)] = None
 
 
 class Prices(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """In any one currency, for a million tokens."""
 
-    tokens_in: float = 0.0
-    tokens_out: float = 0.0
+    tokens_in: Annotated[Amount, says("The price of a million tokens that a model reads.")] = 0.0
+    tokens_out: Annotated[Amount, says("The price of a million tokens that a model writes.")] = 0.0
 
     def cost(self, tokens_in: int, tokens_out: int) -> float:
         return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1e6
@@ -44,9 +53,11 @@ class Host(Struct, frozen=True, omit_defaults=True):
 class Rule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """`kind` may start only when at most `left` tasks of kind `after` are unfinished. Both are globs."""
 
-    kind: str
-    after: str
-    left: int = 0
+    kind: Annotated[str, says("A glob of kinds: the tasks that wait.")]
+    after: Annotated[str, says("A glob of kinds: the tasks they wait for.")]
+    left: Annotated[
+        int, rule(minimum=0), says("How many tasks of kind `after` may be unfinished when the others start.")
+    ] = 0
 
 
 class Family(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

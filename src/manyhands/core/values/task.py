@@ -4,9 +4,25 @@ One definition serves plan files, the journal and the wire. Every value here is 
 """
 
 import enum
-from typing import Any
+from typing import Annotated, Any, assert_never
 
 from msgspec import Struct
+
+from manyhands.durations import Duration
+from manyhands.field_rules import (
+    PRIORITY_HINT,
+    Amount,
+    Command,
+    Count,
+    Function,
+    Kind,
+    Name,
+    NameOrEmpty,
+    Priority,
+    VariableName,
+    rule,
+    says,
+)
 
 
 class TaskState(enum.StrEnum):
@@ -21,15 +37,26 @@ class TaskState(enum.StrEnum):
     SKIPPED = "skipped"  # the engine said so: a need did not end well
 
 
-TERMINAL = frozenset({TaskState.DONE, TaskState.FAILED, TaskState.CANCELLED, TaskState.SKIPPED})
+def _is_end(state: TaskState) -> bool:
+    match state:
+        case TaskState.DONE | TaskState.FAILED | TaskState.CANCELLED | TaskState.SKIPPED:
+            return True
+        case TaskState.BLOCKED | TaskState.READY | TaskState.RUNNING | TaskState.BACKOFF | TaskState.DEFERRED:
+            return False
+        case _:
+            assert_never(state)
+
+
+#: States that a task leaves only if a person asks for another go.
+TERMINAL = frozenset(state for state in TaskState if _is_end(state))
 
 
 class Claims(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """Paths (globs) or named resources a task uses. Conflicting claims never overlap in time."""
 
-    write: tuple[str, ...] = ()  # exclusive
-    append: tuple[str, ...] = ()  # shared with other appends
-    read: tuple[str, ...] = ()  # shared with other reads
+    write: Annotated[tuple[str, ...], says("No other task uses these meanwhile.")] = ()
+    append: Annotated[tuple[str, ...], says("Other tasks may append to these meanwhile.")] = ()
+    read: Annotated[tuple[str, ...], says("Other tasks may read these meanwhile.")] = ()
 
 
 NO_CLAIMS = Claims()
@@ -39,36 +66,133 @@ WHOLE_WORKSPACE = Claims(write=("**",))
 WORKTREE = "worktree"
 
 
+TITLE_MAX = 10_000
+
+
 class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """One piece of wanted work. The fields are those of a plan file."""
 
-    id: str
-    kind: str = ""
-    title: str = ""
-    priority: int = 2  # 0 critical … 4 backlog
-    needs: tuple[str, ...] = ()
-    claims: Claims | None = None  # None: not declared, see `claims_of`
-    run: tuple[str, ...] = ()  # argv for a shell host; {prompt} and other fields are filled in
-    call: str = ""  # package.module:function for a python host
-    prompt: str = ""
-    args: dict[str, Any] | None = None  # arguments of `call`, or extra request fields of a model call
-    check: tuple[str, ...] = ()  # a command that must pass for an attempt to count as done
-    env: dict[str, str] | None = None
-    cwd: str = ""  # relative to the workspace
-    workspace: str = ""  # "": the shared one; WORKTREE: one of its own
-    timeout: float | None = None  # seconds
-    attempts: int = 3
-    parent: str = ""
-    host: str = ""  # this host only
-    preemptible: bool = False
-    barrier: bool | str = False  # wants its host alone; by a name: alone with those of the same name
-    family: str = ""  # is done with these together, around one disruptive step
-    once: bool = False  # an attempt that was interrupted is not made again: nobody knows how far it came
-    deferred: bool | str = False  # or why
-    resources: dict[str, float] | None = None
-    labels: tuple[str, ...] = ()
-    app: str = ""
-    reply_to: str = ""
+    id: Annotated[
+        Name,
+        says("The name of the task. It is unique in the plan, over all of its files."),
+    ]
+    kind: Annotated[
+        Kind,
+        says(
+            "What sort of work it is. You choose the word: hosts are found by it and difficulty is learned by it. "
+            "Left out: `shell`, `python` or `text`."
+        ),
+    ] = ""
+    title: Annotated[
+        str,
+        rule(maxLength=TITLE_MAX),
+        says("One line for people.", "put long text into `prompt`"),
+    ] = ""
+    priority: Annotated[Priority, says("0 is critical, 4 is backlog.", PRIORITY_HINT)] = 2
+    needs: Annotated[
+        tuple[str, ...],
+        says("Ids of tasks that must be done first. If one of them fails or is cancelled, this task is skipped."),
+    ] = ()
+    claims: Annotated[
+        Claims | None,
+        says(
+            "Paths (globs) or named resources that the task uses. `{}` touches nothing. "
+            "Left out, a command has the whole workspace alone."
+        ),
+    ] = None  # None: not declared, see `claims_of`
+    run: Annotated[
+        Command,
+        says(
+            "A command and its arguments, for a host that runs commands. No shell reads it: write "
+            '`["sh", "-c", "…"]` if you need one. `{prompt}` and other fields are filled in.'
+        ),
+    ] = ()
+    call: Annotated[
+        Function,
+        says(
+            '`"package.module:function"`, for a host that calls functions, sync or async. '
+            "A parameter named `context` receives the attempt."
+        ),
+    ] = ""
+    prompt: Annotated[
+        str,
+        says("Alone: what a model is asked. With `run` or `call`: what the agent is told."),
+    ] = ""
+    args: Annotated[
+        dict[str, Any] | None,
+        says(
+            "Keyword arguments of `call`. For a model call: extra request fields "
+            "(`max_tokens`, `temperature`, `messages` …)."
+        ),
+    ] = None
+    check: Annotated[
+        Command,
+        says(
+            "A command that must pass for an attempt to count as done. The next attempt is told what the check printed."
+        ),
+    ] = ()
+    env: Annotated[
+        dict[VariableName, str] | None,
+        says("Environment variables of the command. They override those of the host."),
+    ] = None
+    cwd: Annotated[str, says("The directory the command runs in, relative to the workspace.")] = ""
+    workspace: Annotated[
+        str,
+        rule(
+            f'must be "{WORKTREE}" or be left out',
+            "all tasks share one workspace otherwise; `cwd` is a directory in it",
+            enum=["", WORKTREE],
+        ),
+        says(
+            '`"worktree"` gives a command a git worktree of its own, from which its work lands. '
+            "Left out: the workspace that all tasks share."
+        ),
+    ] = ""
+    timeout: Annotated[
+        Duration | None,
+        says(
+            "How long one attempt may take. Left out: as long as it needs (model calls: 10 minutes).",
+            "leave it out for no time-out",
+        ),
+    ] = None  # seconds
+    attempts: Annotated[
+        Count,
+        says("How often the task is tried.", "leave it out for 3; `deferred = true` puts a task off"),
+    ] = 3
+    parent: Annotated[
+        str,
+        says("The larger piece of work it belongs to. `[plan] parents` limits how many of its children run at once."),
+    ] = ""
+    host: Annotated[str, says("The only host it may run on.")] = ""
+    preemptible: Annotated[
+        bool,
+        says("It may be stopped for a task of priority 0. That costs it no attempt."),
+    ] = False
+    barrier: Annotated[
+        bool | str,
+        rule("must be true or false", "tasks that share a host alone have a `family`", type="boolean"),
+        says("It needs its host alone: what runs there ends first, and nothing starts beside it."),
+    ] = False  # a name is for the steps of a family: alone with those of the same name
+    family: Annotated[
+        NameOrEmpty,
+        says("It is done together with others of this family of the config, around one disruptive step."),
+    ] = ""
+    once: Annotated[
+        bool,
+        says("An interrupted attempt is not made again, because nobody knows how far it came."),
+    ] = False
+    deferred: Annotated[
+        bool | str,
+        rule("must be true, false, or a reason of more than one word", pattern=r"\S[\s\S]* [\s\S]*\S"),
+        says('It waits for `manyhands task resume`: `true`, or the reason (`"after the release"`).'),
+    ] = False
+    resources: Annotated[
+        dict[str, Amount] | None,
+        says("What it takes of the `resources` that its host has, for example `{ gpu_gb = 24 }`."),
+    ] = None
+    labels: Annotated[tuple[str, ...], says("Words to find it by.")] = ()
+    app: Annotated[str, says("The app its result belongs to. Routes of the config go by it.")] = ""
+    reply_to: Annotated[str, says("The address its result is delivered to, if the route of its app allows it.")] = ""
 
 
 def form_of(task: Task) -> str:

@@ -71,12 +71,8 @@ class Limit(Protocol):
     def reason(self) -> str:
         """Why the width is what it is: a sentence with numbers."""
 
-    @property
-    def start_reason(self) -> str:
-        """Why the last `start_at` said to wait; empty if it said now."""
-
-    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
-        """When the next attempt of this kind may start, the width aside. Asking changes `start_reason` alone.
+    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> tuple[float, str]:
+        """When the next attempt of this kind may start, the width aside, and why not now. Asking changes nothing.
 
         `at`: now. Later: ask again then. `math.inf`: ask again after an ending or a reading.
         `seen_bytes` is the memory this task was seen to use when it ran out of it.

@@ -138,7 +138,7 @@ class Drive:
             task = self._take()
             if task is None:
                 return
-            start_at = limit.start_at(now, task.job.kind, task.seen_bytes)
+            start_at, _ = limit.start_at(now, task.job.kind, task.seen_bytes)
             if start_at > now:
                 self._wake_at = start_at
                 if task.failures:

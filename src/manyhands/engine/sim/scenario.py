@@ -3,7 +3,6 @@
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from manyhands.core.placement import takes
 from manyhands.core.values.host import Host, Rate, Rule, Width
 from manyhands.core.values.task import NO_CLAIMS, Task
 from manyhands.engine.sim.hosts.outage_host import OutageHost
@@ -203,7 +203,7 @@ def a_task(id: str, job: Job) -> Task:
 
 def check_kinds(kinds: set[str], hosts: tuple[Host, ...]) -> None:
     for kind in sorted(kinds):
-        if not any(fnmatchcase(kind, pattern) for host in hosts for pattern in host.kinds):
+        if not any(takes(host, kind, "prompt") for host in hosts):
             raise UsageError(f"no host of the scenario takes kind `{kind}`", "add it to the `kinds` of one")
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
+from typing import assert_never
 
 from msgspec import Struct
 
@@ -107,10 +108,21 @@ def _note(event: AnyEvent, results: dict[str, HostResult], host_of: dict[int, st
             host_of[event.attempt] = event.host
         case AttemptEnded():
             result = results[host_of.pop(event.attempt)]
-            kind = event.ending.kind
-            result.done += kind is EndingKind.DONE
-            result.overloads += kind is EndingKind.OVERLOADED
-            result.lost += kind is EndingKind.LOST
+            _count(result, event.ending.kind)
+
+
+def _count(result: HostResult, kind: EndingKind) -> None:
+    match kind:
+        case EndingKind.DONE:
+            result.done += 1
+        case EndingKind.OVERLOADED:
+            result.overloads += 1
+        case EndingKind.LOST:
+            result.lost += 1
+        case EndingKind.FAILED | EndingKind.TIMED_OUT | EndingKind.CANCELLED | EndingKind.PREEMPTED:
+            pass
+        case _:
+            assert_never(kind)
 
 
 #: Powers of two first, then these parts of the best of them.

@@ -119,12 +119,7 @@ class AttemptSteps:
         verdict = await self.run(order, directory, order.task.check, result_file)
         if verdict.kind is EndingKind.DONE:
             return ending
-        detail = verdict.detail
-        if verdict.exit_code is None:
-            detail = f"check: {detail}"
-        elif verdict.kind is EndingKind.FAILED:
-            how, _, says = detail.partition(": ")
-            detail = f"check failed ({how})" + (f": {says}" if says else "")
+        detail = _check_detail(verdict)
         return msgspec.structs.replace(
             ending,
             kind=verdict.kind,
@@ -187,6 +182,16 @@ def working_directory(settings: ProcessSettings, task: Task) -> Path:
     if not cwd.is_dir():
         raise CannotStart(f"working directory `{cwd}` does not exist; make it, or mend `cwd` of the task")
     return cwd
+
+
+def _check_detail(verdict: Ending) -> str:
+    """What a check that did not pass says of the attempt."""
+    if verdict.exit_code is None:
+        return f"check: {verdict.detail}"
+    if verdict.kind is EndingKind.FAILED:
+        how, _, says = verdict.detail.partition(": ")
+        return f"check failed ({how})" + (f": {says}" if says else "")
+    return verdict.detail
 
 
 def ending_of(exit: Exit, tail: str, stopped: bool) -> Ending:

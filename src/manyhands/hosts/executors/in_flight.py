@@ -24,6 +24,9 @@ class InFlight:
         self._stopping: set[int] = set()
         self._closed = False
 
+    def __contains__(self, attempt: int) -> bool:
+        return attempt in self._tasks
+
     def start(self, attempt: int, work: Work) -> None:
         if self._closed:
             work.close()

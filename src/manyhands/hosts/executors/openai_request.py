@@ -1,12 +1,9 @@
 """What a task sends to a model server: its prompt, its own request fields, and how its last attempt ended."""
 
-from typing import Any
+from typing import Any, assert_never
 
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
-
-# The model was not heard, or was cut off for reasons of ours: there is nothing for it to learn from these.
-_NOT_ITS_DOING = (EndingKind.OVERLOADED, EndingKind.CANCELLED, EndingKind.PREEMPTED, EndingKind.LOST)
 
 
 class NothingToSend(Exception):
@@ -22,7 +19,7 @@ def chat_request(order: StartAttempt, model: str, system: str) -> dict[str, Any]
         messages.append({"role": "user", "content": order.task.prompt})
     if not any(message.get("role") != "system" for message in messages):
         raise NothingToSend
-    if order.last is not None and order.last.kind not in _NOT_ITS_DOING:
+    if order.last is not None and _can_learn_from(order.last.kind):
         messages += _reflection(order.last)
     return {**fields, "messages": messages}
 
@@ -41,6 +38,19 @@ def _fields(order: StartAttempt, model: str) -> dict[str, Any]:
     fields.pop("stream", None)
     fields.pop("stream_options", None)
     return fields
+
+
+def _can_learn_from(kind: EndingKind) -> bool:
+    """Is there anything for the model to learn from its last attempt?"""
+    match kind:
+        case EndingKind.DONE | EndingKind.FAILED | EndingKind.TIMED_OUT:
+            return True
+        case EndingKind.OVERLOADED | EndingKind.LOST:
+            return False  # nobody heard the model
+        case EndingKind.CANCELLED | EndingKind.PREEMPTED:
+            return False  # we cut it off
+        case _:
+            assert_never(kind)
 
 
 def _reflection(last: Ending) -> list[dict[str, str]]:

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
+from manyhands.concurrency import finish_despite_cancel
 from manyhands.errors import ManyhandsError, StoreBusy
 from manyhands.hosts.landing.landing_queue import LandingQueue
 from manyhands.hosts.landing.publishing import to_stash
@@ -63,15 +64,7 @@ class LandingSite:
 
     async def to_the_end(self, function: Callable[[], T]) -> tuple[T, bool]:
         """Its value, and whether it was asked to stop meanwhile."""
-        future = asyncio.get_running_loop().run_in_executor(self._threads, function)
-        was_cancelled = False
-        while True:
-            try:
-                return await asyncio.shield(future), was_cancelled
-            except asyncio.CancelledError:
-                if future.cancelled():
-                    raise
-                was_cancelled = True
+        return await finish_despite_cancel(asyncio.get_running_loop().run_in_executor(self._threads, function))
 
     def remove(self, worktree: Worktree, keep_branch: bool) -> None:
         """In a thread. An attempt's ending does not depend on whether its files could be deleted."""

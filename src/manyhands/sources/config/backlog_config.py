@@ -1,13 +1,11 @@
 """A row of `[[backlogs]]` becomes a backlog to watch, or every reason why it cannot."""
 
-import math
 from typing import Any
 
 import msgspec
 
-from manyhands.readers.durations import DURATION_HINT, parse_duration
 from manyhands.readers.problems import FieldPath, Sheet
-from manyhands.readers.shape import fits
+from manyhands.readers.shape import REFUSED, read_as
 from manyhands.sources.config.config_types import BacklogConfig
 from manyhands.sources.workspace_paths import BadPath, plain_claim
 
@@ -29,23 +27,17 @@ _FOR_ISSUES = (
 
 def backlog_from(row: object, path: FieldPath, sheet: Sheet) -> BacklogConfig | None:
     """The backlog, or None when the sheet has been told what is wrong."""
-    if isinstance(row, dict) and isinstance(row.get("timeout"), str):
-        seconds = parse_duration(row["timeout"])
-        if seconds is None:
-            sheet.wrong((*path, "timeout"), row["timeout"], "must be a length of time", DURATION_HINT)
-            return None
-        row = row | {"timeout": seconds}
-    if not fits(row, BacklogConfig, path, sheet):
+    plain = read_as(BacklogConfig, row, path, sheet)
+    if plain is REFUSED:
         return None
-    assert isinstance(row, dict)
-    is_sound = [_names_one(row, path, sheet), _has_sound_numbers(row, path, sheet), _has_sound_claims(row, path, sheet)]
-    return msgspec.convert(row, BacklogConfig) if all(is_sound) else None
+    is_sound = [_names_one(plain, path, sheet), _has_sound_claims(plain, path, sheet)]
+    return msgspec.convert(plain, BacklogConfig) if all(is_sound) else None
 
 
 def _names_one(row: dict[str, Any], path: FieldPath, sheet: Sheet) -> bool:
     hint = 'write `plan = "tasks.toml"` or `beads = "."`'
     if bool(row.get("plan")) == bool(row.get("beads")):
-        sheet.tell(path, "a backlog is a `plan` or `beads`, one of them", hint)
+        sheet.tell(path, "a backlog has either a `plan` or `beads`", hint)
         return False
     extra = next((name for name in _FOR_ISSUES if name in row), "") if row.get("plan") else ""
     if extra:
@@ -60,19 +52,6 @@ def _names_one(row: dict[str, Any], path: FieldPath, sheet: Sheet) -> bool:
         sheet.tell((*path, "call"), "a backlog has `run` or `call`, not both", "keep one of them", row["call"])
         return False
     return True
-
-
-def _has_sound_numbers(row: dict[str, Any], path: FieldPath, sheet: Sheet) -> bool:
-    is_sound = True
-    for name in ("weight", "timeout"):
-        value = row.get(name)
-        if value is not None and not (math.isfinite(value) and value > 0):
-            sheet.wrong((*path, name), value, "must be more than 0")
-            is_sound = False
-    if row.get("attempts", 1) < 1:
-        sheet.wrong((*path, "attempts"), row["attempts"], "must be at least 1")
-        is_sound = False
-    return is_sound
 
 
 def _has_sound_claims(row: dict[str, Any], path: FieldPath, sheet: Sheet) -> bool:

@@ -1,24 +1,22 @@
-"""The layers a configuration is put together from: file, environment, flags. Later ones go before earlier ones."""
+"""The layers of a configuration: file, environment, flags. A later layer overrides an earlier one."""
 
 import re
 from collections.abc import Mapping
-from types import UnionType
 from typing import Any, Literal, get_args, get_origin
 
-import msgspec
-
 from manyhands.core.values.host import Width
+from manyhands.readers.constraints import declared, is_union, members
 from manyhands.readers.problems import FieldPath, Problem, Problems, did_you_mean
+from manyhands.readers.shape import written_fields
 from manyhands.sources.config.config_types import HOST_TYPES, LandingConfig, StoreConfig
-from manyhands.sources.config.host_config import type_name
 
-#: Variables below these prefixes are ours, so one of them that means nothing is a mistake. Attempts get others.
+#: Variables with these prefixes are ours, so one that names no setting is a mistake. Attempts get others.
 _PREFIXES = ("MANYHANDS_STORE_", "MANYHANDS_HOSTS_", "MANYHANDS_LANDING_")
 _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 class Layers:
-    """One table of raw values, and for each value that is not the file's the name of what set it."""
+    """One table of raw values. For each value that is not from the file, it knows what set it."""
 
     def __init__(self, table: dict[str, Any]) -> None:
         self.table = table
@@ -29,24 +27,23 @@ class Layers:
         for step in path[:-1]:
             table = table.setdefault(step, {})
             if not isinstance(table, dict):
-                return  # the file has something else there, which will be told
+                return  # the file has something else there, which the reader refuses
         table[path[-1]] = value
         self.origin_of[path] = origin
 
 
 def settable_fields(table: dict[str, Any]) -> dict[tuple[str, ...], Any]:
-    """Every setting that has a single value, with its type: of the sections, and of the hosts that there are."""
+    """Every setting that has a single value, with its type: of the sections and of the hosts in the table."""
     fields: dict[tuple[str, ...], Any] = {
-        (section, field.name): field.type
+        (section, name): field.type
         for section, kind in (("store", StoreConfig), ("landing", LandingConfig))
-        for field in msgspec.structs.fields(kind)
+        for name, field in written_fields(kind).items()
     }
     hosts = table.get("hosts")
     for name, host in hosts.items() if isinstance(hosts, dict) else ():
-        kind = HOST_TYPES.get(str(type_name(host))) if isinstance(host, dict) else None
-        for field in msgspec.structs.fields(kind) if kind else ():
-            if field.name != "name":
-                fields["hosts", name, field.name] = field.type
+        kind = HOST_TYPES.get(host.get("type", "")) if isinstance(host, dict) else None
+        for field_name, field in written_fields(kind).items() if kind else ():
+            fields["hosts", name, field_name] = field.type
     return fields
 
 
@@ -63,7 +60,7 @@ def put_environment(layers: Layers, environ: Mapping[str, str], problems: Proble
             continue
         path = paths.get(variable)
         if path is None:
-            hint = did_you_mean(variable, paths) or "unset it; `manyhands config` lists the settings there are"
+            hint = did_you_mean(variable, paths) or "unset it; `manyhands config` lists all settings"
             message = "there is no such setting, or no such host"
             problems.add(Problem(file=variable, field=variable, message=message, hint=hint))
             continue
@@ -83,9 +80,10 @@ def put_flags(layers: Layers, flags: Mapping[str, Any]) -> None:
 
 
 def _value_of(text: str, kind: Any) -> Any:
-    """The text as what its field wants, or as it is where it is not that: the check of the whole tells it then."""
-    if isinstance(kind, UnionType):  # of a type and None: may be left out
-        kind = get_args(kind)[0]
+    """The text converted to the type of its field. Text that cannot be converted stays: the reader refuses it."""
+    kind = declared(kind).kind
+    if is_union(kind):  # of a type and None: may be left out
+        kind = declared(members(kind)[0]).kind
     if kind is str or get_origin(kind) is Literal:
         return text
     if kind is Width:
@@ -97,6 +95,6 @@ def _value_of(text: str, kind: Any) -> Any:
             return float(text)
         except ValueError:
             return text  # "5s"
-    if get_origin(kind) is tuple and get_args(kind)[0] is str:
+    if get_origin(kind) is tuple and declared(get_args(kind)[0]).kind is str:
         return [item.strip() for item in text.split(",") if item.strip()]
     return None

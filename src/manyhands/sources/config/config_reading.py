@@ -4,14 +4,14 @@ import os
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from manyhands.core.values.host import Rule, Width
 from manyhands.errors import ConfigError
 from manyhands.readers.problems import FieldPath, Problem, Problems, Sheet, describe
-from manyhands.readers.shape import fits, is_clean, is_too_deep, known
+from manyhands.readers.shape import REFUSED, is_clean, is_too_deep, known, read_as
 from manyhands.readers.text import decoded, obstacle, unreadable
 from manyhands.readers.toml_file import parse_toml
 from manyhands.readers.toml_lines import TomlLines
@@ -27,7 +27,7 @@ from manyhands.sources.config.config_types import (
     StoreConfig,
     WorkerHost,
 )
-from manyhands.sources.config.database_url import is_database, without_secrets
+from manyhands.sources.config.database_url import without_secrets
 from manyhands.sources.config.family_config import FamilyConfig, family_from
 from manyhands.sources.config.host_config import host_from
 from manyhands.sources.config.model_tables import check_hosted, model_from
@@ -35,6 +35,7 @@ from manyhands.sources.config.route_config import RouteConfig, route_from
 from manyhands.worker.values.model_config import ModelConfig
 
 FILE_NAME = "manyhands.toml"
+_Section = TypeVar("_Section", StoreConfig, LandingConfig)
 _SECRET = re.compile("key|token|secret|pass|credential", re.IGNORECASE)
 SECTIONS = ["hosts", "rules", "families", "routes", "store", "landing", "backlogs", "models"]
 
@@ -166,35 +167,18 @@ class _Parts:
             hint = 'write [[rules]] with `kind = "…"` and `after = "…"`'
             sheet.wrong(("rules",), table, "must be a list of tables", hint)
             return ()
-        rules: list[Rule] = []
-        for place, row in enumerate(table):
-            path: FieldPath = ("rules", place)
-            if not fits(row, Rule, path, sheet):
-                continue
-            rule = msgspec.convert(row, Rule)
-            if rule.left < 0:
-                sheet.wrong((*path, "left"), rule.left, "must be 0 or more")
-            rules.append(rule)
-        return tuple(rules)
+        found = [read_as(Rule, row, ("rules", place), sheet) for place, row in enumerate(table)]
+        return tuple(msgspec.convert(rule, Rule) for rule in found if rule is not REFUSED)
 
     def store(self) -> StoreConfig:
-        sheet = self._sheet("store")
-        table = self._layers.table.get("store", {})
-        if not fits(table, StoreConfig, ("store",), sheet):
-            return StoreConfig()
-        store = msgspec.convert(table, StoreConfig)
-        if not store.dir.strip():
-            sheet.wrong(("store", "dir"), store.dir, "must name a directory", "leave it out for `.manyhands`")
-        if store.url and not is_database(store.url):
-            hint = "it reads postgresql://user@host/database; a directory is `dir`"
-            sheet.wrong(("store", "url"), without_secrets(store.url), "must be the URL of a PostgreSQL database", hint)
-        return store
+        return self._section("store", StoreConfig)
 
     def landing(self) -> LandingConfig:
-        table = self._layers.table.get("landing", {})
-        if not fits(table, LandingConfig, ("landing",), self._sheet("landing")):
-            return LandingConfig()
-        return msgspec.convert(table, LandingConfig)
+        return self._section("landing", LandingConfig)
+
+    def _section(self, name: str, kind: type[_Section]) -> _Section:
+        plain = read_as(kind, self._layers.table.get(name, {}), (name,), self._sheet(name))
+        return kind() if plain is REFUSED else msgspec.convert(plain, kind)
 
     def backlogs(self) -> tuple[BacklogConfig, ...]:
         sheet = self._sheet("backlogs")

@@ -1,133 +1,197 @@
 """What a configuration is made of. The fields are those of `manyhands.toml`; secrets are never values here."""
 
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from msgspec import Struct
 
-from manyhands.core.values.host import Family, Host, Prices, Rate, Route, Rule, Width
+from manyhands.core.values.host import Family, Host, Route, Rule
 from manyhands.core.values.task import Claims
-from manyhands.sources.config.agent_config import AgentLimits, DescribedAgent
+from manyhands.durations import Duration, Wait
+from manyhands.field_rules import (
+    Command,
+    Count,
+    Function,
+    Positive,
+    SecretVariable,
+    VariableName,
+    WebAddress,
+    rule,
+    says,
+)
+from manyhands.sources.config.agent_config import AgentHost
 from manyhands.sources.config.family_config import FamilyConfig
+from manyhands.sources.config.host_fields import PROBE, HostFields
 from manyhands.sources.config.route_config import RouteConfig
 from manyhands.sources.config.scaling_config import ScalingConfig
 from manyhands.worker.values.model_config import ModelConfig
 
-
-class _HostFields(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="type"):
-    takes: ClassVar[tuple[str, ...]]  # what a task may bring to a host of this type
-
-    name: str
-    kinds: tuple[str, ...] = ("*",)  # globs
-    width: Width = Width()  # left out: the clutch decides
-    lanes: dict[str, int] = {}  # kind → the most of that kind at once on this host
-    rate: Rate | None = None
-    fallback: bool = False
-    resources: dict[str, float] = {}  # what it has of what tasks ask for
-    prices: Prices | None = None  # for a million tokens; left out: what attempts tell themselves
-    account: str = ""  # hosts that name the same one are closed together when its limit is reached
-
-    def core_host(self) -> Host:
-        return Host(
-            name=self.name,
-            kinds=self.kinds,
-            takes=self.takes,
-            width=self.width,
-            lanes=self.lanes,
-            rate=self.rate,
-            fallback=self.fallback,
-            resources=self.resources,
-            prices=self.prices,
-            account=self.account,
-        )
+_WORKER_MODEL = "The model for tasks that name none in their `args`."
+_SYSTEM = "A system message before every prompt."
 
 
-class ShellHost(_HostFields, frozen=True, kw_only=True, tag="shell"):
+def _address_hint(address: object) -> str:
+    hint = 'for example "10.0.0.5:6379"; or "auto" for the cluster this machine is in, "local" to start one'
+    if str(address).startswith("ray://"):
+        return f"a dispatcher joins the cluster itself, by the head's own port (6379 by default); {hint}"
+    return hint
+
+
+class ShellHost(HostFields, frozen=True, kw_only=True, tag="shell"):
     """Commands on this machine."""
 
     takes: ClassVar[tuple[str, ...]] = ("run",)
 
-    env: dict[str, str] = {}  # beside the environment of the dispatcher
-    cwd: str = ""  # relative to the workspace; where tasks run that name none themselves
-    grace: float = 5.0  # seconds between SIGTERM and SIGKILL
-    overloaded: str = ""  # a pattern: output that has it means that the command was refused for lack of room
-    probe: Literal["local", "nvml", "none"] = "local"  # what commands take of this machine is always there to see
+    env: Annotated[
+        dict[VariableName, str],
+        says("Environment variables, added to those of the dispatcher. A task's own `env` overrides them."),
+    ] = {}  # noqa: RUF012 - a struct copies it
+    cwd: Annotated[
+        str,
+        says("The directory of tasks that name no `cwd`, relative to the workspace."),
+    ] = ""
+    grace: Annotated[Wait, says("How long a stopped command has between SIGTERM and SIGKILL.")] = 5.0
+    overloaded: Annotated[
+        str,
+        says(
+            "A regular expression, for programs that only print. An attempt is overloaded if it matches a line in the "
+            "last 8 KiB of the output."
+        ),
+    ] = ""
+    probe: Annotated[Literal["local", "nvml", "none"], says(PROBE)] = "local"
 
 
-class AgentHost(_HostFields, frozen=True, kw_only=True, tag="agent"):
-    """An agent program on this machine, which is given the prompts of tasks."""
-
-    takes: ClassVar[tuple[str, ...]] = ("prompt",)
-
-    agent: str | DescribedAgent
-    run: tuple[str, ...] = ()  # the program, where it is not found by the agent's name
-    model: str = ""  # left out: the program's own choice
-    args: tuple[str, ...] = ()  # more arguments for the program
-    env: dict[str, str] = {}  # beside the environment of the dispatcher
-    cwd: str = ""  # relative to the workspace
-    grace: float = 5.0
-    idle: float = 900.0  # seconds without a word and without computing; then the attempt ends
-    limits: AgentLimits = AgentLimits()  # of each attempt
-    confine: Literal["workspace", "claims", "off"] = "workspace"  # where an attempt may write
-    hide: tuple[str, ...] = ()  # what it may not read: ~/.ssh
-    probe: Literal["local", "nvml", "none"] = "local"
-
-
-class PythonHost(_HostFields, frozen=True, kw_only=True, tag="python"):
+class PythonHost(HostFields, frozen=True, kw_only=True, tag="python"):
     """Python functions, imported from the workspace or the environment."""
 
     takes: ClassVar[tuple[str, ...]] = ("call",)
 
-    grace: float = 5.0
-    probe: Literal["local", "nvml", "none"] = "none"
+    grace: Annotated[Wait, says("How long a stopped function has before its worker process is killed.")] = 5.0
+    probe: Annotated[Literal["local", "nvml", "none"], says(PROBE)] = "none"
 
 
-class OpenaiHost(_HostFields, frozen=True, kw_only=True, tag="openai"):
+class OpenaiHost(HostFields, frozen=True, kw_only=True, tag="openai"):
     """A model behind an OpenAI-compatible API."""
 
     takes: ClassVar[tuple[str, ...]] = ("prompt",)
 
-    url: str
-    model: str
-    api_key_env: str = ""  # the variable that has the key; never the key itself
-    api: Literal["chat", "embeddings"] = "chat"
-    system: str = ""  # a system message put before every prompt
-    stream: bool = False  # read answers as they are made; always so on servers that the probe knows to stream
-    probe: Literal["ollama", "vllm", "llamacpp", "nvml", "local", "none"] = "none"
+    url: Annotated[
+        WebAddress,
+        says(
+            'The address of the server, up to and including `/v1`: `"http://127.0.0.1:11434/v1"`.',
+            'for example `url = "http://127.0.0.1:11434/v1"`',
+        ),
+    ]
+    model: Annotated[
+        str,
+        rule("must name a model of this server", pattern=r"\S"),
+        says("Which of the server's models to ask.", 'for example `model = "granite-code:8b"`'),
+    ]
+    api_key_env: Annotated[
+        SecretVariable,
+        says("The name of the environment variable that has the key, never the key itself."),
+    ] = ""
+    api: Annotated[Literal["chat", "embeddings"], says("Which part of the server's API tasks use.")] = "chat"
+    system: Annotated[str, says(_SYSTEM)] = ""
+    stream: Annotated[
+        bool,
+        says(
+            "`true`: read answers while they are made. The server is then free as soon as an attempt is stopped, and "
+            "the first token is timed. The probes `ollama`, `vllm` and `llamacpp` always do so."
+        ),
+    ] = False
+    probe: Annotated[Literal["ollama", "vllm", "llamacpp", "nvml", "local", "none"], says(PROBE)] = "none"
 
 
-class WorkerHost(_HostFields, frozen=True, kw_only=True, tag="worker"):
+class WorkerHost(HostFields, frozen=True, kw_only=True, tag="worker"):
     """The models of [models.…], in a worker that the dispatcher starts; or a worker that runs elsewhere."""
 
     takes: ClassVar[tuple[str, ...]] = ("prompt",)
 
-    url: str = ""  # of a worker that runs already; "": one is started
-    models: tuple[str, ...] = ()  # of [models.…] that it hosts; all if left out
-    model: str = ""  # for tasks that name none in their `args`
-    api_key_env: str = ""  # with `url`: the variable that has its token
-    system: str = ""
-    threads: int = 0  # batches computed at once; 0: one for each core, at most 4
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    probe: Literal["local", "nvml", "none"] = "none"
+    url: Annotated[
+        WebAddress,
+        says("The address of a worker that runs already. Left out, the dispatcher starts one."),
+    ] = ""
+    models: Annotated[
+        tuple[str, ...],
+        says("Which of `[models.…]` it hosts. Left out: all of them."),
+    ] = ()
+    model: Annotated[str, says(_WORKER_MODEL)] = ""
+    api_key_env: Annotated[
+        SecretVariable,
+        says("With `url`: the name of the environment variable that has the token of that worker."),
+    ] = ""
+    system: Annotated[str, says(_SYSTEM)] = ""
+    threads: Annotated[
+        int,
+        rule(minimum=0),
+        says(
+            "How many batches it computes at once. 0: one for each core, at most 4.",
+            "leave it out for one for each core",
+        ),
+    ] = 0
+    device: Annotated[Literal["auto", "cpu", "cuda"], says("What it computes on.")] = "auto"
+    probe: Annotated[Literal["local", "nvml", "none"], says(PROBE)] = "none"
 
 
-class RayHost(_HostFields, frozen=True, kw_only=True, tag="ray"):
+class RayHost(HostFields, frozen=True, kw_only=True, tag="ray"):
     """Commands and functions on the nodes of a Ray cluster, or on those of them that have certain labels."""
 
     takes: ClassVar[tuple[str, ...]] = ("run", "call")
 
-    address: str = "local"  # of its head, `HOST:PORT`; "auto": the cluster this machine is in; "local": one is started
-    nodes: dict[str, str] = {}  # label → value; {}: all nodes
-    workspace: str = ""  # on the nodes; "": where it is here
-    env: dict[str, str] = {}  # beside the environment of Ray's own processes there
-    grace: float = 1.0
-    overloaded: str = ""  # as of a shell host
-    place_within: float = 600.0  # seconds that an attempt waits for a node with what it asks for
-    models: tuple[str, ...] = ()  # of [models.…]: prompts are computed by a model worker on each GPU
-    model: str = ""  # for tasks that name none in their `args`
-    scaling: ScalingConfig | None = None  # how many model workers; left out: one on each GPU, started when needed
-    probe: Literal["none"] = "none"
+    address: Annotated[
+        str,
+        rule(
+            "must be the address of a Ray cluster's head",
+            _address_hint,
+            pattern=r"^(local|auto|[^\s/:@]+:[0-9]{1,5}|\[[0-9A-Fa-f:.]+\]:[0-9]{1,5})$",
+        ),
+        says(
+            'The head of the cluster, as `"HOST:PORT"`. `"auto"`: the cluster this machine is in. '
+            '`"local"`: a cluster is started here.'
+        ),
+    ] = "local"
+    nodes: Annotated[
+        dict[
+            Annotated[str, rule("must be labels of nodes", 'for example `nodes = { kind = "gpu" }`', pattern=r"\S")],
+            str,
+        ],
+        says("Only nodes with these labels: label → value. `{}`: all nodes."),
+    ] = {}  # noqa: RUF012 - a struct copies it
+    workspace: Annotated[
+        str,
+        rule(
+            "must be an absolute path on the nodes", "leave it out if it is the same as here", pattern="^(/[\\s\\S]*)?$"
+        ),
+        says("The workspace on the nodes. Left out: the same path as here."),
+    ] = ""
+    env: Annotated[
+        dict[VariableName, str],
+        says("Environment variables, added to those of Ray's own processes on the nodes."),
+    ] = {}  # noqa: RUF012 - a struct copies it
+    grace: Annotated[Wait, says("How long a stopped command has between SIGTERM and SIGKILL.")] = 1.0
+    overloaded: Annotated[
+        str,
+        says(
+            "A regular expression, for programs that only print. An attempt is overloaded if it matches a line in the "
+            "last 8 KiB of the output."
+        ),
+    ] = ""
+    place_within: Annotated[
+        Wait,
+        says("How long an attempt waits for a node that has what it asks for."),
+    ] = 600.0
+    models: Annotated[
+        tuple[str, ...],
+        says("Which of `[models.…]` compute prompts, in a model worker on each GPU."),
+    ] = ()
+    model: Annotated[str, says(_WORKER_MODEL)] = ""
+    scaling: Annotated[
+        ScalingConfig | None,
+        says("How many model workers there are. Left out: one on each GPU, started when needed."),
+    ] = None
+    probe: Annotated[Literal["none"], says(PROBE)] = "none"
 
     def core_host(self) -> Host:
         host = super().core_host()
@@ -149,30 +213,60 @@ HOST_TYPES: dict[
 
 
 class StoreConfig(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    dir: str = ".manyhands"  # relative to the workspace: the journal, and what attempts put out
-    url: str = ""  # of a PostgreSQL database that has the journal instead
-    durability: Literal["power", "crash"] = "power"  # what an acknowledged event survives
+    """Where the journal is, and what it survives."""
+
+    dir: Annotated[
+        str,
+        rule("must name a directory", "leave it out for `.manyhands`", pattern=r"\S"),
+        says("The directory of the journal and of what attempts print, relative to the workspace."),
+    ] = ".manyhands"
+    url: Annotated[
+        str,
+        rule(
+            "must be the URL of a PostgreSQL database",
+            "it reads postgresql://user@host/database; a directory is `dir`",
+            secret=True,
+            pattern="^(postgres(ql)?://[\\s\\S]*)?$",
+        ),
+        says("A PostgreSQL database that has the journal instead."),
+    ] = ""
+    durability: Annotated[
+        Literal["power", "crash"],
+        says("What an acknowledged event survives. `crash` is faster, and a power cut may lose the last moments."),
+    ] = "power"
 
 
 class BacklogConfig(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What `manyhands serve` watches: a plan file, or a project with Beads. Paths are relative to the workspace."""
 
-    plan: str = ""
-    beads: str = ""
-    weight: float = 1.0  # its share of the hosts, against other backlogs
+    plan: Annotated[str, says("A plan file.")] = ""
+    beads: Annotated[str, says("A project with Beads.")] = ""
+    weight: Annotated[Positive, says("Its share of the hosts, against other backlogs.")] = 1.0
     # What an issue does not say of its task:
-    run: tuple[str, ...] = ()
-    call: str = ""
-    args: dict[str, Any] | None = None
-    check: tuple[str, ...] = ()
-    workspace: Literal["", "worktree"] = ""
-    claims: Claims | None = None  # of issues that have no file lists
-    timeout: float | None = None  # seconds
-    attempts: int = 3
+    run: Annotated[Command, says("The command that works on an issue.")] = ()
+    call: Annotated[Function, says("The function that works on an issue: `package.module:function`.")] = ""
+    args: Annotated[dict[str, Any] | None, says("Arguments of `call`, or extra request fields of a model call.")] = None
+    check: Annotated[Command, says("A command that must pass for an attempt to count as done.")] = ()
+    workspace: Annotated[
+        Literal["", "worktree"],
+        says('`"worktree"` gives every task a git worktree of its own, from which its work lands.'),
+    ] = ""
+    claims: Annotated[Claims | None, says("The claims of issues that have no file lists.")] = None
+    timeout: Annotated[
+        Duration | None,
+        says("How long one attempt may take.", "leave it out for no time-out"),
+    ] = None
+    attempts: Annotated[Count, says("How often a task is tried.", "leave it out for 3")] = 3
     # How issues are read:
-    kinds: dict[str, tuple[str, ...]] = {}  # kind → labels, and words in title or description, that make it so
-    otherwise: str = "code"  # the kind of an issue that says nothing of the sort
-    conditional: Literal["on-failure", "on-close"] = "on-failure"  # what a `conditional-blocks` edge waits for
+    kinds: Annotated[
+        dict[str, tuple[str, ...]],
+        says("Kind → labels, and words in title or description, by which an issue is of that kind."),
+    ] = {}
+    otherwise: Annotated[str, says("The kind of an issue that has none of those words.")] = "code"
+    conditional: Annotated[
+        Literal["on-failure", "on-close"],
+        says("What a `conditional-blocks` edge waits for."),
+    ] = "on-failure"
 
 
 Strategy = Literal["three-way", "sequential", "fail-on-conflict", "last-wins"]
@@ -182,10 +276,13 @@ Dirty = Literal["refuse", "stash"]
 class LandingConfig(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """How work done in worktrees comes together."""
 
-    strategy: Strategy = "three-way"
-    target: str = ""  # the branch it lands on; "": the one that is checked out
-    dirty: Dirty = "refuse"  # what becomes of changes in the working tree that are not committed
-    check: bool = True  # the task's check must pass on top of what landed meanwhile, too
+    strategy: Annotated[Strategy, says("How two changes to one file are merged.")] = "three-way"
+    target: Annotated[str, says("The branch that work lands on. Left out: the branch that is checked out.")] = ""
+    dirty: Annotated[Dirty, says("What happens to uncommitted changes in the working tree.")] = "refuse"
+    check: Annotated[
+        bool,
+        says("The task's check must also pass on top of what has landed meanwhile."),
+    ] = True
 
 
 class Setting(Struct, frozen=True):

@@ -1,12 +1,10 @@
 """A `[models.NAME]` table becomes a model for the worker, or every reason why it cannot."""
 
-from typing import Any
-
 import msgspec
 
 from manyhands.readers.name_rules import check_name
 from manyhands.readers.problems import FieldPath, Sheet, did_you_mean
-from manyhands.readers.shape import fits
+from manyhands.readers.shape import REFUSED, read_as
 from manyhands.worker.values.model_config import ModelConfig
 
 
@@ -18,34 +16,13 @@ def model_from(name: str, table: object, sheet: Sheet) -> ModelConfig | None:
     if isinstance(table, dict) and "name" in table:
         sheet.tell((*here, "name"), "`name` is the name of the table", f"write [models.{table['name']}]")
         return None
-    if not fits(table, ModelConfig, here, sheet):
+    plain = read_as(ModelConfig, table, here, sheet)
+    if plain is REFUSED:
         return None
-    assert isinstance(table, dict)
-    is_sound = [_names_one(table, here, sheet), _has_sound_numbers(table, here, sheet)]
-    return msgspec.convert(table | {"name": name}, ModelConfig) if all(is_sound) else None
-
-
-def _names_one(table: dict[str, Any], here: FieldPath, sheet: Sheet) -> bool:
-    if bool(table.get("path")) != bool(table.get("package")):
-        return True
-    sheet.tell(here, "a model is at a `path` or in a `package`, one of them", 'write `path = "models/minilm"`')
-    return False
-
-
-def _has_sound_numbers(table: dict[str, Any], here: FieldPath, sheet: Sheet) -> bool:
-    is_sound = True
-    for field, lowest in (("length_max", 1), ("slots", 1), ("context", 64)):
-        value = table.get(field)
-        if value is not None and value < lowest:
-            sheet.wrong((*here, field), value, f"must be at least {lowest}")
-            is_sound = False
-    if not 0 <= table.get("priority", 2) <= 4:
-        sheet.wrong((*here, "priority"), table["priority"], "must be 0 (critical) to 4")
-        is_sound = False
-    if not 0 < table.get("weight", 1.0) < float("inf"):
-        sheet.wrong((*here, "weight"), table["weight"], "must be more than 0")
-        is_sound = False
-    return is_sound
+    if bool(plain.get("path")) == bool(plain.get("package")):
+        sheet.tell(here, "a model has either a `path` or a `package`", 'write `path = "models/minilm"`')
+        return None
+    return msgspec.convert(plain | {"name": name}, ModelConfig)
 
 
 def check_hosted(host: str, names: tuple[str, ...], model: str, models: tuple[ModelConfig, ...], sheet: Sheet) -> None:

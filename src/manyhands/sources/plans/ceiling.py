@@ -1,4 +1,4 @@
-"""The ceiling of a backlog: the most attempts that could run at once, given needs and claims.
+"""The ceiling of a plan: the most attempts that could run at once, given needs and claims.
 
 The true number is that of a largest independent set, which takes for ever to find. So it is closed in on from both
 sides: a set of tasks that can run together, and a cover by groups of which only one at a time can run. Where the

@@ -1,9 +1,9 @@
 """Is there a host for every task of a plan, and the family it names?"""
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 
 from manyhands.core.outbox import is_allowed
+from manyhands.core.placement import takes
 from manyhands.core.values.host import Family, Host, Route
 from manyhands.core.values.task import form_of
 from manyhands.readers.problems import Problem, did_you_mean, shown
@@ -101,17 +101,16 @@ def _unmet(wants: _Wants, hosts: Sequence[Host]) -> tuple[str, object, str, str]
         if not hosts:
             hint = did_you_mean(name, names) or f"the hosts are {', '.join(names) or 'none'}"
             return "host", name, f"there is no host `{name}`", hint
-    able = [host for host in hosts if form in host.takes]
-    if not able:
+    able = [host for host in hosts if takes(host, kind, form)]
+    if able:
+        return _short_of(dict(resources), able)
+    if not any(form in host.takes for host in hosts):
         hint = f'add a host with `type = "{_TYPE_OF_FORM[form]}"`'
         which = f"host `{name}` does not take" if name else "none takes"
         return form, form, f"{which} tasks with `{form}`", hint
-    able = [host for host in able if any(fnmatchcase(kind, pattern) for pattern in host.kinds)]
-    if not able:
-        which = f"host `{name}` does not take" if name else f"none that takes `{form}` takes"
-        hint = f'add "{kind}" to the `kinds` of a host, or give the task another kind'
-        return "kind", kind, f"{which} kind `{kind}`", hint
-    return _short_of(dict(resources), able)
+    which = f"host `{name}` does not take" if name else f"none that takes `{form}` takes"
+    hint = f'add "{kind}" to the `kinds` of a host, or give the task another kind'
+    return "kind", kind, f"{which} kind `{kind}`", hint
 
 
 def _short_of(resources: dict[str, float], hosts: Sequence[Host]) -> tuple[str, object, str, str] | None:

@@ -21,7 +21,7 @@ class PlanRefused(BacklogError):
     def __init__(self, problems: list[Problem], total: int | None = None) -> None:
         self.problems = problems
         self.total = len(problems) if total is None else total
-        super().__init__(*describe("backlog", problems, self.total))
+        super().__init__(*describe("plan", problems, self.total))
 
 
 class Plan(NamedTuple):
@@ -67,7 +67,7 @@ def _read_file(name: str, gathering: Gathering) -> None:
         problem = Problem(
             file=name,
             value=file.suffix,
-            message=f"is no plan file: its name ends in `{file.suffix}`",
+            message=f"is not a plan file: its name ends in `{file.suffix}`",
             hint=f"the name of a plan ends in {', '.join(SUFFIXES)}",
         )
     if problem is not None:

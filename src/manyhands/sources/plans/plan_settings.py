@@ -1,37 +1,44 @@
 """What a plan says about itself as a whole: its `[plan]` table."""
 
-from typing import Any
+from typing import Annotated, Any
 
-import msgspec
 from msgspec import Struct
 
+from manyhands.field_rules import Count, says
 from manyhands.readers.problems import Sheet
-from manyhands.readers.shape import fits, is_clean, is_too_deep
+from manyhands.readers.shape import REFUSED, is_clean, is_too_deep, read_as
+
+_NO_BOUND = "leave it out for no bound"
 
 
 class PlanSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    name: str = ""
-    parents: dict[str, int] = {}  # parent → the most of its children at once
-    concurrency: int | None = None
-    fail_fast: bool = False
+    """The plan as a whole."""
+
+    name: Annotated[
+        str,
+        says("Runs of a plan called `nightly` are called `nightly-1`, `nightly-2` … Left out: the name of the file."),
+    ] = ""
+    parents: Annotated[
+        dict[str, Count],
+        says("Parent → the most of its children at once: `{ epic-1 = 2 }`.", _NO_BOUND),
+    ] = {}
+    concurrency: Annotated[
+        Count | None,
+        says("The most attempts at once in a run of this plan. `--concurrency` overrides it.", _NO_BOUND),
+    ] = None
+    fail_fast: Annotated[bool, says("Once a task has failed, the tasks that wait are cancelled.")] = False
 
 
 def settings_from(table: object, sheet: Sheet) -> dict[str, Any]:
     """The settings that are given and good; the sheet is told of the others."""
-    if is_too_deep(table) or not is_clean(table, (), sheet) or not fits(table, PlanSettings, (), sheet):
+    if is_too_deep(table) or not is_clean(table, (), sheet):
         return {}
-    settings: dict[str, Any] = msgspec.to_builtins(table)
-    concurrency = settings.get("concurrency")
-    if concurrency is not None and concurrency < 1:
-        sheet.wrong(("concurrency",), concurrency, "must be at least 1", "leave it out for no bound")
-    for parent, bound in settings.get("parents", {}).items():
-        if bound < 1:
-            sheet.wrong(("parents", parent), bound, "must be at least 1", "leave it out for no bound")
-    return settings
+    settings = read_as(PlanSettings, table, (), sheet)
+    return {} if settings is REFUSED else dict(settings)
 
 
 def merge_settings(known: dict[str, Any], more: dict[str, Any], sheet: Sheet) -> None:
-    """Several files make one plan: what one says, no other may contradict."""
+    """Several files make one plan: no file may contradict another."""
     for name, value in more.items():
         if name == "parents":
             merge_settings(known.setdefault("parents", {}), value, sheet.below(("parents",)))

@@ -1,19 +1,18 @@
 """The short way from a JSON row to its task, for rows that are certainly good.
 
-Any other row is looked at closely in `rows.py`. Both ways give the same task, so this one may be as timid as it likes.
+Any other row is read closely in `task_rows`. Both ways give the same task, so this one may leave any row to the other.
+The fields are tested by the rules that `Task` declares.
 """
 
-import math
 from functools import lru_cache
 
 import msgspec
 from msgspec.structs import force_setattr
 
-from manyhands.core.values.task import WORKTREE, Claims, Task
-from manyhands.readers.durations import parse_duration
-from manyhands.readers.name_rules import is_good_name
+from manyhands.core.values.task import Claims, Task
+from manyhands.durations import parse_duration
+from manyhands.readers.compiled_rules import compiled_rules
 from manyhands.readers.shape import DEPTH_MAX
-from manyhands.sources.plans.task_fields import TITLE_MAX, is_function, is_good_kind
 from manyhands.sources.workspace_paths import BadPath, plain_claim, plain_directory
 
 _decode_task = msgspec.json.Decoder(Task).decode
@@ -59,36 +58,17 @@ def _may_repeat_a_key(row: bytes, task: Task) -> bool:
     return colons != _encode(task).count(b":") and colons != _encode(_decode_any(row)).count(b":")
 
 
+_keeps_rules = compiled_rules(Task)
+
+
 def _is_usual(task: Task) -> bool:
     return (
-        is_good_name(task.id)
-        and 0 <= task.priority <= 4
-        and task.attempts >= 1
-        and _has_usual_work(task)
-        and (not task.kind or _is_good_kind(task.kind))
-        and (not task.title or len(task.title) <= TITLE_MAX)
-        and (task.timeout is None or 0 < task.timeout < math.inf)
+        _keeps_rules(task)
+        and (not task.call if task.run else not task.workspace and (task.call != "" or task.prompt != ""))
         and (len(task.needs) < 2 or len(set(task.needs)) == len(task.needs))
         and (task.claims is None or _is_plain(task.claims))
-        and isinstance(task.deferred, bool)
-        and isinstance(task.barrier, bool)
-        and not task.family
-        and (not task.workspace or (task.workspace == WORKTREE and task.run != ()))
         and (not task.cwd or _is_plain_directory(task.cwd))
-        and not (task.check and not task.check[0].strip())
-        and not (task.env and any(not name or "=" in name for name in task.env))
-        and not (task.resources and any(not 0 <= amount < math.inf for amount in task.resources.values()))
     )
-
-
-def _has_usual_work(task: Task) -> bool:
-    if task.run:
-        return not task.call and task.run[0].strip() != ""
-    return _is_function(task.call) if task.call else task.prompt != ""
-
-
-_is_function = lru_cache(maxsize=1024)(is_function)
-_is_good_kind = lru_cache(maxsize=1024)(is_good_kind)
 
 
 @lru_cache(maxsize=4096)

@@ -1,4 +1,4 @@
-"""Bounds of the ceiling of a large backlog, in about the time it takes to walk through it a few times.
+"""Bounds of the ceiling of a large plan, in about the time it takes to walk through it a few times.
 
 Tasks with equal claims form a group: one of a group that excludes itself can run, or all of one that does not.
 """
@@ -48,7 +48,7 @@ class _Graph:
 
 
 def _orders(graph: _Graph, group_of: list[int], rank: list[float]) -> Iterable[list[int]]:
-    """Orders to take tasks in: the best for one shape of backlog is poor for another."""
+    """Orders to take tasks in: the best for one shape of plan is poor for another."""
     by_rank = sorted(range(len(group_of)), key=lambda number: rank[group_of[number]])
     yield by_rank
     yield sorted(by_rank, key=graph.dependents.__contains__)  # those that none waits for first

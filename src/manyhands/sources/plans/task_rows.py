@@ -11,11 +11,11 @@ import msgspec
 
 from manyhands.core.values.task import WORKTREE, Task
 from manyhands.readers.problems import Sheet, shown
-from manyhands.readers.shape import fits, is_clean, is_too_deep, known
-from manyhands.sources.plans.task_fields import PRIORITY_HINT, RULES, plain_claims, plain_cwd, seconds_of
+from manyhands.readers.shape import REFUSED, is_clean, is_too_deep, known, reader_of
+from manyhands.sources.plans.task_paths import plain_claims, plain_cwd
 
-FIELD_TYPES: dict[str, Any] = {field.name: field.type for field in msgspec.structs.fields(Task)}
-_FIELD_NAMES = list(FIELD_TYPES)
+_READERS = {field.name: reader_of(field.type) for field in msgspec.structs.fields(Task)}
+_FIELD_NAMES = list(_READERS)
 _NOTHING_TO_RUN = 'give it `run = ["…"]`, `call = "package.module:function"` or a `prompt`'
 
 
@@ -47,29 +47,21 @@ def _take(name: str, value: Any, plain: dict[str, Any], sheet: Sheet) -> bool:
     """Put the plain form of one field into `plain`, or tell why not."""
     if not known(name, _FIELD_NAMES, (), sheet):
         return False
-    path = (name,)
-    if name == "timeout" and value is not None:
-        taken: Any = seconds_of(value, path, sheet)
-    elif _explained(name, value, sheet):
+    if _explained(name, value, sheet):
         return False
-    elif name == "claims" and isinstance(value, dict):
+    taken = _READERS[name](value, (name,), sheet)
+    if name == "claims" and isinstance(value, dict):
         # Of claims that are bad in one place, the others are looked at too.
-        well_formed = fits(value, FIELD_TYPES[name], path, sheet)
-        taken = plain_claims(value, path, sheet)
-        taken = taken if well_formed else None
-    elif not fits(value, FIELD_TYPES[name], path, sheet):
+        plain_form = plain_claims(value, (name,), sheet)
+        taken = REFUSED if plain_form is None or taken is REFUSED else plain_form
+    if taken is REFUSED:
         return False
-    elif name == "cwd":
-        taken = plain_cwd(value, path, sheet)
-    elif name == "needs":
-        taken = list(dict.fromkeys(value))
-    elif name in RULES and not RULES[name](value, path, sheet):
-        return False
-    else:
-        plain[name] = value
-        return True
-    plain[name] = taken
-    return taken is not None
+    if name == "cwd":
+        taken = plain_cwd(taken, (name,), sheet)
+        if taken is None:
+            return False
+    plain[name] = list(dict.fromkeys(taken)) if name == "needs" else taken
+    return True
 
 
 def _explained(name: str, value: Any, sheet: Sheet) -> bool:
@@ -79,8 +71,9 @@ def _explained(name: str, value: Any, sheet: Sheet) -> bool:
         return True
     if name == "priority" and isinstance(value, str):
         digits = value.strip().lstrip("pP")
-        hint = f"write `priority = {digits}`" if digits in ("0", "1", "2", "3", "4") else PRIORITY_HINT
-        sheet.wrong((name,), value, "must be a whole number", hint)
+        if digits not in ("0", "1", "2", "3", "4"):
+            return False
+        sheet.wrong((name,), value, "must be a whole number", f"write `priority = {digits}`")
         return True
     if name in ("needs", "labels") and isinstance(value, str):
         sheet.wrong((name,), value, "must be a list of strings", f"write `{name} = {_list_text([value[:60]])}`")

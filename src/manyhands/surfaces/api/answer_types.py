@@ -1,4 +1,7 @@
-"""What is answered, as types: the handlers make them and the OpenAPI description is drawn from them."""
+"""The answers that only the HTTP API gives, as types. The OpenAPI description is made from them.
+
+The answers of the verbs that all surfaces share are declared beside the verbs.
+"""
 
 from typing import Any
 
@@ -8,77 +11,6 @@ from msgspec import Struct
 from manyhands.engine.store.contract.samples import SeriesSample
 
 
-class RunRow(Struct):
-    run: str
-    source: str
-    opened_at: float
-    ended_at: float | None
-    concurrency: int | None
-    draining: bool
-    counts: dict[str, int]
-    total: int
-    peak: int
-
-
-class Runs(Struct):
-    runs: list[RunRow]
-    total: int
-
-
-class TaskSummary(Struct):
-    run: str
-    task: str
-    title: str
-    kind: str
-    state: str
-    priority: int
-    parent: str
-    needs: tuple[str, ...]
-    claims: list[str]
-    since: float
-    cause: str
-    host: str  # of its latest attempt
-    tries: int
-
-
-class TasksAnswer(Struct):
-    """`total` counts what was asked for, `counts` all tasks of the runs looked at, whatever else was asked."""
-
-    tasks: list[TaskSummary]
-    total: int
-    offset: int
-    counts: dict[str, int]
-
-
-class Attempt(Struct):
-    attempt: int
-    number: int
-    host: str
-    queued_at: float
-    started_at: float
-    ended_at: float | None
-    ending: str
-    detail: str
-    exit_code: int | None
-    tokens_in: int
-    tokens_out: int
-    cost: float | None  # None: unknown
-
-
-class TaskDetail(Struct):
-    run: str
-    task: str
-    state: str
-    since: float
-    cause: str
-    fields: dict[str, Any]  # as in a plan; the values of `env` are left out
-    attempts: list[Attempt]
-    explain: list[str]
-    claims: list[str]
-    output: str  # the end of what the latest attempt printed
-    result: str
-
-
 class Told(Struct):
     at: float
     text: str
@@ -86,51 +18,14 @@ class Told(Struct):
 
 class Story(Struct):
     story: list[Told]
-    truncated: bool = False  # the journal is longer than what was looked through
+    truncated: bool  # the journal has more events than a story reads
 
 
 class OutputAnswer(Struct):
     text: str
-    next: int  # the byte to go on from
+    next: int  # the byte to continue from
     size: int
     attempt: int
-
-
-class LaneRow(Struct):
-    kind: str
-    width: int | None
-    why: str
-    in_flight: int
-    success: float | None
-    usual_s: float | None
-    p90_s: float | None
-
-
-class HostRow(Struct):
-    host: str
-    kinds: tuple[str, ...]
-    width: int
-    pinned: int | None
-    why: str
-    ceiling: int | None
-    paused: str | None
-    paused_until: float | None
-    workers: int | None
-    workers_why: str
-    in_flight: int
-    lanes: list[LaneRow]
-
-
-class Hosts(Struct):
-    hosts: list[HostRow]
-
-
-class HostLane(LaneRow):
-    host: str
-
-
-class Lanes(Struct):
-    lanes: list[HostLane]
 
 
 class WidthMove(Struct):
@@ -187,7 +82,7 @@ def point_of(sample: SeriesSample) -> Point:
 
 
 class RecordingAnswer(Struct):
-    """In the format of the stream."""
+    """A run in the format of the stream."""
 
     run: str
     snapshot: dict[str, Any]
@@ -198,14 +93,3 @@ class RecordingAnswer(Struct):
 class Trace(Struct):
     traceEvents: list[dict[str, Any]]  # the format's own name
     displayTimeUnit: str
-
-
-class AddedAnswer(Struct):
-    run: str
-    tasks: list[str]
-
-
-class Done(Struct):
-    """It is on disk and will be acted on."""
-
-    done: str

@@ -1,7 +1,6 @@
 """The HTTP application: the page, the API and the metrics of one dispatcher, behind one gate."""
 
 import asyncio
-from pathlib import Path
 
 import msgspec
 from starlette.applications import Starlette
@@ -11,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
-import manyhands
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.errors import ManyhandsError
 from manyhands.surfaces.api.api_context import ApiContext
@@ -22,13 +20,13 @@ from manyhands.surfaces.api.openapi import description
 from manyhands.surfaces.api.page_files import PageFiles
 from manyhands.surfaces.api.refusals import JSON, on_error, on_http_error, refusal
 from manyhands.surfaces.api.security import Gate
+from manyhands.surfaces.page.inlining import FOLDER
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-PAGE = Path(manyhands.__file__).parent / "surfaces" / "page"
 
 
 class Served:
-    """A dispatcher's HTTP application, and how to end it: those who follow it would otherwise never go."""
+    """The HTTP application of a dispatcher. `close` ends its streams, which would otherwise never end."""
 
     def __init__(self, app: Starlette, office: ApiContext) -> None:
         self.app = app
@@ -42,7 +40,7 @@ class Served:
 
 
 def make_app(office: ApiContext, token: str, beyond_loopback: bool) -> Served:
-    """Made and called in the dispatcher's loop: nothing here waits, and no other thread looks at the book."""
+    """Runs in the event loop of the dispatcher. So nothing here may block, and no other thread reads the book."""
     dispatcher = office.dispatcher
     app = Starlette(
         routes=[*_pages(), *routes(office), *_figures(dispatcher, office.metrics)],
@@ -76,12 +74,12 @@ def _figures(dispatcher: Dispatcher, metrics: Metrics) -> list[BaseRoute]:
 
 
 def _pages() -> list[BaseRoute]:
-    files = PageFiles(PAGE)
-    # All modules at once, where a browser would find out about them one import at a time.
+    files = PageFiles(FOLDER)
+    # Preload all modules: otherwise a browser finds them one import at a time.
     ahead = ", ".join(f"</static/{name}>; rel=modulepreload" for name in files.modules)
 
     async def show_page(request: Request) -> Response:
-        nothing = refusal(404, "this installation has no page", "/api/v1/openapi.json lists what there is")
+        nothing = refusal(404, "this installation has no page", "/api/v1/openapi.json lists all addresses")
         return files.answer("index.html", request, {"link": ahead}) or nothing
 
     return [Route("/", show_page), Mount("/static", files)]

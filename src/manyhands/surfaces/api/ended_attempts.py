@@ -1,4 +1,4 @@
-"""Which attempts ended in a batch, with their endings as the scheduler decided to call them."""
+"""Which attempts ended in a batch of events, with the endings that the scheduler decided on."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from manyhands.core.state import Running
 
 
 class EndedAttempts:
-    """The book lets go of an attempt when it ends; those who count endings need it a moment longer."""
+    """The book forgets an attempt when it ends. Code that counts endings needs it a little longer."""
 
     def __init__(self, book: Book) -> None:
         self._book = book
@@ -18,7 +18,7 @@ class EndedAttempts:
         return len(self._running)
 
     def ended(self, batch: Sequence[AnyEvent]) -> list[Running]:
-        """To be called with every batch, once it is on disk. One that is told of twice ends once."""
+        """Call this with every batch, once it is on disk. An attempt whose end is told twice ends once."""
         ended: list[Running] = []
         for event in batch:
             if isinstance(event, AttemptStarted):

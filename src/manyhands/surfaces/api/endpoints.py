@@ -1,4 +1,4 @@
-"""Every address of `/api/v1` in one table: what it takes, what it answers, who does. It is its own description."""
+"""Every address of `/api/v1` in one table: what it takes, what it answers, and its handler. OpenAPI is made from it."""
 
 import asyncio
 import inspect
@@ -24,10 +24,15 @@ from manyhands.surfaces.api.api_context import ApiContext
 from manyhands.surfaces.api.event_stream import EventStream
 from manyhands.surfaces.api.refusals import JSON
 from manyhands.surfaces.api.request_types import ApiRequest, read_asked
+from manyhands.surfaces.verbs import host_verbs, run_verbs
+from manyhands.surfaces.verbs.plan_verbs import Added
+from manyhands.surfaces.verbs.request_verbs import Asked
+from manyhands.surfaces.verbs.task_report import TaskReport
+from manyhands.surfaces.verbs.task_verbs import TaskList
 
 PREFIX = "/api/v1"
 
-#: A value of the table's type of answer, or a whole response; or a promise of one.
+#: Returns a value of the answer type in the table, or a whole response, or an awaitable of one.
 Handler = Callable[[ApiContext, ApiRequest], Any]
 
 
@@ -36,10 +41,10 @@ class Endpoint(NamedTuple):
     path: str
     summary: str
     handler: Handler
-    answer: Any  # a type, or the media type of what is no JSON
+    answer: Any  # a type, or the media type of an answer that is not JSON
     query: Any = request_types.NoFields
     body: Any = None
-    refusals: tuple[int, ...] = ()  # besides those that any request may meet
+    refusals: tuple[int, ...] = ()  # besides those that every endpoint may answer with
 
 
 def stream(office: ApiContext, asked: ApiRequest) -> EventStream:
@@ -60,14 +65,14 @@ def _read_series(office: ApiContext, since: float) -> list[answer_types.Point]:
 def _command(
     path: str, summary: str, handler: Handler, body: Any = request_types.NoFields, method: str = "POST"
 ) -> Endpoint:
-    return Endpoint(method, path, summary, handler, answer_types.Done, body=body, refusals=(404, 409))
+    return Endpoint(method, path, summary, handler, Asked, body=body, refusals=(404, 409))
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "GET",
         "/stream",
-        "A snapshot, then changes as they happen, as server-sent events",
+        "Follow a snapshot and then changes as they happen, as server-sent events",
         stream,
         "text/event-stream",
         request_types.StreamQuery,
@@ -75,16 +80,16 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "GET",
         "/runs",
-        "The runs of this store, the newest first",
+        "List the runs of this store, the newest first",
         query_handlers.runs,
-        answer_types.Runs,
+        run_verbs.RunList,
         request_types.RunsQuery,
     ),
-    Endpoint("GET", "/runs/{run}", "One run", query_handlers.run, answer_types.RunRow, refusals=(404,)),
+    Endpoint("GET", "/runs/{run}", "Show one run", query_handlers.run, run_verbs.RunReport, refusals=(404,)),
     Endpoint(
         "GET",
         "/runs/{run}/recording",
-        "A run from its journal: the first snapshot and every frame, for replay",
+        "Record a run from its journal: the first snapshot and every frame, for replay",
         offline_process.recording,
         answer_types.RecordingAnswer,
         refusals=(404, 429, 503),
@@ -92,7 +97,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "GET",
         "/runs/{run}/export.html",
-        "The run as one file that opens offline",
+        "Export the run as one HTML file that opens offline",
         offline_process.export_html,
         "text/html",
         refusals=(404, 429, 503),
@@ -100,7 +105,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "GET",
         "/runs/{run}/export.trace.json",
-        "The run as a Chrome trace",
+        "Export the run as a Chrome trace",
         offline_process.export_trace,
         answer_types.Trace,
         refusals=(404, 429, 503),
@@ -108,9 +113,9 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "GET",
         "/tasks",
-        "Tasks, filtered; counts are complete",
+        "List tasks that match a filter; counts are complete",
         query_handlers.tasks,
-        answer_types.TasksAnswer,
+        TaskList,
         request_types.TasksQuery,
         None,
         (404,),
@@ -118,15 +123,15 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "GET",
         "/tasks/{run}/{task}",
-        "A task, its attempts, and why it is where it is",
+        "Show a task, its attempts, and why it is in its state",
         query_handlers.task,
-        answer_types.TaskDetail,
+        TaskReport,
         refusals=(404,),
     ),
     Endpoint(
         "GET",
         "/tasks/{run}/{task}/story",
-        "The events of a task, told",
+        "Tell the events of a task in words",
         offline_process.story,
         answer_types.Story,
         refusals=(404, 429, 503),
@@ -134,18 +139,24 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "GET",
         "/tasks/{run}/{task}/output",
-        "What an attempt printed, from a byte on",
+        "Read what an attempt printed, starting at a byte",
         output_files.output,
         answer_types.OutputAnswer,
         request_types.OutputQuery,
         refusals=(404,),
     ),
-    Endpoint("GET", "/hosts", "Hosts, how wide they are and why", query_handlers.hosts, answer_types.Hosts),
-    Endpoint("GET", "/lanes", "Lanes: the attempts of one kind on one host", query_handlers.lanes, answer_types.Lanes),
+    Endpoint("GET", "/hosts", "List the hosts, how wide they are and why", query_handlers.hosts, host_verbs.HostList),
+    Endpoint(
+        "GET",
+        "/lanes",
+        "List the lanes: the attempts of one kind on one host",
+        query_handlers.lanes,
+        host_verbs.LaneList,
+    ),
     Endpoint(
         "GET",
         "/widths",
-        "Moves of widths since the dispatcher started",
+        "List the changes of widths since the dispatcher started",
         query_handlers.widths,
         answer_types.Widths,
         request_types.WidthsQuery,
@@ -153,7 +164,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     Endpoint(
         "GET",
         "/series",
-        "Throughput, tokens and cost over time",
+        "Show throughput, tokens and cost over time",
         series,
         answer_types.SeriesAnswer,
         request_types.SeriesQuery,
@@ -164,7 +175,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "/tasks",
         "Add tasks, as `manyhands add` does",
         command_handlers.add,
-        answer_types.AddedAnswer,
+        Added,
         body=request_types.NewTasks,
         refusals=(404, 409),
     ),
@@ -174,25 +185,27 @@ ENDPOINTS: tuple[Endpoint, ...] = (
             f"/tasks/{{run}}/{{task}}/{verb}",
             text,
             command_handlers.task_wish(verb),
-            answer_types.Done,
+            Asked,
             body=request_types.NoFields,
             refusals=(404, 409),
         )
         for verb, text in (
-            ("cancel", "Take the task off; if it runs it is stopped"),
-            ("retry", "A fresh set of attempts for a task that did not end well"),
-            ("defer", "Put the task off"),
-            ("resume", "Let a deferred task go on"),
+            ("cancel", "Cancel the task; if it runs it is stopped"),
+            ("retry", "Give a fresh set of attempts to a task that failed, was cancelled or was skipped"),
+            ("defer", "Defer the task"),
+            ("resume", "Let a deferred task continue"),
         )
     ),
     _command("/runs/{run}/pause", "Start nothing more in this run", command_handlers.pause_run),
-    _command("/runs/{run}/resume", "Go on with the run", command_handlers.resume_run),
-    _command("/runs/{run}/cancel", "Cancel all that is unfinished", command_handlers.cancel_run, request_types.Why),
-    _command("/hosts/{host}/pause", "Let a host take nothing more", command_handlers.pause_host, request_types.Pause),
-    _command("/hosts/{host}/resume", "Let a paused host go on", command_handlers.resume_host),
+    _command("/runs/{run}/resume", "Continue the run", command_handlers.resume_run),
+    _command(
+        "/runs/{run}/cancel", "Cancel all unfinished tasks of the run", command_handlers.cancel_run, request_types.Why
+    ),
+    _command("/hosts/{host}/pause", "Start nothing more on a host", command_handlers.pause_host, request_types.Pause),
+    _command("/hosts/{host}/resume", "Let a paused host take tasks again", command_handlers.resume_host),
     _command(
         "/hosts/{host}/width",
-        "Set a host's width, or free it",
+        "Set the width of a host, or let the clutch decide again",
         command_handlers.set_width,
         request_types.WidthWanted,
         "PUT",

@@ -16,7 +16,7 @@ PACKED_HEADERS = ((b"content-encoding", b"gzip"), (b"vary", b"accept-encoding"))
 
 
 class EventStream:
-    """The answer to one follower, as an ASGI application of its own: nothing stands between a frame and its socket."""
+    """The answer to one follower. It is an ASGI application of its own, so that frames go to the socket directly."""
 
     def __init__(self, feed: Feed, after: str, run: str | None, may_command: bool, is_packed: bool) -> None:
         self._feed = feed
@@ -33,7 +33,7 @@ class EventStream:
         try:
             headers = [*HEADERS, *(PACKED_HEADERS if self._is_packed else ())]
             await send({"type": "http.response.start", "status": 200, "headers": headers})
-            # A line at once: proxies and browsers wait for one before they say that it is open.
+            # Send a line at once: proxies and browsers report the stream as open only after one.
             hello = self._line(b"retry: 1000\n\n")
             await self._send(send, PACKED_HEADER + hello if self._is_packed else hello)
             while not self._is_gone and not (self._feed.is_closed and self._has_all):

@@ -1,4 +1,4 @@
-"""The picture as it changes, for any number of followers: each frame is made and encoded once and shared by all.
+"""The picture as it changes, for any number of followers. Each frame is made and encoded once and shared by all.
 
 The latest frames are kept. Whoever comes back within them gets what it missed; whoever is slower gets a fresh snapshot,
 so nobody's buffer grows with what nobody reads.
@@ -19,33 +19,33 @@ from manyhands.surfaces.api.picture.picture import Picture, concerns
 from manyhands.surfaces.api.picture.picture_rows import Redact, Row
 from manyhands.surfaces.api.picture.queue_age import QueueAge
 
-#: At most ten frames a second, half as many for a crowd; while nobody looks, only often enough to let no work pile up.
+#: At most ten frames a second, and half as many for a crowd. While nobody watches, just enough that no work piles up.
 FRAME_EVERY_S = 0.1
 CROWD = 25
 CROWDED_EVERY_S = 0.2
 UNWATCHED_EVERY_S = 0.5
-#: However much there is to tell, making frames of it takes at most this share of the dispatcher's time.
+#: Making frames takes at most this share of the dispatcher's time, however much happens.
 SHARE_MAX = 0.05
-#: Frames are kept for those who come back: the latest so many events, for so long after the last one left.
+#: Frames are kept for followers that come back: this many events, for this long after the last follower left.
 EVENTS_KEPT_MIN = 10_000
 WATCHED_FOR_S = 60.0
-#: Between frames, a sign of life: it finds those who went without a word.
+#: A heartbeat between frames: it detects followers that left without closing the connection.
 HEARTBEAT_S = 15.0
-#: A frame with more changes than this is larger than a snapshot: everyone gets one of those instead.
+#: A frame with more changes than this is larger than a snapshot, so everyone gets a snapshot instead.
 CHANGES_MAX = 20_000
 PACKED_LEVEL = 1
-#: A snapshot so old, with the frames since, does for the next one who comes.
+#: A snapshot up to this age, with the frames since, also serves the next follower.
 SNAPSHOT_REUSED_S = 2.0
 
 _encode = msgspec.json.Encoder().encode
 
 
-#: What stands before the first piece of a packed stream: a gzip header without a name or a time.
+#: The beginning of a packed stream: a gzip header without a name or a time.
 PACKED_HEADER = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"
 
 
 def packed(piece: bytes) -> bytes:
-    """A tenth of the bytes. Each piece is packed by itself, so that the same one fits into everybody's stream."""
+    """A tenth of the bytes. Each piece is compressed by itself, so that all streams can share it."""
     packer = zlib.compressobj(PACKED_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
     return packer.compress(piece) + packer.flush(zlib.Z_SYNC_FLUSH)
 
@@ -62,7 +62,7 @@ class Frame:
         self._bytes: dict[tuple[str | None, bool], bytes] = {}
 
     def encoded(self, run: str | None, is_packed: bool = False) -> bytes:
-        """For those who look at one run, or (None) at all."""
+        """The frame for followers of one run, or of all runs (None)."""
         found = self._bytes.get((run, is_packed))
         if found is None:
             changes = self.changes if run is None else [row for row in self.changes if concerns(row, run)]
@@ -73,12 +73,12 @@ class Frame:
 
 
 def sent(event: str, id: str, body: bytes) -> bytes:
-    """As server-sent events are written."""
+    """One server-sent event."""
     return b"event: %b\nid: %b\ndata: %b\n\n" % (event.encode(), id.encode(), body)
 
 
 class Feed:
-    """Listens to a dispatcher from when it is made. All in the dispatcher's loop."""
+    """Listens to a dispatcher from its creation on. It lives in the event loop of the dispatcher."""
 
     def __init__(self, dispatcher: Dispatcher, redact: Redact = str, age: QueueAge | None = None) -> None:
         self.picture = Picture(dispatcher.book, redact, dispatcher.last, age)
@@ -87,7 +87,7 @@ class Feed:
         self.beats = 0
         self._dispatcher = dispatcher
         self._loop = asyncio.get_running_loop()
-        self._name = secrets.token_hex(4)  # an id of another dispatcher's frames means nothing here
+        self._name = secrets.token_hex(4)  # so that ids of another dispatcher's frames are not taken for ours
         self._tail: deque[Frame] = deque()
         self._next = 1  # the number of the next frame
         self._events_kept = 0
@@ -95,7 +95,7 @@ class Feed:
         self._extra: dict[int, Row] = {}  # attempt → the last line it printed
         self._timer: asyncio.TimerHandle | None = None
         self._flushed_at = -1.0
-        self._pause_s = 0.0  # so that telling keeps to its share
+        self._pause_s = 0.0  # how long to wait so that making frames keeps to its share
         self._left_at = -WATCHED_FOR_S  # when the last follower went
         self._was_watched = False
         #: (run, may command, packed) → (made at, its place, itself)
@@ -105,7 +105,7 @@ class Feed:
         dispatcher.recorded.append(self._recorded)
 
     def close(self) -> None:
-        """Everyone who follows is let go, once they have the last of it."""
+        """Ends all streams, once the followers have the last frames."""
         if self.is_closed:
             return
         try:
@@ -146,10 +146,10 @@ class Feed:
         self._extra[attempt] = {"t": "output", "attempt": attempt, "line": line}
         self._plan_flush()
 
-    # Places: the number of the frame that comes next for someone
+    # A place is the number of the frame that a follower gets next.
 
     def place_after(self, id: str) -> int | None:
-        """Where to go on after the frame of that id; None: that is not kept, or never was one of ours."""
+        """The place after the frame with that id; None if it is no longer kept, or is not one of ours."""
         name, _, number = id.rpartition("-")
         if name != self._name or not number.isdecimal() or len(number) > 18:
             return None
@@ -157,14 +157,14 @@ class Feed:
         return place if self._first <= place <= self._next else None
 
     def frames_from(self, place: int, most: int = 64) -> list[Frame] | None:
-        """None: what came there is no longer kept."""
+        """The frames from that place on; None if they are no longer kept."""
         begin = place - self._first
         if begin < 0:
             return None
         return [self._tail[n] for n in range(begin, min(len(self._tail), begin + most))]
 
     def snapshot(self, run: str | None, may_command: bool, is_packed: bool = False) -> tuple[int, bytes]:
-        """The place from which frames follow it, and itself, as it is sent."""
+        """The place of the first frame after it, and the snapshot as it is sent."""
         key = (run, may_command, is_packed)
         made_at, place, piece = self._snapshots.get(key, (-1.0, 0, b""))
         now = self._loop.time()
@@ -179,7 +179,7 @@ class Feed:
         return place, piece
 
     def catch_up(self) -> None:
-        """Take in all that has been recorded, now."""
+        """Take in everything that was recorded so far."""
         if self._batch:
             self._flush()
 
@@ -206,7 +206,9 @@ class Feed:
             self._timer = None
         began_s = time.thread_time()
         batch, self._batch = self._batch, []
-        rows = self.picture.changes(batch) + self.picture.standing()  # also unwatched: why it was idle is asked later
+        rows = (
+            self.picture.changes(batch) + self.picture.standing()
+        )  # also while nobody watches: a page that opens later shows why hosts were idle
         if self.is_watched:
             rows += self._extra.values()
             self._extra = {}
@@ -223,7 +225,7 @@ class Feed:
         self.wake()
 
     def _start_over(self) -> None:
-        """What everyone has seen no longer leads to what is: only a snapshot does."""
+        """Forget all frames. Followers can only continue with a snapshot."""
         self._tail.clear()
         self._events_kept = 0
         self._next += 1

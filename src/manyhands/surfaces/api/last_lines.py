@@ -1,15 +1,16 @@
-"""The last line that each attempt in flight has printed, looked up twice a second while anybody watches."""
+"""The last line that each running attempt printed. It is read twice a second while anybody watches."""
 
 import asyncio
 from pathlib import Path
 
 from manyhands.surfaces.api.feed import Feed
-from manyhands.surfaces.api.output_files import last_lines, output_path
 from manyhands.surfaces.api.picture.picture_rows import Redact
+from manyhands.surfaces.verbs.attempt_output import output_path
+from manyhands.surfaces.verbs.task_report import last_lines
 
 EVERY_S = 0.5
 LINE_CHARACTERS_MAX = 200
-#: More than anyone reads; those that started last are looked at.
+#: More than anyone reads. Beyond it, only the attempts that started last are looked at.
 ATTEMPTS_MAX = 200
 
 #: attempt → its file, and its size when it was last looked at
@@ -17,7 +18,7 @@ Looked = dict[int, tuple[Path, int]]
 
 
 async def tell_outputs(feed: Feed, directory: Path, redact: Redact) -> None:
-    """Until cancelled."""
+    """Runs until it is cancelled."""
     known: Looked = {}
     while True:
         await asyncio.sleep(EVERY_S)
@@ -38,7 +39,7 @@ async def tell_outputs(feed: Feed, directory: Path, redact: Redact) -> None:
 
 
 def _look(looking: Looked) -> tuple[Looked, dict[int, str]]:
-    """What has grown since, and the end of it."""
+    """The sizes of the files now, and the last lines of those that have grown."""
     now: Looked = {}
     lines: dict[int, str] = {}
     for attempt, (path, was) in looking.items():

@@ -21,7 +21,7 @@ from manyhands.engine.dispatcher import Dispatcher
 from manyhands.surfaces.api.ended_attempts import EndedAttempts
 from manyhands.surfaces.api.picture.queue_age import QueueAge
 
-#: Kinds are people's own words, and every one of them is a series for ever: beyond so many they count together.
+#: People choose the names of kinds, and every kind is a series of its own. Beyond this many they count together.
 KINDS_MAX = 100
 OTHER_KINDS = "(other)"
 #: From a function call to an agent that works through the night.
@@ -31,7 +31,7 @@ COMMIT_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.
 
 
 class Kinds:
-    """The label of a kind: itself, unless there are too many."""
+    """The label of a kind: its name, unless there are too many kinds."""
 
     def __init__(self) -> None:
         self._known: set[str] = set()
@@ -45,7 +45,7 @@ class Kinds:
 
 
 class Metrics:
-    """Listens to a dispatcher from when it is made; `page` is what a scrape gets. All in the dispatcher's loop."""
+    """Listens to a dispatcher from its creation on; `page` is what a scrape gets. It lives in the dispatcher's loop."""
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
@@ -119,7 +119,7 @@ class Metrics:
 
 
 class BookCollector(Collector):
-    """What is now, read from the book at each scrape."""
+    """The state now, read from the book at each scrape."""
 
     def __init__(self, book: Book, kinds: Kinds, age: QueueAge) -> None:
         self._book = book
@@ -143,7 +143,7 @@ class BookCollector(Collector):
         )
         now = time.time()
         for run in self._book.runs.values():
-            # A store keeps every run there ever was; those that were over before this process began say nothing new.
+            # A store keeps all runs. Runs that ended before this process began are left out.
             if run.ended_at is not None and run.ended_at < self._began_at:
                 continue
             counts: dict[tuple[TaskState, str], int] = {}

@@ -1,6 +1,6 @@
-"""Answers that need a whole journal, made in a process of their own: the dispatcher goes on meanwhile.
+"""Answers that need a whole journal, made in a process of their own so that the dispatcher is not held up.
 
-What is wanted comes on stdin as JSON, the answer goes to stdout. So that no secret stands in a list of processes.
+The request comes on stdin as JSON, so that no secret appears in a list of processes. The answer goes to stdout.
 """
 
 import gzip
@@ -15,12 +15,15 @@ from typing import IO, Any, cast
 import msgspec
 from msgspec import Struct
 
+from manyhands.core.events import AnyEvent
 from manyhands.engine.redaction import Secrets
 from manyhands.engine.store.store_opening import open_reader
+from manyhands.surfaces.api.answer_types import Story, Told
+from manyhands.surfaces.api.picture.picture_rows import Redact
 from manyhands.surfaces.api.picture.recording import EVENTS_MAX, Recording
 from manyhands.surfaces.api.picture.story import story_of
 
-#: How a process ends that has nothing to tell: there is no such run.
+#: The exit code of a process that has nothing to tell because there is no such run.
 NOT_FOUND = 3
 GZIP_LEVEL = 5
 
@@ -35,17 +38,16 @@ class OfflineRequest(Struct):
     task: str = ""
     gzip: bool = False
     secrets: tuple[str, ...] = ()
+    events_max: int = EVENTS_MAX
 
 
 def answer(wanted: OfflineRequest) -> Iterator[bytes]:
-    """Nothing at all if there is no such run."""
+    """The answer, piece by piece; no piece at all if there is no such run."""
     secrets = Secrets({})
     secrets.know(wanted.secrets)
     with closing(open_reader(Path(wanted.where) if wanted.is_directory else wanted.where)) as reader:
         if wanted.what == "story":
-            events = (event for _, event in islice(reader.read(), EVENTS_MAX))
-            told = [{"at": at, "text": text} for at, text in story_of(events, wanted.run, wanted.task, secrets.redact)]
-            yield _encode({"story": told, "truncated": False})
+            yield _encode(told_story(reader.read(), wanted, secrets.redact))
             return
         pieces = recorded(Recording(reader.read(), wanted.run, secrets.redact))
         if wanted.what == "recording":
@@ -62,6 +64,14 @@ def answer(wanted: OfflineRequest) -> Iterator[bytes]:
             yield single_page(whole.decode()).encode()
 
 
+def told_story(journal: Iterable[tuple[int, AnyEvent]], wanted: OfflineRequest, redact: Redact) -> Story:
+    """The story of a task, as far as the first `events_max` events of the journal tell it."""
+    events = (event for _, event in journal)
+    told = story_of(islice(events, wanted.events_max), wanted.run, wanted.task, redact)
+    story = [Told(at, text) for at, text in told]
+    return Story(story, truncated=next(events, None) is not None)
+
+
 def recorded(recording: Recording) -> Iterator[bytes]:
     """The recording as JSON, piece by piece."""
     first = recording.snapshot()
@@ -76,7 +86,7 @@ def recorded(recording: Recording) -> Iterator[bytes]:
 
 
 def write(pieces: Iterable[bytes], out: IO[bytes]) -> bool:
-    """Whether there was anything."""
+    """Whether there were any pieces."""
     some = False
     for piece in pieces:
         out.write(piece)

@@ -1,4 +1,4 @@
-"""Runs `offline` beside the dispatcher and hands on what it says, as it comes."""
+"""Runs `offline` in a process beside the dispatcher, and passes on its output as it comes."""
 
 import asyncio
 import os
@@ -14,8 +14,9 @@ from manyhands.surfaces.api.api_context import ApiContext
 from manyhands.surfaces.api.offline import NOT_FOUND, OfflineRequest
 from manyhands.surfaces.api.refusals import JSON, BadRequest
 from manyhands.surfaces.api.request_types import ApiRequest
+from manyhands.surfaces.verbs.store_view import find_run, find_task
 
-#: Each takes a core for seconds.
+#: Each of these processes uses a core for seconds.
 AT_ONCE_MAX = 2
 PIECE_BYTES = 64 << 10
 STORY_BYTES_MAX = 64 << 20
@@ -34,17 +35,17 @@ async def export_trace(office: ApiContext, asked: ApiRequest) -> Response:
 
 
 async def story(office: ApiContext, asked: ApiRequest) -> answer_types.Story:
-    record = office.record(asked.path["run"], asked.path["task"])
+    record = find_task(office.book, asked.path["task"], asked.path["run"])
     pieces = _told(office, _wanted(office, "story", record.run, record.task.id))
     return msgspec.json.decode(b"".join([piece async for piece in pieces]), type=answer_types.Story)
 
 
 async def _run_told(office: ApiContext, asked: ApiRequest, what: str, kind: str, file: str = "") -> Response:
-    run = office.run(asked.path["run"])
+    run = find_run(office.book, asked.path["run"])
     wanted = _wanted(office, what, run.name)
     wanted.gzip = asked.takes_gzip
     pieces = _told(office, wanted)
-    # What goes wrong before the first piece can still be said properly.
+    # An error before the first piece can still be answered with its own status.
     first = await anext(pieces, b"")
     headers = {"content-encoding": "gzip", "vary": "accept-encoding"} if wanted.gzip else {}
     if file:

@@ -1,4 +1,4 @@
-"""The description of the API, drawn from the table of endpoints and the types in it: it cannot say anything else."""
+"""The OpenAPI description, made from the table of endpoints and the types in it, so that it cannot be wrong."""
 
 import re
 from typing import Any
@@ -12,17 +12,17 @@ from manyhands.surfaces.api.refusals import JSON, Refusal
 Schema = dict[str, Any]
 
 REFUSALS = {
-    400: "The body is no JSON",
-    401: "It wants the token",
-    403: "Another name or origin than this server's",
+    400: "The body is not JSON",
+    401: "The token is missing or wrong",
+    403: "The request names another host or comes from another origin",
     404: "There is no such run, task or host",
-    409: "Not in the state it is in",
+    409: "This cannot be done in the state that the thing is in",
     413: "The body is too large",
     414: "The query is too long",
-    415: "The body is not JSON by its content type",
-    422: "The query or the body is not as described here",
-    429: "Too many at once",
-    503: "Not now: the store or the journal is busy or broken",
+    415: "The content type of the body is not JSON",
+    422: "The query or the body does not match this description",
+    429: "Too many requests of this kind at once",
+    503: "The store or the journal is busy or broken; try again later",
 }
 ANYWHERE = (401, 403, 414, 422)
 WITH_BODY = (400, 413, 415, 503)
@@ -44,7 +44,7 @@ def description() -> Schema:
         "info": {
             "title": "manyhands",
             "version": manyhands.__version__,
-            "description": "Runs, tasks, hosts and lanes of one dispatcher, and what can be asked of it.",
+            "description": "The runs, tasks, hosts and lanes of one dispatcher, and the commands that it takes.",
         },
         "paths": paths,
         "components": {
@@ -60,7 +60,7 @@ def _operation(endpoint: Endpoint, schema_of: dict[Any, Schema]) -> Schema:
         "operationId": re.sub(r"\W+", "_", f"{endpoint.method.lower()}{endpoint.path}").strip("_"),
         "parameters": [*_path_parameters(endpoint.path), *_query_parameters(endpoint.query)],
         "responses": _responses(endpoint, schema_of),
-        # On loopback reading is free: no token is one of the ways.
+        # On loopback, reading needs no token.
         "security": [{"token": []}] if endpoint.method != "GET" else [{}, {"token": []}],
     }
     if endpoint.body is not None:
@@ -83,7 +83,7 @@ def _query_parameters(query: Any) -> list[Schema]:
 
 
 def _plain(schema: Schema, components: dict[str, Schema]) -> Schema:
-    """As it stands in an address, where nothing is `null`: that is leaving it out."""
+    """The schema of a query parameter. It has no `null`: leaving the parameter out means the same."""
     if "$ref" in schema:
         return components[schema["$ref"]]
     some = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
@@ -97,7 +97,7 @@ def _responses(endpoint: Endpoint, schema_of: dict[Any, Schema]) -> Schema:
         content: Schema = {endpoint.answer: {"schema": {"type": "string"}}}
     else:
         content = {JSON: {"schema": schema_of[endpoint.answer]}}
-    responses: Schema = {"200": {"description": "As asked", "content": content}}
+    responses: Schema = {"200": {"description": "The answer", "content": content}}
     refused = {JSON: {"schema": schema_of[Refusal]}}
     for status in sorted({*ANYWHERE, *endpoint.refusals, *(WITH_BODY if endpoint.body is not None else ())}):
         responses[str(status)] = {"description": REFUSALS[status], "content": refused}

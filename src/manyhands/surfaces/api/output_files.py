@@ -1,28 +1,23 @@
-"""What attempts printed, piece by piece from their files; a secret is not cut in two by where a piece ends."""
+"""What attempts printed, read piece by piece. Pieces end with a line, so that no secret is cut in two."""
 
 import asyncio
 import os
 from pathlib import Path
 
-from manyhands.engine.run_opening import attempt_directory
-from manyhands.errors import UnknownTask
 from manyhands.surfaces.api import answer_types
 from manyhands.surfaces.api.api_context import ApiContext
 from manyhands.surfaces.api.request_types import ApiRequest, OutputQuery
+from manyhands.surfaces.verbs.attempt_output import attempt_number, output_path
+from manyhands.surfaces.verbs.store_view import find_task
 
 PIECE_BYTES_MAX = 256 << 10
-TAIL_BYTES = 4 << 10
-NAME = "output.log"
 
 
 async def output(office: ApiContext, asked: ApiRequest) -> answer_types.OutputAnswer:
     query: OutputQuery = asked.query
-    record = office.record(asked.path["run"], asked.path["task"])
+    record = find_task(office.book, asked.path["task"], asked.path["run"])
+    number = attempt_number(record, query.attempt or None)
     history = record.history or []
-    number = query.attempt or len(history)
-    if not 1 <= number <= len(history):
-        had = f"it has had {len(history)}" if history else "it has not been tried yet"
-        raise UnknownTask(f"task `{record.task.id}` has no attempt {number}", had)
     is_over = history[number - 1].ended_at is not None
     path = output_path(office.directory, record.run, record.task.id, number)
     text, size = await asyncio.to_thread(read_piece, path, query.after, is_over)
@@ -34,12 +29,8 @@ async def output(office: ApiContext, asked: ApiRequest) -> answer_types.OutputAn
     )
 
 
-def output_path(directory: Path, run: str, task: str, number: int) -> Path:
-    return Path(attempt_directory(directory, run, task, number)) / NAME
-
-
 def read_piece(path: Path, after: int, is_over: bool) -> tuple[bytes, int]:
-    """Whole lines from byte `after` on, at most one piece, and the size of all; what is unfinished comes later."""
+    """Whole lines from byte `after` on, at most one piece, and the size of the file. An unfinished line comes later."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -50,18 +41,5 @@ def read_piece(path: Path, after: int, is_over: bool) -> tuple[bytes, int]:
     is_last = min(after, size) + len(piece) >= size
     if not (is_last and is_over):
         whole = piece[: piece.rfind(b"\n") + 1]
-        piece = whole if whole or len(piece) < PIECE_BYTES_MAX else piece  # one endless line: better cut than never
+        piece = whole if whole or len(piece) < PIECE_BYTES_MAX else piece  # a line longer than a piece is cut
     return piece, size
-
-
-def last_lines(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - TAIL_BYTES))
-            piece = file.read(TAIL_BYTES)
-    except OSError:
-        return ""
-    if size > TAIL_BYTES:
-        piece = piece.partition(b"\n")[2] or piece
-    return piece.decode(errors="replace").replace("\0", "")

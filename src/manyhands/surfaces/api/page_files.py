@@ -1,4 +1,4 @@
-"""The files of the page, from memory: they are few and small, and a page wants all of them at once."""
+"""The files of the page, served from memory: they are few and small, and a browser needs all of them."""
 
 import hashlib
 from pathlib import Path
@@ -12,7 +12,7 @@ TYPES |= {".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 
 
 class PageFiles:
-    """Kept by browsers, but asked for anew each time: after an update no old part meets a new one."""
+    """Browsers keep the files but check for new ones each time, so that old and new parts never mix."""
 
     def __init__(self, folder: Path) -> None:
         found = [path for path in folder.rglob("*") if path.suffix in TYPES and path.is_file()]

@@ -1,4 +1,4 @@
-"""Errors as answers: the same message and hint as on the command line, with the status that says whose turn it is."""
+"""Errors as answers: the same message and hint as on the command line, and a status that says who can act."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from manyhands.errors import Conflict, ManyhandsError, Unavailable, UnknownRun, UnknownTask, UsageError
+from manyhands.errors import Conflict, ManyhandsError, Unavailable, UnknownHost, UnknownRun, UnknownTask, UsageError
 from manyhands.sources.plans.plan_reading import PlanRefused
 
 JSON = "application/json"
@@ -18,11 +18,11 @@ class Refusal(msgspec.Struct, omit_defaults=True):
 
     error: str
     hint: str = ""
-    field: str = ""  # of the query or body, where it is one
+    field: str = ""  # the field of the query or body that is wrong, if it is one
 
 
 class BadRequest(UsageError):
-    """A query or body that is not as described."""
+    """A query or body that does not match its description."""
 
     def __init__(self, message: str, hint: str = "", field: str = "", status: int = 422) -> None:
         super().__init__(message, hint)
@@ -41,7 +41,7 @@ def status_of(error: ManyhandsError) -> int:
     match error:
         case BadRequest():
             return error.status
-        case UnknownRun() | UnknownTask():
+        case UnknownRun() | UnknownTask() | UnknownHost():
             return 404
         case Conflict():
             return 409
@@ -63,8 +63,8 @@ async def on_error(request: Request, error: Exception) -> Response:
 
 
 _SAID = {
-    404: ("there is nothing at this address", "/api/v1/openapi.json lists what there is"),
-    405: ("that cannot be done to this address", "/api/v1/openapi.json says what can"),
+    404: ("there is nothing at this address", "/api/v1/openapi.json lists all addresses"),
+    405: ("this address does not take this method", "/api/v1/openapi.json lists the methods of each address"),
 }
 
 

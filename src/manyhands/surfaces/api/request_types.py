@@ -1,4 +1,4 @@
-"""What can be asked and how: queries and bodies as types, read strictly, with the field named that is wrong."""
+"""Queries and bodies as types. They are read strictly, and an error names the field that is wrong."""
 
 import re
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from starlette.requests import Request
 from manyhands.core.values.task import TaskState
 from manyhands.surfaces.api.refusals import JSON, BadRequest
 from manyhands.surfaces.api.security import BODY_BYTES_MAX, BodyTooLarge
+from manyhands.surfaces.verbs.host_verbs import PinnedWidth
 
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
 Text = Annotated[str, Meta(max_length=300)]
@@ -18,11 +19,11 @@ Text = Annotated[str, Meta(max_length=300)]
 Moment = Annotated[float, Meta(ge=0, le=253_402_300_800)]
 Number = Annotated[int, Meta(ge=0, le=2**53)]
 LIMIT_MAX = 1_000
-#: Of what is kept over time, the newest so many: two weeks of it would be a hundred thousand.
+#: The most samples in an answer, the newest ones: two weeks of them would be a hundred thousand.
 SAMPLES_MAX = 20_000
 
 
-# What may be left out of a query is unset, not None: `null` in an address is a word like any other.
+# A field that a query leaves out is unset, not None: `null` in an address is a word like any other.
 
 
 class NoFields(Struct, forbid_unknown_fields=True):
@@ -43,16 +44,16 @@ class TasksQuery(Struct, forbid_unknown_fields=True):
     run: Name | UnsetType = UNSET
     state: TaskState | UnsetType = UNSET
     kind: Text | UnsetType = UNSET
-    host: Name | UnsetType = UNSET  # of its latest attempt
-    q: Text = ""  # in its id or title
-    file: Text = ""  # one that it claims
+    host: Name | UnsetType = UNSET  # the host of its latest attempt
+    q: Text = ""  # text in its id or title
+    file: Text = ""  # a file that it claims
     offset: Number = 0
     limit: Annotated[int, Meta(ge=1, le=LIMIT_MAX)] = 100
 
 
 class OutputQuery(Struct, forbid_unknown_fields=True):
-    attempt: Annotated[int, Meta(ge=1, le=2**53)] | UnsetType = UNSET  # its number among those of the task; the latest
-    after: Number = 0  # byte
+    attempt: Annotated[int, Meta(ge=1, le=2**53)] | UnsetType = UNSET  # 1 is the first; left out, the latest
+    after: Number = 0  # the byte to start from
 
 
 class WidthsQuery(Struct, forbid_unknown_fields=True):
@@ -74,18 +75,18 @@ class Pause(Struct, forbid_unknown_fields=True):
 
 
 class WidthWanted(Struct, forbid_unknown_fields=True):
-    width: Annotated[int, Meta(ge=1, le=10_000)] | None  # null: free again
+    width: PinnedWidth | None  # null: the clutch decides again
 
 
 class NewTasks(Struct, forbid_unknown_fields=True):
     """One or more tasks, with the fields of a plan."""
 
     tasks: Annotated[list[dict[str, Any]], Meta(min_length=1, max_length=10_000)]
-    run: Name | None = None  # the run to add to; else that of all that is added by hand
+    run: Name | None = None  # the run to add to; left out, the run `added`
 
 
 class ApiRequest:
-    """One request, read and found to be as described."""
+    """One request that was read and matches its description."""
 
     def __init__(self, request: Request, query: Any, body: Any) -> None:
         self.path: Mapping[str, str] = request.path_params
@@ -106,7 +107,7 @@ def _query(request: Request, wanted: type[Struct]) -> Any:
         if name in given:
             raise BadRequest(f"`{name}` is given twice", "give it once", name)
         if "\0" in value:
-            raise BadRequest(f"`{name}` has a NUL in it", "leave it out", name)
+            raise BadRequest(f"`{name}` contains a NUL character", "remove it", name)
         given[name] = value
     try:
         return msgspec.convert(given, wanted, strict=False)
@@ -125,13 +126,17 @@ async def _body(request: Request, wanted: Any) -> Any:
     if not content and not kind:
         content = b"{}"
     elif kind != JSON:
-        raise BadRequest(f"the body must be {JSON}, got {kind[:100] or 'nothing said'}", "", status=415)
+        raise BadRequest(
+            f"the body must be {JSON}, got {kind[:100] or 'no content type'}",
+            "send `content-type: application/json`",
+            status=415,
+        )
     try:
         return msgspec.json.decode(content, type=wanted)
     except msgspec.ValidationError as error:
         raise _explained(error, "body") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadRequest(f"the body is no JSON: {error}", "", status=400) from None
+        raise BadRequest(f"the body is not JSON: {error}", "", status=400) from None
 
 
 _PLACE = re.compile(r" - at `\$?\.?(?:key in )?([^`]*)`$")
@@ -145,4 +150,4 @@ def _explained(error: msgspec.ValidationError, where: str) -> BadRequest:
     field = place[1] if place else unknown[1] if unknown else ""
     message = _PLACE.sub("", text)
     said = f"{where}: " + (f"`{field}`: " if field and not unknown else "") + message[:1].lower() + message[1:]
-    return BadRequest(said, "/api/v1/openapi.json says what it takes", field)
+    return BadRequest(said, "/api/v1/openapi.json describes what it takes", field)

@@ -1,4 +1,4 @@
-"""Keeps a sample of what goes on every ten seconds while anything is in flight, for looking back later."""
+"""Keeps a sample of the state every ten seconds while attempts run, for the figures over time."""
 
 import asyncio
 import time
@@ -35,7 +35,7 @@ async def sampling(dispatcher: Dispatcher, store: Where, every_s: float = EVERY_
 
 
 async def _keep(sampler: "Sampler", series: SeriesStore, every_s: float, stopping: asyncio.Event) -> None:
-    """Ends with one last sample: what came after the one before would be lost."""
+    """Ends with one last sample; otherwise the time since the one before would be lost."""
     while not stopping.is_set():
         with suppress(TimeoutError):
             await asyncio.wait_for(stopping.wait(), every_s)
@@ -47,7 +47,7 @@ async def _keep(sampler: "Sampler", series: SeriesStore, every_s: float, stoppin
 
 
 class Sampler:
-    """Counts from one sample to the next. All in the dispatcher's loop."""
+    """Counts from one sample to the next. It lives in the event loop of the dispatcher."""
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
@@ -69,7 +69,7 @@ class Sampler:
         self._commit_sum_s = self._commit_max_s = 0.0
 
     def sample(self, at: float) -> SeriesSample | None:
-        """None while nothing goes on: of idle time, only its beginning is kept."""
+        """None while nothing runs: only the beginning of idle time is kept."""
         is_idle = not self._in_flight and not self._ended
         if is_idle and self._was_idle:
             return None
@@ -94,7 +94,7 @@ class Sampler:
         }
 
     def _runs(self, at: float) -> dict[str, RunSample]:
-        """Those with something to do, and once more those that have ended since the sample before."""
+        """Unfinished runs, and once more the runs that ended since the sample before."""
         return {
             run.name: RunSample({str(state): n for state, n in run.counts.items() if n}, self._age(run, at))
             for run in self._dispatcher.book.runs.values()

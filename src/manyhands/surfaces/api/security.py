@@ -16,9 +16,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from manyhands.surfaces.api.refusals import refusal
 
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
-#: What asks only; everything else changes something and wants the token.
+#: Methods that only read. All others change something and need the token.
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
-#: The longest query that is as described, each of its characters escaped.
+#: The longest query that the description allows, with every character escaped.
 QUERY_BYTES_MAX = 16_384
 BODY_BYTES_MAX = 8 << 20
 
@@ -86,7 +86,7 @@ class Gate:
         return any(hmac.compare_digest(one.encode(), self._token) for one in offered)
 
     def _entry(self, scope: Scope) -> ASGIApp | None:
-        """`/?token=…` was opened: from now on the browser shows it by itself, and the address no longer has it."""
+        """`/?token=…` was opened: the browser gets the token as a cookie, and the address loses it."""
         token = _token_in_query(scope)
         if token is None:
             return None
@@ -96,13 +96,13 @@ class Gate:
 
 
 def is_loopback_name(host: str) -> bool:
-    """Of a Host header: with or without a port. A page elsewhere that had its name lead here would be given away."""
+    """The name in a Host header, with or without a port. It gives away a foreign name that was made to lead here."""
     name, is_sound = _name_of(host)
     return is_sound and name in LOOPBACK_NAMES
 
 
 def is_own_name(host: str) -> bool:
-    """Beyond loopback: an address, which no one else's name can be, or what this machine is called."""
+    """Beyond loopback: an IP address, which cannot be a foreign name, or the host name of this machine."""
     name, is_sound = _name_of(host)
     if not is_sound:
         return False
@@ -116,7 +116,7 @@ def is_own_name(host: str) -> bool:
 
 
 def cookie_name(scope: Scope) -> str:
-    """Cookies know no ports: two servers on one machine must not overwrite each other's."""
+    """The cookie's name has the port: browsers send cookies to all ports of a host, and two servers must not clash."""
     server = scope.get("server") or ("", 0)
     return f"manyhands-{server[1]}"
 
@@ -160,7 +160,7 @@ def _is_too_long(headers: Headers) -> bool:
 
 
 class BodyTooLarge(Exception):
-    """More came than was said, or it was not said how much."""
+    """The body was longer than announced, or its length was not announced."""
 
 
 def _bounded(receive: Receive) -> Receive:

@@ -1,4 +1,4 @@
-"""The token that lets someone command: in the store's directory, readable by its owner alone, made when wanted."""
+"""The token that allows commands. It is a file in the store, readable by its owner alone, made at first use."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ _BYTES = 24
 
 
 def token_of(directory: Path) -> str:
-    """The store's token. Two who make it at the same moment end up with the same one."""
+    """The token of the store. Two processes that make it at the same moment get the same one."""
     path = directory / FILE
     try:
         if (found := read_token(directory)) is not None:
@@ -41,7 +41,7 @@ def token_of(directory: Path) -> str:
 
 
 def read_token(directory: Path) -> str | None:
-    """None if there is none. One that others may read is no secret and is refused."""
+    """The token, or None if there is none. A token that others may read is refused."""
     path = directory / FILE
     try:
         with path.open() as file:

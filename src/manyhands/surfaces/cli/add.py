@@ -10,9 +10,10 @@ import msgspec
 from manyhands.errors import UsageError
 from manyhands.sources.config.config_types import Config
 from manyhands.sources.plans.plan_reading import read_plan
-from manyhands.surfaces.cli.printing import OutputFormat, print_rows, say
+from manyhands.surfaces.cli.printing import OutputFormat, print_json, print_rows, say
 from manyhands.surfaces.cli.settings import load
-from manyhands.surfaces.verbs.plan_verbs import HandedIn, add, added_to
+from manyhands.surfaces.verbs.plan_verbs import Added, HandedIn, add
+from manyhands.surfaces.verbs.request_verbs import ask
 from manyhands.surfaces.verbs.store_view import View
 
 
@@ -30,13 +31,16 @@ def add_tasks(
     if url is not None:
         _add_over_http(url, files, fields, to, output, config)
         return
-    added = add(View(config), _handed_in(files, fields), to)
-    _tell(added.tasks, added.run, added.done, output)
+    view = View(config)
+    _tell(ask(view, add(view, _handed_in(files, fields), to)), output)
 
 
-def _tell(ids: Sequence[str], run: str, done: str, output: OutputFormat) -> None:
-    print_rows([{"task": id, "run": run} for id in ids], output, "task")
-    say(done)
+def _tell(added: Added, output: OutputFormat) -> None:
+    if output is OutputFormat.JSON:
+        print_json(added)
+    else:
+        print_rows([{"task": id, "run": added.run} for id in added.tasks], output, "task")
+    say(added.done)
 
 
 def _add_over_http(
@@ -48,8 +52,7 @@ def _add_over_http(
     given = _given(files, fields)
     rows = [msgspec.to_builtins(task) for task in read_plan(files).tasks] if files else [given]
     body = {"tasks": rows} if to is None else {"tasks": rows, "run": to}
-    added = RemoteDispatcher(url, config.store_directory).ask("POST", "/tasks", body)
-    _tell(added["tasks"], added["run"], added_to(added["run"], len(added["tasks"])), output)
+    _tell(msgspec.convert(RemoteDispatcher(url, config.store_directory).ask("POST", "/tasks", body), Added), output)
 
 
 def _given(files: Sequence[Path], fields: dict[str, Any]) -> dict[str, Any]:

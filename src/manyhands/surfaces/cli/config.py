@@ -1,10 +1,11 @@
-"""`manyhands config`: every setting in force and where it comes from."""
+"""`manyhands config`: every setting in force and where it comes from; and the schema of the file."""
 
 from pathlib import Path
 
 import msgspec
 
-from manyhands.surfaces.cli.printing import OutputFormat, print_rows
+from manyhands.sources.config.config_schema import config_schema
+from manyhands.surfaces.cli.printing import OutputFormat, print_json, print_rows
 from manyhands.surfaces.cli.settings import load
 
 
@@ -15,3 +16,7 @@ def print_config(output: OutputFormat, config_path: Path | None, hosts_path: Pat
         for each in config.settings
     ]
     print_rows(rows, output, "setting")
+
+
+def print_schema() -> None:
+    print_json(config_schema())

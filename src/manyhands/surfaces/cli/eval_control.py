@@ -3,13 +3,21 @@
 import time
 from pathlib import Path
 
-from manyhands.apps.evals import eval_control_events
+from manyhands.apps.evals.spec.ordering import trials_of
 from manyhands.apps.evals.trial.eval_layout import EvalLayout, read_whole
+from manyhands.apps.evals.trial.eval_notes import (
+    ContextInjected,
+    EvalAborted,
+    EvalPaused,
+    EvalRequest,
+    EvalResumed,
+    noted,
+    standing_of,
+)
 from manyhands.apps.evals.trial.manifest import Manifest, Scores
-from manyhands.apps.evals.trial.outcomes import outcome_of, trials_of
+from manyhands.apps.evals.trial.outcomes import outcome_of
 from manyhands.apps.evals.trial.trials import run_name
 from manyhands.core.book import Book
-from manyhands.core.events import Input
 from manyhands.engine.store.store_opening import open_requests
 from manyhands.errors import Conflict, UnknownRun, UsageError
 from manyhands.readers.problems import did_you_mean
@@ -24,21 +32,21 @@ WATCH_EVERY_S = 1.0
 def pause_eval(eval_id: str | None, config_path: Path | None, store: str | None) -> None:
     config = load(config_path, None, store)
     manifest = _running(eval_id, config)
-    _ask(config, eval_control_events.pause(manifest.id))
+    _ask(config, manifest.id, EvalPaused())
     say(f"eval {manifest.id} is being paused; `manyhands eval resume {manifest.id}` lets it go on")
 
 
 def resume_eval(eval_id: str | None, config_path: Path | None, store: str | None) -> None:
     config = load(config_path, None, store)
     manifest = _running(eval_id, config)
-    _ask(config, eval_control_events.resume(manifest.id))
+    _ask(config, manifest.id, EvalResumed())
     say(f"eval {manifest.id} goes on")
 
 
 def abort_eval(eval_id: str | None, config_path: Path | None, store: str | None) -> None:
     config = load(config_path, None, store)
     manifest = _running(eval_id, config)
-    _ask(config, eval_control_events.abort(manifest.id))
+    _ask(config, manifest.id, EvalAborted())
     say(f"eval {manifest.id} is being aborted; what finished is kept")
 
 
@@ -68,7 +76,7 @@ def inject_context(
             raise UsageError(f"eval {manifest.id} has no {what} `{name}`", hint)
     if replication > spec.replications:
         raise UsageError(f"eval {manifest.id} has {spec.replications} replications, not {replication}")
-    _ask(config, eval_control_events.inject(manifest.id, text, arm, case, replication))
+    _ask(config, manifest.id, ContextInjected(text, arm, case, replication))
     say(f"sessions of eval {manifest.id} that have not begun get it, and their trials are tainted")
 
 
@@ -76,8 +84,9 @@ def _running(eval_id: str | None, config: Config) -> Manifest:
     """What it was begun with; refused unless someone is at work on it."""
     book = open_book(config.store_at)
     manifest = _find(eval_id, config, book)
-    if not eval_control_events.is_unfinished(book.runs[manifest.id]):
-        how = "aborted" if eval_control_events.is_aborted(book.runs[manifest.id]) else "finished"
+    standing = standing_of(book.runs[manifest.id])
+    if standing.aborted or standing.ended is not None:
+        how = "aborted" if standing.aborted else "finished"
         raise Conflict(f"eval {manifest.id} is {how}", "`manyhands eval SPEC` begins another")
     if not is_dispatching(config.store_at):
         raise Conflict(f"eval {manifest.id} is not running", f"`manyhands eval {manifest.source}` goes on with it")
@@ -86,11 +95,7 @@ def _running(eval_id: str | None, config: Config) -> Manifest:
 
 def _find(eval_id: str | None, config: Config, book: Book) -> Manifest:
     """The eval of that id, or the newest."""
-    names = [
-        name
-        for name, run in book.runs.items()
-        if eval_control_events.END in run.records and run.source.startswith("eval ")
-    ]
+    names = [name for name in book.runs if EvalLayout(config.store_directory, name).manifest.exists()]
     if not names:
         raise UnknownRun("no eval has been run here yet", "`manyhands eval SPEC` runs one")
     if eval_id is not None and eval_id not in names:
@@ -102,10 +107,10 @@ def _find(eval_id: str | None, config: Config, book: Book) -> Manifest:
     return manifest
 
 
-def _ask(config: Config, event: Input) -> None:
+def _ask(config: Config, eval_id: str, request: EvalRequest) -> None:
     asking = open_requests(config.store_at, config.store.durability)
     try:
-        asking.ask(event)
+        asking.ask(noted(time.time(), eval_id, request))
     finally:
         asking.close()
 
@@ -115,16 +120,16 @@ def show_status(eval_id: str | None, watch: bool, config_path: Path | None, stor
     while True:
         book = open_book(config.store_at)
         manifest = _find(eval_id, config, book)
-        is_over = not eval_control_events.is_unfinished(book.runs[manifest.id])
-        _print_status(manifest, book, config, is_over)
+        standing = standing_of(book.runs[manifest.id])
+        is_over = standing.aborted or standing.ended is not None
+        _print_status(manifest, book, config)
         if is_over or not watch:
             return
         time.sleep(WATCH_EVERY_S)
 
 
-def _print_status(manifest: Manifest, book: Book, config: Config, is_over: bool) -> None:
+def _print_status(manifest: Manifest, book: Book, config: Config) -> None:
     layout = EvalLayout(config.store_directory, manifest.id)
-    run = book.runs[manifest.id]
     rows: dict[str, dict[str, object]] = {
         arm.name: {"arm": arm.name, "scored": 0, "running": 0, "waiting": 0, "infrastructure": 0, "tainted": 0}
         for arm in manifest.spec.arms
@@ -139,16 +144,16 @@ def _print_status(manifest: Manifest, book: Book, config: Config, is_over: bool)
         row[column] = int(str(row[column])) + 1
         row["tainted"] = int(str(row["tainted"])) + outcome.tainted
     n = manifest.concurrency.n if manifest.concurrency is not None else "still to be found"
-    state = (
-        "aborted"
-        if eval_control_events.is_aborted(run)
-        else "finished"
-        if is_over
-        else "paused"
-        if run.draining
-        else "running"
-    )
-    if state in ("running", "paused") and not is_dispatching(config.store_at):
-        state = "left unfinished"
     print_table(list(rows.values()))
-    put_lines([f"eval {manifest.id}: {state} · concurrency {n}"])
+    put_lines([f"eval {manifest.id}: {_state(manifest, book, config)} · concurrency {n}"])
+
+
+def _state(manifest: Manifest, book: Book, config: Config) -> str:
+    standing = standing_of(book.runs[manifest.id])
+    if standing.aborted:
+        return "aborted"
+    if standing.ended is not None:
+        return "finished"
+    if not is_dispatching(config.store_at):
+        return "left unfinished"
+    return "paused" if standing.paused else "running"

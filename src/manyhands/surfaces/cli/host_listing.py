@@ -2,28 +2,41 @@
 
 from pathlib import Path
 
+from msgspec.structs import asdict
+
 from manyhands.surfaces.cli.printing import OutputFormat, print_rows
 from manyhands.surfaces.cli.settings import load
-from manyhands.surfaces.verbs.host_verbs import host_rows, hosts_seen
+from manyhands.surfaces.verbs import host_verbs
+from manyhands.surfaces.verbs.host_verbs import HostRow, LaneRow
 from manyhands.surfaces.verbs.store_view import View
+
+_LANE_COLUMNS = ("lane", "width", "in_flight", "peak", "usual_s", "why")
 
 
 def list_hosts(output: OutputFormat, config_path: Path | None, hosts_path: Path | None, store: str | None) -> None:
-    print_rows(host_rows(View(load(config_path, hosts_path, store))), output, "host")
+    hosts = host_verbs.list_hosts(View(load(config_path, hosts_path, store))).hosts
+    row = _host_cells if output is OutputFormat.TABLE else asdict
+    print_rows([row(host) for host in hosts], output, "host")
+
+
+def _host_cells(host: HostRow) -> dict[str, object]:
+    why = host.why if host.paused is None else f"paused: {host.paused}"
+    return {
+        "host": host.host,
+        "takes": host.takes,
+        "kinds": host.kinds,
+        "width": host.width,
+        "in_flight": host.in_flight,
+        "peak": host.peak,
+        "why": why if host.workers is None else f"{why} · model workers {host.workers}: {host.workers_why}",
+    }
 
 
 def list_lanes(output: OutputFormat, config_path: Path | None, hosts_path: Path | None, store: str | None) -> None:
-    rows: list[dict[str, object]] = []
-    for state in hosts_seen(View(load(config_path, hosts_path, store))).values():
-        for kind, lane in state.lanes.items():
-            rows.append(
-                {
-                    "lane": f"{kind}@{state.name}",
-                    "width": lane.width if lane.width is not None else state.width,
-                    "in_flight": lane.in_flight,
-                    "peak": lane.peak,
-                    "usual_s": lane.usual_s,
-                    "why": lane.why if lane.width is not None else state.reason,
-                }
-            )
-    print_rows(rows, output, "lane", none="no lanes yet: nothing has run here")
+    lanes = host_verbs.list_lanes(View(load(config_path, hosts_path, store))).lanes
+    row = _lane_cells if output is OutputFormat.TABLE else asdict
+    print_rows([row(lane) for lane in lanes], output, "lane", none="no lanes yet: nothing has run here")
+
+
+def _lane_cells(lane: LaneRow) -> dict[str, object]:
+    return {name: getattr(lane, name) for name in _LANE_COLUMNS}

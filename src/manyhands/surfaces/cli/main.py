@@ -40,6 +40,7 @@ runs_app = typer.Typer(help="The runs of this store.", rich_markup_mode=None)
 plan_app = typer.Typer(
     help="Plan files: check them, or print their schema.", rich_markup_mode=None, no_args_is_help=True
 )
+config_app = typer.Typer(help="The settings in force, or the schema of manyhands.toml.", rich_markup_mode=None)
 backlog_app = typer.Typer(help="Backlogs of Beads.", rich_markup_mode=None, no_args_is_help=True)
 memory_app = typer.Typer(help="What earlier runs taught about hosts and kinds.", rich_markup_mode=None)
 app.command(short_help="Split a code base into subplans, and make a plan of them.")(split_commands.split)
@@ -50,6 +51,7 @@ app.add_typer(runs_app, name="runs")
 app.add_typer(host_commands.app, name="host")
 app.add_typer(route_commands.app, name="route")
 app.add_typer(plan_app, name="plan")
+app.add_typer(config_app, name="config")
 app.add_typer(memory_app, name="memory")
 app.add_typer(backlog_app, name="backlog")
 app.add_typer(eval_commands.app, name="eval")
@@ -322,17 +324,27 @@ def mcp(
     serve_agents(read_only, config, hosts, store)
 
 
-@app.command("config")
+@config_app.callback(invoke_without_command=True)
 def show_config(
+    context: typer.Context,
     output: OutputOption = OutputFormat.TABLE,
     hosts: HostsOption = None,
     config: ConfigOption = None,
     store: StoreOption = None,
 ) -> None:
-    """Every setting in force, and where it comes from."""
-    from manyhands.surfaces.cli.config import print_config
+    """List every setting in force, and where it comes from."""
+    if context.invoked_subcommand is None:
+        from manyhands.surfaces.cli.config import print_config
 
-    print_config(output, config, hosts, store)
+        print_config(output, config, hosts, store)
+
+
+@config_app.command("schema")
+def config_schema() -> None:
+    """Print the JSON Schema of manyhands.toml."""
+    from manyhands.surfaces.cli.config import print_schema
+
+    print_schema()
 
 
 @app.callback(invoke_without_command=True)

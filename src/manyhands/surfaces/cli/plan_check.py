@@ -9,16 +9,17 @@ from manyhands.sources.plans.plan_schema import plan_schema
 from manyhands.surfaces.cli.printing import OutputFormat, print_json, put, put_lines, say
 from manyhands.surfaces.cli.settings import load
 from manyhands.surfaces.verbs.plan_verbs import HandedIn, check_plan, checked_row
+from manyhands.surfaces.verbs.store_view import View
 
 
 def check_plans(paths: Sequence[Path], output: OutputFormat, config_path: Path | None, hosts_path: Path | None) -> int:
-    config = load(config_path, hosts_path, None)
+    view = View(load(config_path, hosts_path, None))
     handed_in = HandedIn(paths)
     if output is OutputFormat.JSON:
-        found = check_plan(config, handed_in)
+        found = check_plan(view, handed_in)
         print_json(checked_row(found))
         return found.exit_code if isinstance(found, PlanRefused) else 0
-    tasks = handed_in.plan(config).tasks
+    tasks = handed_in.plan(view).tasks
     if output is OutputFormat.IDS:
         put_lines(task.id for task in tasks)
     else:

@@ -5,7 +5,7 @@ from pathlib import Path
 from manyhands.sources.config.config_types import Config
 from manyhands.surfaces.cli.printing import say
 from manyhands.surfaces.cli.settings import load
-from manyhands.surfaces.verbs import request_verbs
+from manyhands.surfaces.verbs.request_verbs import ask, wish_for_task
 from manyhands.surfaces.verbs.store_view import View
 
 
@@ -16,7 +16,8 @@ def ask_of_task(
     if url is not None:
         _ask_over_http(verb, id, run, url, config)
         return
-    say(request_verbs.ask_of_task(View(config), verb, id, run).done)
+    view = View(config)
+    say(ask(view, wish_for_task(view, verb, id, run)).done)
 
 
 def _ask_over_http(verb: str, id: str, run: str | None, url: str, config: Config) -> None:

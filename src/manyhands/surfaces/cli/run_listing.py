@@ -3,7 +3,8 @@
 import time
 from pathlib import Path
 
-from manyhands.core.state import Run
+from msgspec.structs import asdict
+
 from manyhands.surfaces.cli.printing import (
     OutputFormat,
     counted,
@@ -17,22 +18,26 @@ from manyhands.surfaces.cli.printing import (
 )
 from manyhands.surfaces.cli.report import LISTED_MAX
 from manyhands.surfaces.cli.settings import load
-from manyhands.surfaces.verbs.run_verbs import kind_rows, not_done_rows, run_row, run_whole
+from manyhands.surfaces.verbs import run_verbs
+from manyhands.surfaces.verbs.run_verbs import RunRow
 from manyhands.surfaces.verbs.store_view import View, find_run
 
 
 def list_runs(output: OutputFormat, config_path: Path | None, store: str | None) -> None:
-    row = _table_row if output is OutputFormat.TABLE else run_row
-    rows = [row(run) for run in reversed(View(load(config_path, None, store)).book.runs.values())]
-    print_rows(rows, output, "run", none="no runs yet")
+    runs = run_verbs.list_runs(View(load(config_path, None, store))).runs
+    row = _cells if output is OutputFormat.TABLE else asdict
+    print_rows([row(run) for run in runs], output, "run", none="no runs yet")
 
 
-def _table_row(run: Run) -> dict[str, object]:
+def _cells(run: RunRow) -> dict[str, object]:
     return {
-        **run_row(run),
+        "run": run.run,
         "opened": _when(run.opened_at),
         "took": duration(run.ended_at - run.opened_at) if run.ended_at else "unfinished",
-        "counts": counted({str(state): n for state, n in run.counts.items()}),
+        "peak": run.peak,
+        "tasks": run.total,
+        "counts": counted(run.counts),
+        "source": run.source,
     }
 
 
@@ -46,12 +51,12 @@ def show_run(name: str | None, output: OutputFormat, config_path: Path | None, s
         put_lines(run.records)
         return
     if output is OutputFormat.JSON:
-        print_json(run_whole(run))
+        print_json(run_verbs.report_run(run))
         return
-    put_lines(f"{name:<8}{value}" for name, value in _table_row(run).items())
+    put_lines(f"{name:<8}{value}" for name, value in _cells(run_verbs.run_row(run)).items())
     put("\n")
-    print_table(kind_rows(run))
-    troubled = not_done_rows(run)
+    print_table([asdict(row) for row in run_verbs.kind_rows(run)])
+    troubled = [asdict(row) for row in run_verbs.not_done_rows(run)]
     if troubled:
         put("\n")
         print_table(troubled[:LISTED_MAX])

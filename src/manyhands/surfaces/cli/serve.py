@@ -99,7 +99,7 @@ async def _serve(config: Config, backlogs: Sequence[LiveBacklog], address: str, 
         await stop.wait()
 
     async with AsyncExitStack() as stack:
-        dispatcher = await stack.enter_async_context(open_session(config, service.around, stand_by))
+        dispatcher = await stack.enter_async_context(open_session(config, service.layer, stand_by))
         talk.begin(dispatcher, secrets)
         # Imported here: what only reads the config has no need of a web server.
         from manyhands.surfaces.api.api_server import offering

@@ -3,14 +3,12 @@
 import contextlib
 import shlex
 import sys
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import asdict
 
-from manyhands.core.book import Book
-from manyhands.core.state import Record
 from manyhands.core.values.task import TaskState
 from manyhands.surfaces.cli.printing import (
     OutputFormat,
@@ -26,8 +24,11 @@ from manyhands.surfaces.cli.printing import (
 from manyhands.surfaces.cli.settings import load
 from manyhands.surfaces.review.spending import used
 from manyhands.surfaces.review.task_tree import tree_lines, tree_of
+from manyhands.surfaces.verbs import task_verbs
+from manyhands.surfaces.verbs.attempt_output import left_by
 from manyhands.surfaces.verbs.store_view import View, find_run, find_task
-from manyhands.surfaces.verbs.task_verbs import idle_note, left_by, matching, reasons_for, task_row, task_whole
+from manyhands.surfaces.verbs.task_report import AttemptRow, report_task
+from manyhands.surfaces.verbs.task_verbs import TaskFilter, TaskRow
 
 
 def list_tasks(
@@ -41,44 +42,36 @@ def list_tasks(
 ) -> None:
     view = View(load(config_path, None, store))
     found = find_run(view.book, run)
-    wanted = matching(found, state, kind)
-    shown = wanted[:limit]
-    now = time.time()
-    row = task_row if output is OutputFormat.JSON else _row
-    print_rows([row(view.book, record, now) for record in shown], output, "task")
+    listed = task_verbs.list_tasks(view, [found], TaskFilter(state, kind), limit)
+    row = _cells if output is OutputFormat.TABLE else asdict
+    print_rows([row(task) for task in listed.tasks], output, "task")
     if output is OutputFormat.TABLE:
-        counts = counted({str(each): n for each, n in found.counts.items()}, tuple(TaskState))
-        put(f"{len(shown)} of {len(wanted)} shown · run {found.name}: {counts}\n")
-    elif len(shown) < len(wanted):
-        say(f"{len(shown)} of {len(wanted)} shown; --limit shows more")
-    if note := idle_note(view, found):
-        say(note)
+        counts = counted(listed.counts, tuple(TaskState))
+        put(f"{len(listed.tasks)} of {listed.total} shown · run {found.name}: {counts}\n")
+    elif len(listed.tasks) < listed.total:
+        say(f"{len(listed.tasks)} of {listed.total} shown; --limit shows more")
+    if listed.note:
+        say(listed.note)
 
 
-def _row(book: Book, record: Record, now: float) -> dict[str, object]:
-    data = task_row(book, record, now)
-    for_s = data["for_s"]
+def _cells(task: TaskRow) -> dict[str, object]:
+    # After a retry by a person, or attempts that do not count, there may be more attempts than planned.
+    attempt = f"{task.attempt}/{task.attempts}" if task.attempt <= task.attempts else str(task.attempt)
     return {
-        "task": data["task"],
-        "kind": data["kind"],
-        "state": data["state"],
-        "attempt": _attempt(record),
-        "host": data["host"],
-        "for": duration(for_s) if isinstance(for_s, float) else "",
-        "why": data["why"],
+        "task": task.task,
+        "kind": task.kind,
+        "state": task.state,
+        "attempt": attempt,
+        "host": task.host,
+        "for": "" if task.for_s is None else duration(task.for_s),
+        "why": task.why,
     }
-
-
-def _attempt(record: Record) -> str:
-    """`2/3`; after a retry by a person, or attempts that count against nobody, there may be more than planned."""
-    tried, planned = len(record.history or ()), record.task.attempts
-    return f"{tried}/{planned}" if tried <= planned else str(tried)
 
 
 def show_task(id: str, run: str | None, output: OutputFormat, config_path: Path | None, store: str | None) -> None:
     view = View(load(config_path, None, store))
     record = find_task(view.book, id, run)
-    whole = task_whole(view, record)
+    whole = report_task(view, record)
     if output is OutputFormat.JSON:
         print_json(whole)
         return
@@ -87,7 +80,7 @@ def show_task(id: str, run: str | None, output: OutputFormat, config_path: Path 
         return
     put_lines([f"{record.task.id} of run {record.run}: {record.state}", *(f"  {why}" for why in whole.why)])
     put_lines(f"  {name:<10} {_planned(name, value)}" for name, value in whole.plan.items() if name != "id")
-    put_lines(_attempt_lines(record))
+    put_lines(line for attempt in whole.attempts for line in _attempt_lines(attempt))
 
 
 def _planned(name: str, value: object) -> str:
@@ -99,18 +92,16 @@ def _planned(name: str, value: object) -> str:
     return cell(value)
 
 
-def _attempt_lines(record: Record) -> Iterable[str]:
-    for number, tried in enumerate(record.history or (), 1):
-        ending = tried.ending
-        if ending is None or tried.ended_at is None:
-            yield f"attempt {number} on {tried.host}: running"
-            continue
-        detail = f": {ending.detail}" if ending.detail else ""
-        took = duration(tried.ended_at - tried.started_at)
-        took = ", ".join([took, *used(ending.tokens_in + ending.tokens_out, ending.cost)])
-        yield f"attempt {number} on {tried.host}: {ending.kind} after {took}{detail}"
-        for text in (ending.result, ending.tail):
-            yield from (f"    {line}" for line in text.splitlines()[-10:])
+def _attempt_lines(attempt: AttemptRow) -> Iterable[str]:
+    if attempt.ended_at is None:
+        yield f"attempt {attempt.number} on {attempt.host}: running"
+        return
+    detail = f": {attempt.detail}" if attempt.detail else ""
+    took = duration(attempt.ended_at - attempt.started_at)
+    took = ", ".join([took, *used(attempt.tokens_in + attempt.tokens_out, attempt.cost)])
+    yield f"attempt {attempt.number} on {attempt.host}: {attempt.ending} after {took}{detail}"
+    for text in (attempt.result, attempt.tail):
+        yield from (f"    {line}" for line in text.splitlines()[-10:])
 
 
 def print_tree(run: str | None, output: OutputFormat, config_path: Path | None, store: str | None) -> None:
@@ -126,7 +117,7 @@ def print_tree(run: str | None, output: OutputFormat, config_path: Path | None, 
 def explain_task(id: str, run: str | None, config_path: Path | None, store: str | None) -> None:
     view = View(load(config_path, None, store))
     record = find_task(view.book, id, run)
-    reasons = reasons_for(view, record)
+    reasons = task_verbs.explain_task(view, record).why
     put_lines([f"{record.state}{': ' if reasons else ''}{reasons[0] if reasons else ''}"])
     put_lines(f"  also: {reason}" for reason in reasons[1:])
 

@@ -1,33 +1,35 @@
-"""What the tools take, as types: schemas are drawn from them, and what is given is held to them in our own words."""
+"""What the tools take, as types. Their schemas are made from them, and arguments are checked against them."""
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from manyhands.core.values.task import TaskState
 from manyhands.errors import UsageError
 from manyhands.readers.problems import Problems, Sheet, describe
 from manyhands.readers.shape import fits
 from manyhands.sources.plans.plan_schema import plan_schema
+from manyhands.surfaces.verbs.host_verbs import PinnedWidth
 
-_NOTES: dict[str, dict[str, Any]] = {
-    "run": {"description": "of this run; left out, the newest (for one task: the newest that has it)"},
-    "task": {"description": "its id"},
-    "state": {"description": "only those in this state", "enum": list(TaskState)},
-    "kind": {"description": "only those of this kind"},
-    "limit": {"description": "the most to list; counts are always complete", "minimum": 1},
-    "attempt": {"description": "this attempt, counted from 1; left out, the last", "minimum": 1},
-    "lines": {"description": "how many of the last lines", "minimum": 1},
-    "host": {"description": "its name"},
-    "why": {"description": "for those who wonder"},
-    "width": {"description": "the most attempts at once there; left out, the clutch decides", "minimum": 1},
-    "directory": {"description": "a project with Beads, its .beads directory, or the file"},
-    "files": {"description": "plan files (.toml, .yaml, .jsonl), instead of `tasks`"},
-    "tasks": {"description": "tasks with the fields of a plan, instead of `files`", "items": {"type": "object"}},
-    "to": {"description": "the run to add to; left out, the run `added`"},
-}
+RunName = Annotated[str, Meta(description="the run; left out, the newest (for one task: the newest that has it)")]
+Limit = Annotated[int, Meta(ge=1, description="the most to list; counts are always complete")]
+StateName = Annotated[
+    str, Meta(description="list only tasks in this state", extra_json_schema={"enum": list(TaskState)})
+]
+KindName = Annotated[str, Meta(description="list only tasks of this kind")]
+TaskId = Annotated[str, Meta(description="the id of the task")]
+AttemptNumber = Annotated[int, Meta(ge=1, description="this attempt, counted from 1; left out, the last")]
+Lines = Annotated[int, Meta(ge=1, description="how many of the last lines")]
+HostName = Annotated[str, Meta(description="the name of the host")]
+Reason = Annotated[str, Meta(description="the reason; people who look at the host see it")]
+BeadsPath = Annotated[str, Meta(description="a project with Beads, its .beads directory, or the file")]
+PlanFiles = Annotated[tuple[str, ...], Meta(description="plan files (.toml, .yaml, .jsonl), instead of `tasks`")]
+PlanTasks = Annotated[
+    tuple[dict[str, Any], ...], Meta(description="tasks with the fields of a plan, instead of `files`")
+]
+TargetRun = Annotated[str, Meta(description="the run to add to; left out, the run `added`")]
 
 
 class NoArguments(Struct, forbid_unknown_fields=True):
@@ -35,71 +37,70 @@ class NoArguments(Struct, forbid_unknown_fields=True):
 
 
 class AtMost(Struct, forbid_unknown_fields=True):
-    limit: int = 50
+    limit: Limit = 50
 
 
 class OfRun(Struct, forbid_unknown_fields=True):
-    run: str | None = None
+    run: RunName | None = None
 
 
 class TasksWanted(Struct, forbid_unknown_fields=True):
-    run: str | None = None
-    state: str | None = None
-    kind: str | None = None
-    limit: int = 50
+    run: RunName | None = None
+    state: StateName | None = None
+    kind: KindName | None = None
+    limit: Limit = 50
 
 
 class OfTask(Struct, forbid_unknown_fields=True):
-    task: str
-    run: str | None = None
+    task: TaskId
+    run: RunName | None = None
 
 
 class LogWanted(OfTask, forbid_unknown_fields=True):
-    attempt: int | None = None
-    lines: int = 100
+    attempt: AttemptNumber | None = None
+    lines: Lines = 100
 
 
 class OfHost(Struct, forbid_unknown_fields=True):
-    host: str
+    host: HostName
 
 
 class PauseWanted(OfHost, forbid_unknown_fields=True):
-    why: str = ""
+    why: Reason = ""
 
 
 class HostWidthWanted(OfHost, forbid_unknown_fields=True):
-    width: int | None = None
+    width: PinnedWidth | None = None
 
 
 class BacklogAt(Struct, forbid_unknown_fields=True):
-    directory: str = "."
-    limit: int = 50
+    directory: BeadsPath = "."
+    limit: Limit = 50
 
 
 class PlanGiven(Struct, forbid_unknown_fields=True):
-    files: tuple[str, ...] = ()
-    tasks: tuple[dict[str, Any], ...] = ()
+    files: PlanFiles = ()
+    tasks: PlanTasks = ()
 
 
 class TasksToAdd(PlanGiven, forbid_unknown_fields=True):
-    to: str | None = None
+    to: TargetRun | None = None
 
 
 Arguments = TypeVar("Arguments", bound=Struct)
 
 
 def schema_of(kind: type[Struct]) -> dict[str, Any]:
-    """Only what is to be added has the fields of a task spelled out: they are long, and the same for a plan."""
+    """Only `add` has the fields of a task spelled out: they are long, and the same for `plan_check`."""
     _, definitions = msgspec.json.schema_components((kind,), ref_template="#/$defs/{name}")
     schema: dict[str, Any] = definitions[kind.__name__]
     del schema["title"]
-    for name, field in schema["properties"].items():
-        if "anyOf" in field:  # or null, which is the same as left out: said to nobody, understood from all
+    for field in schema["properties"].values():
+        if "anyOf" in field:  # null means the same as leaving the field out, so the schema does not mention it
             [kind_of_value] = [one for one in field.pop("anyOf") if one != {"type": "null"}]
             field.update(kind_of_value)
         if not field.get("default"):
             field.pop("default", None)
-        field.update(_NOTES[name])
     if kind is TasksToAdd:
         known = plan_schema()["$defs"]
         schema["$defs"] = {name: known[name] for name in ("Task", "Claims")}
@@ -108,14 +109,23 @@ def schema_of(kind: type[Struct]) -> dict[str, Any]:
 
 
 def read(tool: str, kind: type[Arguments], given: Mapping[str, Any]) -> Arguments:
-    """Refused with everything that is wrong with it."""
+    """The arguments, or one error that names everything that is wrong with them."""
     problems = Problems()
     sheet = Sheet(tool, lambda path: 0, problems)
     if fits(given, kind, (), sheet):
+        fields = schema_of(kind)["properties"]
         for name, value in given.items():
-            least = _NOTES[name].get("minimum")
-            if least is not None and value is not None and value < least:
-                sheet.wrong((name,), value, f"must be {least} or more")
+            _check_bounds(name, value, fields[name], sheet)
     if problems.total:
         raise UsageError(*describe("tool", problems.kept, problems.total))
     return msgspec.convert(given, kind)
+
+
+def _check_bounds(name: str, value: object, field: dict[str, Any], sheet: Sheet) -> None:
+    if not isinstance(value, int):
+        return
+    least, most = field.get("minimum"), field.get("maximum")
+    if least is not None and value < least:
+        sheet.wrong((name,), value, f"must be {least} or more")
+    elif most is not None and value > most:
+        sheet.wrong((name,), value, f"must be {most} or less")

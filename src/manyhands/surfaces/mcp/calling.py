@@ -1,4 +1,4 @@
-"""One call of a tool, from its name and arguments to a value that may be sent: nothing here knows the protocol."""
+"""One call of a tool, from its name and arguments to a value that may be sent. Nothing here knows the protocol."""
 
 import os
 import sys
@@ -26,7 +26,7 @@ class ToolAnswer(NamedTuple):
 
     @property
     def text(self) -> str:
-        """For those who read only text: what was written to be read, or else JSON."""
+        """For clients that read only text: the Markdown of the answer, or else its JSON."""
         if self.is_error:
             hint = self.value["hint"]
             return f"error: {self.value['error']}" + (f"\nhint: {hint}" if hint else "")
@@ -34,7 +34,7 @@ class ToolAnswer(NamedTuple):
 
 
 def call(load: Callable[[], Config], offered: Mapping[str, Tool], name: str, given: Mapping[str, Any]) -> ToolAnswer:
-    """The config is read for each call: it may have changed since the last."""
+    """Reads the config for each call, because it may have changed since the last one."""
     view: View | None = None
     try:
         tool = _find(offered, name)
@@ -46,7 +46,10 @@ def call(load: Callable[[], Config], offered: Mapping[str, Tool], name: str, giv
         return _safe({"error": error.message, "hint": error.hint, "problems": problems}, view, is_error=True)
     except Exception as error:
         traceback.print_exc(file=sys.stderr)
-        told = {"error": f"a bug in manyhands: {type(error).__name__}: {error}", "hint": "its stderr has the rest"}
+        told = {
+            "error": f"a bug in manyhands: {type(error).__name__}: {error}",
+            "hint": "the traceback is on the stderr of `manyhands mcp`",
+        }
         return _safe(told, view, is_error=True)
 
 

@@ -16,24 +16,25 @@ from manyhands.surfaces.mcp.tools import Tool
 
 INSTRUCTIONS = (
     "manyhands runs a backlog of tasks (commands, model calls, functions) on hosts, as many at once as they can bear. "
-    "Tasks belong to a run, have needs (tasks that come first) and claims (files they read, append to or write; "
-    "conflicting ones never overlap). plan_check finds what is wrong before add; task_explain says why a task does not "
-    "start. Tasks run only while a dispatcher does (`manyhands run PLAN` or `manyhands serve` in a shell): what is "
-    "asked for without one is kept, `heard` is false, and `done` names the command that acts on it."
+    "A task belongs to a run. Its needs are the tasks that must be done before it. Its claims are the files that it "
+    "reads, appends to or writes; tasks with conflicting claims never run at the same time. Use plan_check before add, "
+    "and task_explain to learn why a task does not start. Tasks run only while a dispatcher runs (`manyhands run PLAN` "
+    "or `manyhands serve` in a shell). Without one, requests are kept: `heard` is false, and `done` names the command "
+    "that acts on them."
 )
 
 
 async def serve(load: Callable[[], Config], offered: Mapping[str, Tool]) -> None:
-    """Until the client closes stdin."""
+    """Serves until the client closes stdin."""
     listed = protocol.ListToolsResult(tools=[_described(tool) for tool in offered.values()])
-    one_at_a_time = anyio.CapacityLimiter(1)  # what was asked first is done first
+    one_at_a_time = anyio.CapacityLimiter(1)  # calls are answered in the order they came
 
     async def list_tools(context: Any, asked: Any) -> protocol.ListToolsResult:
         return listed
 
     async def call_tool(context: Any, asked: protocol.CallToolRequestParams) -> protocol.CallToolResult:
         given = asked.arguments or {}
-        # In a thread: a long journal takes seconds to read, and the client may ask meanwhile whether we live.
+        # In a thread: a long journal takes seconds to read, and the client may send a ping meanwhile.
         answer = await anyio.to_thread.run_sync(call, load, offered, asked.name, given, limiter=one_at_a_time)
         return _result(answer)
 

@@ -1,11 +1,7 @@
-"""The tools that only look. What each answers is what its command prints with `--output json`, in an object."""
+"""The tools that only read. Each answers with the fields that its command prints with `--output json`."""
 
-import time
 from pathlib import Path
 
-from msgspec.structs import replace
-
-from manyhands.engine.public_values import fields_of
 from manyhands.errors import UsageError
 from manyhands.hosts.executors.output_text import tail_of
 from manyhands.surfaces.mcp.arguments import (
@@ -19,58 +15,37 @@ from manyhands.surfaces.mcp.arguments import (
     TasksWanted,
 )
 from manyhands.surfaces.review.review_markdown import as_markdown
-from manyhands.surfaces.verbs.host_verbs import host_rows
+from manyhands.surfaces.verbs.attempt_output import left_by
+from manyhands.surfaces.verbs.host_verbs import HostList, list_hosts
 from manyhands.surfaces.verbs.plan_verbs import HandedIn, check_plan, checked_row
 from manyhands.surfaces.verbs.ready_issues import ready_in
 from manyhands.surfaces.verbs.review_verbs import review_run
-from manyhands.surfaces.verbs.run_verbs import run_row, run_whole
+from manyhands.surfaces.verbs.run_verbs import RunList, RunReport, list_runs, report_run
 from manyhands.surfaces.verbs.store_view import View, find_run, find_task
-from manyhands.surfaces.verbs.task_verbs import (
-    TaskReport,
-    idle_note,
-    left_by,
-    matching,
-    reasons_for,
-    task_row,
-    task_whole,
-)
+from manyhands.surfaces.verbs.task_report import TaskReport, report_task
+from manyhands.surfaces.verbs.task_verbs import Explained, TaskFilter, TaskList, explain_task, list_tasks
 
-#: Of what was added, did not end well or is odd in a backlog; the totals are complete.
+#: The most tasks or problems in one answer; the totals are complete.
 LISTED_MAX = 50
 #: Clients cut or refuse answers beyond some 25,000 tokens; a single text leaves room for the rest.
 TEXT_CHARACTERS_MAX = 60_000
-#: Of an attempt's output: what an agent can take in at once.
+#: How much of the output of an attempt an answer may have.
 LOG_BYTES_MAX = 32 << 10
 
 Answer = dict[str, object]
 
 
-def task_list(view: View, asked: TasksWanted) -> Answer:
+def task_list(view: View, asked: TasksWanted) -> TaskList:
     run = find_run(view.book, asked.run)
-    found = matching(run, asked.state, asked.kind)
-    now = time.time()
-    return {
-        "run": run.name,
-        "tasks": [task_row(view.book, record, now) for record in found[: asked.limit]],
-        "total": len(found),
-        "counts": {str(state): n for state, n in run.counts.items()},
-        "note": idle_note(view, run),
-    }
+    return list_tasks(view, [run], TaskFilter(asked.state, asked.kind), asked.limit)
 
 
 def task_show(view: View, asked: OfTask) -> TaskReport:
-    record = find_task(view.book, asked.task, asked.run)
-    return replace(task_whole(view, record), plan=fields_of(record.task))
+    return report_task(view, find_task(view.book, asked.task, asked.run))
 
 
-def task_explain(view: View, asked: OfTask) -> Answer:
-    record = find_task(view.book, asked.task, asked.run)
-    return {
-        "task": record.task.id,
-        "run": record.run,
-        "state": str(record.state),
-        "why": reasons_for(view, record),
-    }
+def task_explain(view: View, asked: OfTask) -> Explained:
+    return explain_task(view, find_task(view.book, asked.task, asked.run))
 
 
 def task_log(view: View, asked: LogWanted) -> Answer:
@@ -98,21 +73,17 @@ def task_log(view: View, asked: LogWanted) -> Answer:
 
 
 def _beginning(file: Path) -> str:
-    """A result may be as large as it likes; more than this is cut on the way out."""
+    """The beginning of a result, which may be very large. The answer is cut once more before it is sent."""
     with file.open(encoding="utf-8", errors="replace") as text:
         return text.read(2 * TEXT_CHARACTERS_MAX)
 
 
-def runs_list(view: View, asked: AtMost) -> Answer:
-    runs = list(view.book.runs.values())[::-1]
-    return {"runs": [run_row(run) for run in runs[: asked.limit]], "total": len(runs)}
+def runs_list(view: View, asked: AtMost) -> RunList:
+    return list_runs(view, asked.limit)
 
 
-def runs_show(view: View, asked: OfRun) -> Answer:
-    whole = run_whole(find_run(view.book, asked.run))
-    not_done = whole["not_done"]
-    assert isinstance(not_done, list)
-    return {**whole, "not_done": not_done[:LISTED_MAX], "not_done_total": len(not_done)}
+def runs_show(view: View, asked: OfRun) -> RunReport:
+    return report_run(find_run(view.book, asked.run), LISTED_MAX)
 
 
 def review(view: View, asked: OfRun) -> Answer:
@@ -120,8 +91,8 @@ def review(view: View, asked: OfRun) -> Answer:
     return {"run": told.run, "markdown": as_markdown(told)}
 
 
-def host_list(view: View, asked: NoArguments) -> Answer:
-    return {"hosts": host_rows(view)}
+def host_list(view: View, asked: NoArguments) -> HostList:
+    return list_hosts(view)
 
 
 def backlog_ready(view: View, asked: BacklogAt) -> Answer:
@@ -137,7 +108,7 @@ def backlog_ready(view: View, asked: BacklogAt) -> Answer:
 
 
 def plan_check(view: View, asked: PlanGiven) -> Answer:
-    return checked_row(check_plan(view.config, handed_in(asked)))
+    return checked_row(check_plan(view, handed_in(asked)))
 
 
 def handed_in(given: PlanGiven) -> HandedIn:

@@ -29,73 +29,73 @@ class Tool(NamedTuple):
     takes: type[Struct]
     do: Callable[[View, Any], object]
     changes: bool = False
-    destroys: bool = False  # work under way, or the chance of it
+    destroys: bool = False  # it may stop running work, or prevent work
 
 
 _LOOKING = (
     Tool(
         "plan_check",
-        "Check tasks or plan files without running anything: all that is wrong with them, or how many there are, how "
-        "deep their chain of needs is, and the ceiling, the most that could run at once given needs and claims. "
-        "Takes tasks with the same fields as `add`.",
+        "Check tasks or plan files without running anything. The answer lists everything that is wrong with them. "
+        "For a sound plan it has the number of tasks, the depth (the longest chain of needs) and the ceiling (the most "
+        "tasks that could run at once, given needs and claims). It takes tasks with the same fields as `add`.",
         PlanGiven,
         reading_tools.plan_check,
     ),
     Tool(
         "task_list",
-        "List the tasks of a run, those in flight and in trouble first, each with its state and why it is in it; "
-        "with the counts of all states. States: blocked, ready, running, backoff, deferred, done, failed, cancelled, "
-        "skipped.",
+        "List the tasks of a run: running tasks and failed ones come first. Each has its state and the reason for it. "
+        "The answer also counts the tasks in every state: blocked, ready, running, backoff, deferred, done, failed, "
+        "cancelled, skipped.",
         TasksWanted,
         reading_tools.task_list,
     ),
     Tool(
         "task_show",
-        "Everything about one task: its fields, its state and why, and how each attempt at it ended.",
+        "Show everything about one task: its fields, its state and why, and how each attempt at it ended.",
         OfTask,
         reading_tools.task_show,
     ),
     Tool(
         "task_explain",
-        "Why a task is where it is, with numbers; the first reason is what it waits for now.",
+        "Explain why a task is in its state, with numbers. The first reason is what it waits for now.",
         OfTask,
         reading_tools.task_explain,
     ),
     Tool(
         "task_log",
-        "What an attempt at a task has returned (`result`) and the last lines of what it has printed (`output`), "
-        "also while it runs.",
+        "Show what an attempt at a task returned (`result`) and the last lines it printed (`output`). This also works "
+        "while the attempt runs.",
         LogWanted,
         reading_tools.task_log,
     ),
     Tool(
         "runs_list",
-        "List the runs of this store with the counts of their tasks, the newest first.",
+        "List the runs of this store with the counts of their tasks, the newest run first.",
         AtMost,
         reading_tools.runs_list,
     ),
     Tool(
         "runs_show",
-        "One run: its counts, its kinds, how many attempts ran at once, and what did not end well.",
+        "Show one run: its counts, its kinds, how many attempts ran at once, and the tasks that are not done.",
         OfRun,
         reading_tools.runs_show,
     ),
     Tool(
         "review",
-        "What happened in a run, as Markdown: goal, outcome, next steps, key decisions, open questions.",
+        "Tell what happened in a run, as Markdown: goal, outcome, next steps, key decisions, open questions.",
         OfRun,
         reading_tools.review,
     ),
     Tool(
         "host_list",
-        "List the hosts, the places where attempts run: the kinds they take, their width (how many attempts may be in "
-        "flight) and why it is that, and how many are.",
+        "List the hosts, the places where attempts run. Each has the kinds it takes, its width (how many attempts may "
+        "run there at once), the reason for that width, and how many attempts run there now.",
         NoArguments,
         reading_tools.host_list,
     ),
     Tool(
         "backlog_ready",
-        "What may be worked on now in a Beads backlog, in the order of Beads; epics are left out.",
+        "List the issues of a Beads backlog that may run now, in the order of Beads. Epics are left out.",
         BacklogAt,
         reading_tools.backlog_ready,
     ),
@@ -104,16 +104,16 @@ _LOOKING = (
 _CHANGING = (
     Tool(
         "add",
-        "Add tasks for the dispatcher that runs now, or else the one that runs next (`heard` says which). All are "
-        "added or, if anything is wrong with one, none. A command that declares no claims has the workspace alone: "
-        "declare `claims`, {} if it touches nothing, so that tasks run side by side.",
+        "Add tasks for the dispatcher that runs now, or for the next one (`heard` is true or false). If anything is "
+        "wrong with one of them, none is added. A command without `claims` runs alone in the workspace. Declare "
+        "`claims`, or {} if it touches nothing, so that tasks run side by side.",
         TasksToAdd,
         changing_tools.add,
         changes=True,
     ),
     Tool(
         "task_cancel",
-        "Take a task off; if it runs it is stopped, and what needs it is skipped.",
+        "Cancel a task. If it runs it is stopped, and tasks that need it are skipped.",
         OfTask,
         changing_tools.task_wish("cancel"),
         changes=True,
@@ -121,16 +121,17 @@ _CHANGING = (
     ),
     Tool(
         "task_retry",
-        "Give a task that failed, was cancelled or skipped a fresh set of attempts, and those skipped because of it.",
+        "Give a fresh set of attempts to a task that failed, was cancelled or was skipped. Tasks that were skipped "
+        "because of it get one too.",
         OfTask,
         changing_tools.task_wish("retry"),
         changes=True,
     ),
-    Tool("task_defer", "Put a task off until task_resume.", OfTask, changing_tools.task_wish("defer"), changes=True),
-    Tool("task_resume", "Let a deferred task go on.", OfTask, changing_tools.task_wish("resume"), changes=True),
+    Tool("task_defer", "Defer a task until task_resume.", OfTask, changing_tools.task_wish("defer"), changes=True),
+    Tool("task_resume", "Let a deferred task continue.", OfTask, changing_tools.task_wish("resume"), changes=True),
     Tool(
         "host_pause",
-        "Start nothing more on a host until host_resume; what is in flight there settles.",
+        "Start nothing more on a host until host_resume. Attempts that run there finish.",
         PauseWanted,
         changing_tools.host_pause,
         changes=True,
@@ -138,7 +139,8 @@ _CHANGING = (
     Tool("host_resume", "Let a paused host take tasks again.", OfHost, changing_tools.host_resume, changes=True),
     Tool(
         "host_width",
-        "Pin the width of a host, how many attempts may be in flight there, or free it again.",
+        "Set the width of a host: how many attempts may run there at once. Leave the width out to let the clutch "
+        "decide again.",
         HostWidthWanted,
         changing_tools.host_width,
         changes=True,

@@ -10,7 +10,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 IMPORT = re.compile(r'^import \{ ([^}]+) \} from "\./(\w+)\.js";$', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let) ([\w$]+))", re.MULTILINE)
-#: A saved page asks nobody for anything, whatever stands in the recording.
+#: A saved page makes no requests, whatever the recording contains.
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
 
 
@@ -29,7 +29,7 @@ def single_page(recording_json: str) -> str:
 
 
 def joined_modules() -> str:
-    """All modules as one script, each a function of those it imports, in an order in which they can be called."""
+    """All modules as one script. Each is a function that comes after the modules it imports."""
     sources = {path.stem: path.read_text(encoding="utf-8") for path in (FOLDER / "js").glob("*.js")}
     joined: list[str] = []
     done: set[str] = set()

@@ -1,1 +1,3 @@
-"""The story of a run, from its journal."""
+"""The story of a run, as a function of its journal: `moments` notes decisions as they pass, `telling` reads the rest
+from the book.
+"""

@@ -1,6 +1,7 @@
-"""The decisions of a run as its journal has them, each with its reason."""
+"""The decisions in a run, from its journal, each with its reason."""
 
 from collections.abc import Iterable, Iterator
+from typing import assert_never
 
 from manyhands.core import events as ev
 from manyhands.core.values.ending import EndingKind
@@ -8,7 +9,7 @@ from manyhands.surfaces.review.review_types import Moment
 
 
 class Moments:
-    """Told every event in order. Widths and pauses concern every run that goes on at the time."""
+    """Gets every event in order. Widths and pauses concern every run that is open at the time."""
 
     def __init__(self, run: str) -> None:
         self._run = run
@@ -19,7 +20,7 @@ class Moments:
         self.kept: list[Moment] = []
 
     def follow(self, journal: Iterable[ev.AnyEvent]) -> Iterator[ev.AnyEvent]:
-        """The same events, noted as they pass."""
+        """Passes the events on and notes them."""
         for event in journal:
             self._take(event)
             yield event
@@ -33,7 +34,7 @@ class Moments:
             case ev.AttemptEnded() if event.attempt in self._task_of:
                 detail = event.ending.detail or str(event.ending.kind)
                 self._last_ending[self._task_of.pop(event.attempt)] = detail
-            case ev.StopDecided() if event.attempt in self._task_of and event.why is not EndingKind.CANCELLED:
+            case ev.StopDecided() if event.attempt in self._task_of and _is_told(event.why):
                 self._note(event.at, str(event.why), self._task_of[event.attempt], "stopped", event.detail)
             case _ if getattr(event, "run", None) == self._run:
                 self._take_of_run(event)
@@ -49,19 +50,21 @@ class Moments:
                 self._note(event.at, "family", event.family, f"round {event.round}: {event.phase}", event.reason)
             case ev.CancelAsked():
                 text = "cancelled" if event.task else "the whole run is cancelled"
-                self._note(event.at, "cancelled", event.task or self._run, text, event.why or "a person said so")
+                self._note(event.at, "cancelled", event.task or self._run, text, event.why or "a person asked for it")
             case ev.DeferAsked():
-                self._note(event.at, "deferred", event.task, "put off", "a person said so")
+                self._note(event.at, "deferred", event.task, "deferred", "a person asked for it")
             case ev.ResumeAsked():
-                self._note(event.at, "resumed", event.task, "goes on", "a person said so")
+                self._note(event.at, "resumed", event.task, "resumed", "a person asked for it")
             case ev.RetryAsked():
-                self._note(event.at, "retried", event.task, "gets another go", "a person said so")
+                self._note(event.at, "retried", event.task, "gets a fresh set of attempts", "a person asked for it")
             case ev.TaskEdited():
-                self._note(event.at, "edited", event.task.id, "the backlog says something else of it", "")
+                self._note(event.at, "edited", event.task.id, "changed in its plan or backlog", "")
             case ev.RunResumed():
-                self._note(event.at, "resumed", self._run, "the run goes on", "it had been stopped or left unfinished")
+                self._note(
+                    event.at, "resumed", self._run, "the run continues", "it had been stopped or left unfinished"
+                )
             case ev.RunDrained() | ev.RunStopped():
-                self._note(event.at, "stopped", self._run, "nothing more is started", "")
+                self._note(event.at, "stopped", self._run, "the run starts nothing more", "")
             case _:
                 pass
 
@@ -74,11 +77,11 @@ class Moments:
                 self._note(event.at, "workers", event.host, f"{event.was} → {event.workers}", event.reason)
             case ev.WidthSet():
                 text = f"pinned to {event.width}" if event.width is not None else "freed"
-                self._note(event.at, "width", event.host, text, "a person said so")
+                self._note(event.at, "width", event.host, text, "a person asked for it")
             case ev.HostPaused():
-                self._note(event.at, "paused", event.host, "takes nothing", event.why or "a person said so")
+                self._note(event.at, "paused", event.host, "takes nothing", event.why or "a person asked for it")
             case ev.HostResumed():
-                self._note(event.at, "unpaused", event.host, "takes tasks again", "a person said so")
+                self._note(event.at, "unpaused", event.host, "takes tasks again", "a person asked for it")
             case _:
                 pass
 
@@ -88,7 +91,7 @@ class Moments:
 
 
 def told_once(moments: Iterable[Moment], until: float | None) -> list[Moment]:
-    """Those up to the end of the run; the same of the same one, again and again, counted instead of repeated."""
+    """The decisions up to the end of the run. One that repeats is listed once, with a count."""
     kept: dict[tuple[str, str, str], Moment] = {}
     found: list[tuple[str, str, str]] = []
     times: dict[tuple[str, str, str], int] = {}
@@ -108,3 +111,16 @@ def _times(moment: Moment, times: int) -> Moment:
     if times == 1:
         return moment
     return Moment(moment.at, moment.after_s, moment.what, moment.who, moment.text, moment.why, times)
+
+
+def _is_told(why: EndingKind) -> bool:
+    """Is it worth a moment that an attempt was stopped for this? A cancel is told with the wish for it."""
+    match why:
+        case EndingKind.CANCELLED:
+            return False
+        case EndingKind.TIMED_OUT | EndingKind.PREEMPTED:
+            return True
+        case EndingKind.DONE | EndingKind.FAILED | EndingKind.OVERLOADED | EndingKind.LOST:
+            return True  # nobody stops an attempt for these
+        case _:
+            assert_never(why)

@@ -88,7 +88,7 @@ def _question_lines(question: OpenQuestion) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    """What tasks say of themselves stays in its place: no lines of its own, no HTML where Markdown is shown as that."""
+    """A text from a task on one line, without HTML that a Markdown viewer would show."""
     return " ".join(text.split()).replace("<", "&lt;")
 
 

@@ -1,4 +1,4 @@
-"""A review as one HTML page that needs nothing else, in the dashboard's colours; no script, so it can be mailed."""
+"""A review as one HTML page that needs nothing else. It has no script, so it can be sent by mail."""
 
 import re
 from collections.abc import Iterable
@@ -161,7 +161,7 @@ def _label(node: TaskTreeNode) -> str:
 
 
 def _style() -> str:
-    """The dashboard's colours, light and dark by what the reader's system says, and the little a text needs."""
+    """The colours of the dashboard, light or dark as the reader's system says, and a few rules for text."""
     sheet = files("manyhands.surfaces.page").joinpath("style.css").read_text(encoding="utf-8")
     light = re.search(r":root\s*\{(.*?)\}", sheet, re.DOTALL)
     dark = re.search(r":root\[data-theme=dark\]\s*\{(.*?)\}", sheet, re.DOTALL)

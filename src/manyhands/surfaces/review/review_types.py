@@ -1,4 +1,4 @@
-"""What a review says of a run, in the segments it is read in."""
+"""What a review says about a run, in the order of its parts."""
 
 from msgspec import Struct
 
@@ -10,7 +10,7 @@ class Goal(Struct, frozen=True):
     by_kind: dict[str, int]
     by_priority: dict[int, int]
     concurrency: int | None
-    hosts: tuple[str, ...]  # those that attempts ran on
+    hosts: tuple[str, ...]  # hosts that attempts ran on
 
 
 class HostShare(Struct, frozen=True):
@@ -18,15 +18,15 @@ class HostShare(Struct, frozen=True):
     attempts: int
     done: int
     peak: int
-    busy_s: float  # attempts' time there, summed
-    width: int | None  # where it stood at the end
+    busy_s: float  # the sum of the times of its attempts
+    width: int | None  # its width at the end
     cost: float | None  # None: unknown
 
 
 class RunOutcome(Struct, frozen=True):
     headline: str
     counts: dict[str, int]
-    endings: dict[str, int]  # of attempts
+    endings: dict[str, int]  # ending of attempts → how many
     ended_at: float | None
     took_s: float
     peak: int
@@ -47,11 +47,11 @@ class Moment(Struct, frozen=True):
     who: str  # a host, or a task
     text: str
     why: str
-    times: int = 1  # the same again and again is told once
+    times: int = 1  # how often the same was decided
 
 
 class OpenQuestion(Struct, frozen=True):
-    """Something that a person has to look at."""
+    """Something that a person should look at."""
 
     what: str  # failed, skipped, deferred, cancelled, unfinished, undeclared writes, not delivered, lost
     task: str
@@ -63,16 +63,16 @@ class OpenQuestion(Struct, frozen=True):
 
 
 class TaskTreeNode(Struct):
-    """A task or a parent of tasks, with what hangs below it."""
+    """A task or a parent of tasks, with its children."""
 
     id: str
     title: str
-    state: str  # of a parent that is no task itself: done, running … as its children are
+    state: str  # for a parent that is not a task: done, running … as its children are
     needs: tuple[str, ...]
-    done: int  # tasks below and itself
+    done: int  # tasks below it and itself
     total: int
     children: list["TaskTreeNode"]
-    spent_s: float = 0.0  # by attempts of it and of what hangs below it
+    spent_s: float = 0.0  # by its attempts and those of all tasks below it
     tokens: int = 0
     cost: float | None = None
 

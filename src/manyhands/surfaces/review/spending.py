@@ -2,7 +2,7 @@
 
 
 def money(cost: float) -> str:
-    """Few digits, and of small sums those that tell."""
+    """Two digits after the point, or four for small sums."""
     return f"{cost:,.2f}" if cost >= 1 else f"{cost:.4f}"
 
 

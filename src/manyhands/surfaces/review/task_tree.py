@@ -8,12 +8,12 @@ from manyhands.core.values.task import TaskState
 from manyhands.surfaces.review.review_types import TaskTreeNode
 
 DEPTH_MAX = 100
-#: What a parent is called that is no task itself: the first of these that any child is.
-_WORST_FIRST = ("running", "failed", "ready", "backoff", "blocked", "deferred", "skipped", "cancelled", "done")
+#: The state of a parent that is not a task: the first of these that a child has.
+WORST_FIRST = ("running", "failed", "ready", "backoff", "blocked", "deferred", "skipped", "cancelled", "done")
 
 
 def tree_of(records: Mapping[str, Record]) -> list[TaskTreeNode]:
-    """Roots in the order they came. A parent that is no task has a node all the same."""
+    """The roots in the order they came. A parent that is not a task has a node too."""
     nodes = {id: _node(record) for id, record in records.items()}
     roots: list[TaskTreeNode] = []
     circular = _in_circles(records)
@@ -42,7 +42,7 @@ def walk(roots: Iterable[TaskTreeNode]) -> Iterator[TaskTreeNode]:
 
 
 def _flatten(roots: list[TaskTreeNode]) -> None:
-    """What is deeper than anyone reads, or a program's parser bears, hangs side by side."""
+    """Nodes deeper than anyone reads, or than JSON parsers can bear, become siblings."""
     level = roots
     for _ in range(DEPTH_MAX):
         level = [child for node in level for child in node.children]
@@ -63,7 +63,7 @@ def _node(record: Record) -> TaskTreeNode:
 
 
 def _in_circles(records: Mapping[str, Record]) -> set[str]:
-    """Tasks that are their own ancestors. They hang below none: a circle has no top."""
+    """Tasks that are their own ancestors. They become roots, because a circle has no top."""
     circular = set[str]()
     seen = set[str]()
     for id in records:
@@ -90,11 +90,11 @@ def _count(root: TaskTreeNode) -> None:
         node.cost = total_cost((node.cost, *(child.cost for child in node.children)))
         if not node.state:
             states = {child.state for child in node.children}
-            node.state = next((state for state in _WORST_FIRST if state in states), "")
+            node.state = next((state for state in WORST_FIRST if state in states), "")
 
 
 def tree_lines(roots: Iterable[TaskTreeNode]) -> list[str]:
-    """For a terminal: one line a node, indented, with its progress and needs."""
+    """For a terminal: one indented line for each node, with its progress and needs."""
     lines: list[str] = []
     stack = [(node, 0) for node in reversed(list(roots))]
     while stack:

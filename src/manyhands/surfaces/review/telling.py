@@ -16,7 +16,7 @@ from manyhands.surfaces.review.review_types import Goal, HostShare, Moment, Open
 from manyhands.surfaces.review.spending import spending
 from manyhands.surfaces.review.task_tree import tree_of
 
-#: A story is read by people: beyond this the counts tell, and JSON has the rest in the journal.
+#: People read a review: beyond this many entries it gives counts, and the journal has the rest.
 DECISIONS_MAX = 500
 QUESTIONS_MAX = 200
 _TAIL_LINES = 5
@@ -56,7 +56,7 @@ def review_of(
 
 
 def _most_telling(decisions: list[Moment]) -> list[Moment]:
-    """All of them, or the first and the last where there are very many."""
+    """All decisions, or the first and the last if there are very many."""
     if len(decisions) <= DECISIONS_MAX:
         return decisions
     half = DECISIONS_MAX // 2
@@ -111,12 +111,16 @@ def _headline(run: Run) -> str:
         return f"all {done:,} tasks are done"
     left = sum(record.state not in TERMINAL for record in wanted)
     undone = len(wanted) - done - left
-    ended = f"{done:,} of {len(wanted):,} tasks are done, {undone:,} did not end well"
-    return f"unfinished: {ended}, {left:,} left" if left else ended
+    ended = f"{done:,} of {len(wanted):,} tasks are done, {undone:,} {_be(undone)} not"
+    return f"unfinished: {ended}, {left:,} {_be(left)} left" if left else ended
+
+
+def _be(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _came_to_rest(run: Run, attempts: list[tuple[Record, AttemptRecord]], now: float) -> float:
-    """A run that waits for a person has taken as long as it did anything."""
+    """The end of the last attempt, for a run that waits for a person."""
     if run.in_flight or run.counts[TaskState.READY] or run.counts[TaskState.BACKOFF]:
         return now
     return max((tried.ended_at for _, tried in attempts if tried.ended_at is not None), default=run.opened_at)
@@ -158,7 +162,7 @@ def _questions(run: Run, undeclared: Undeclared) -> list[OpenQuestion]:
 
 
 def _undelivered(book: Book, run: Run) -> list[OpenQuestion]:
-    """Results that a sink would not have."""
+    """Results that a sink did not accept."""
     return [
         _question(run, run.records[letter.delivery.task], "not delivered", f"to {letter.delivery.sink}: {letter.error}")
         for letter in book.outbox.dead.values()
@@ -194,18 +198,18 @@ def _next_steps(book: Book, run: Run, questions: list[OpenQuestion]) -> list[str
     ]
     if failed := by_what.get("failed"):
         skipped = len(by_what.get("skipped", ()))
-        along = f"; what was skipped because of that comes along ({skipped:,})" if skipped else ""
-        steps.append(f"{_command('retry', failed)} once the cause is mended{along}")
+        along = f"; this also retries what was skipped because of it ({skipped:,})" if skipped else ""
+        steps.append(f"{_command('retry', failed)} once the cause is fixed{along}")
     if deferred := by_what.get("deferred"):
-        steps.append(f"{_command('resume', deferred)} when the time has come")
+        steps.append(f"{_command('resume', deferred)} when it should run")
     if strays := by_what.get("undeclared writes"):
-        steps.append(f"declare what {_some(strays)} really write: their claims do not say it, so others may collide")
+        steps.append(f"declare what {_some(strays)} really write: no claim names it, so other tasks may write it too")
     if letters := by_what.get("not delivered"):
         count = "1 result was" if len(letters) == 1 else f"{len(letters):,} results were"
-        steps.append(f"{count} not delivered: `manyhands route resend --all` once the sink is mended")
+        steps.append(f"{count} not delivered: `manyhands route resend --all` once the sink is fixed")
     if left := by_what.get("unfinished"):
         count = "1 task" if len(left) == 1 else f"{len(left):,} tasks"
-        steps.append(f"{count} left: the command that began the run takes it up again")
+        steps.append(f"{count} left: the command that began the run continues it")
     overloads = Counter(
         tried.host
         for _, tried in _attempts(run)
@@ -216,11 +220,11 @@ def _next_steps(book: Book, run: Run, questions: list[OpenQuestion]) -> list[str
         for host, n in overloads.items()
         if n >= 5
     ]
-    return steps or ["nothing: all is done"]
+    return steps or ["nothing: all tasks are done"]
 
 
 def _command(verb: str, ids: list[str]) -> str:
-    """One that can be copied, and whom else it is for."""
+    """A command that can be copied, and the other tasks it is for."""
     first, *others = dict.fromkeys(ids)
     more = f" and {len(others) - 5:,} more" if len(others) > 5 else ""
     return f"`manyhands task {verb} {first}`" + (f", likewise {', '.join(others[:5])}{more}," if others else "")

@@ -1,42 +1,173 @@
-"""Where attempts run, how wide, and why."""
+"""Where attempts run, how wide each host is and why, and what can be done to a host."""
 
-from manyhands.core.state import HostState
-from manyhands.core.values.host import Width
-from manyhands.surfaces.verbs.store_view import View
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from manyhands.core.events import HostPaused, HostResumed, Input, WidthSet
+from manyhands.core.state import HostState, Lane
+from manyhands.core.values.host import Host
+from manyhands.errors import Conflict, UnknownHost, UsageError
+from manyhands.readers.problems import did_you_mean
+from manyhands.surfaces.verbs.book_view import BookView
+from manyhands.surfaces.verbs.request_verbs import Asked, Wanted
+
+#: More attempts at once than any host bears; a larger number is a mistake.
+PINNED_MAX = 10_000
+PinnedWidth = Annotated[
+    int, Meta(ge=1, le=PINNED_MAX, description="the most attempts at once on this host; null: the clutch decides")
+]
 
 
-def host_rows(view: View) -> list[dict[str, object]]:
-    """Those of the config, as the journal knows them."""
+class LaneRow(Struct):
+    """The attempts of one kind on one host."""
+
+    lane: str  # kind@host
+    host: str
+    kind: str
+    width: int
+    in_flight: int
+    peak: int
+    usual_s: float | None  # how long a good attempt of the kind takes there
+    success: float | None  # the share of attempts that are done
+    why: str
+
+
+class LaneList(Struct):
+    lanes: list[LaneRow]
+
+
+class HostRow(Struct):
+    host: str
+    takes: tuple[str, ...]  # what a task may bring: run, call, prompt
+    kinds: tuple[str, ...]
+    width: int | None  # None: not known before its first use
+    pinned: int | None  # the width that a person or the config has set
+    ceiling: int | None  # the largest width that the config allows
+    in_flight: int
+    peak: int
+    paused: str | None  # why it takes nothing; None if it does
+    paused_until: float | None
+    workers: int | None  # model workers it should have; None: nothing scales them
+    workers_why: str
+    why: str
+    lanes: list[LaneRow]
+
+
+class HostList(Struct):
+    hosts: list[HostRow]
+
+
+def list_hosts(view: BookView) -> HostList:
+    """The hosts of the config, as the journal knows them."""
     seen = hosts_seen(view)
-    rows: list[dict[str, object]] = []
-    for host in view.config.hosts:
-        state = seen.get(host.name)
-        rows.append(
-            {
-                "host": host.name,
-                "type": type(host).__struct_config__.tag,
-                "kinds": host.kinds,
-                "width": state.width if state else _configured(host.width),
-                "in_flight": len(state.running) if state else 0,
-                "peak": state.peak if state else 0,
-                "why": _why(state),
-            }
-        )
-    return rows
+    return HostList([host_row(host, seen.get(host.name)) for host in view.hosts])
 
 
-def _configured(width: Width) -> object:
-    return width.start or width.max or ""
+def list_lanes(view: BookView) -> LaneList:
+    return LaneList([lane for state in hosts_seen(view).values() for lane in lane_rows(state)])
 
 
-def _why(state: HostState | None) -> str:
-    if state is None:
-        return "not used yet"
-    why = f"paused: {state.paused}" if state.paused is not None else state.reason
-    return why if state.workers is None else f"{why} · model workers {state.workers}: {state.workers_why}"
+def host_row(host: Host, state: HostState | None) -> HostRow:
+    """`state` is None if the host has not been used yet."""
+    return HostRow(
+        host=host.name,
+        takes=host.takes,
+        kinds=host.kinds,
+        width=state.width if state else host.width.start or host.width.max,
+        pinned=_pinned(host, state),
+        ceiling=host.width.max,
+        in_flight=len(state.running) if state else 0,
+        peak=state.peak if state else 0,
+        paused=state.paused if state else None,
+        paused_until=state.paused_until if state else None,
+        workers=state.workers if state else None,
+        workers_why=state.workers_why if state else "",
+        why=width_reason(state) if state else "not used yet",
+        lanes=lane_rows(state) if state else [],
+    )
 
 
-def hosts_seen(view: View) -> dict[str, HostState]:
+def width_reason(state: HostState) -> str:
+    return state.reason if state.pinned is None else "set by a person"
+
+
+def _pinned(host: Host, state: HostState | None) -> int | None:
+    if state is not None and state.pinned is not None:
+        return state.pinned
+    return host.width.max if host.width.max is not None and host.width.min == host.width.max else None
+
+
+def pinned_width(state: HostState) -> int | None:
+    return _pinned(state.host, state)
+
+
+def lane_rows(state: HostState) -> list[LaneRow]:
+    return [_lane_row(state, kind, lane) for kind, lane in state.lanes.items()]
+
+
+def _lane_row(state: HostState, kind: str, lane: Lane) -> LaneRow:
+    is_bound = lane.width is not None
+    return LaneRow(
+        lane=f"{kind}@{state.name}",
+        host=state.name,
+        kind=kind,
+        width=lane.width if lane.width is not None else state.width,
+        in_flight=lane.in_flight,
+        peak=lane.peak,
+        usual_s=lane.usual_s,
+        success=success_of(state, kind),
+        why=lane.why if is_bound else state.reason,
+    )
+
+
+def success_of(state: HostState, kind: str) -> float | None:
+    known = state.difficulty.kinds.get(kind) if state.difficulty is not None else None
+    return known.success if known is not None and known.weight else None
+
+
+def hosts_seen(view: BookView) -> dict[str, HostState]:
     """The hosts as the journal knows them; none if there is no journal yet."""
     book = view.book_if_any
     return book.hosts if book is not None else {}
+
+
+def pause_host(view: BookView, name: str, why: str, until: float | None = None) -> Wanted[Asked]:
+    _known(view, name)
+    return _wanted(HostPaused(view.now, name, why, until), f"host {name} takes nothing more until it is resumed")
+
+
+def resume_host(view: BookView, name: str) -> Wanted[Asked]:
+    host = _known(view, name)
+    if host is None or host.paused is None:
+        raise Conflict(f"host `{name}` is not paused", "`manyhands host` lists the hosts and their state")
+    return _wanted(HostResumed(view.now, name), f"host {name} takes tasks again")
+
+
+def set_width(view: BookView, name: str, width: int | None) -> Wanted[Asked]:
+    """None: the clutch decides again."""
+    _known(view, name)
+    if width is not None and not 1 <= width <= PINNED_MAX:
+        raise UsageError(
+            f"the width of host `{name}` must be from 1 to {PINNED_MAX:,}, got {width:,}",
+            "leave the width out to let the clutch decide",
+        )
+    to = "is free again: the clutch decides" if width is None else f"is {width}"
+    return _wanted(WidthSet(view.now, name, width), f"the width of {name} {to}")
+
+
+def _known(view: BookView, name: str) -> HostState | None:
+    """The host as the journal knows it; None if it has not been used yet."""
+    seen = hosts_seen(view)
+    names = [host.name for host in view.hosts]
+    if name not in names:
+        if name in seen:
+            raise Conflict(f"host `{name}` is no longer in the config", "it takes nothing as it is")
+        hint = did_you_mean(name, names) or f"the hosts are {', '.join(names)}"
+        raise UnknownHost(f"there is no host `{name[:100]}`", hint)
+    return seen.get(name)
+
+
+def _wanted(event: Input, done: str) -> Wanted[Asked]:
+    later = f"{done}; this takes effect with the next `manyhands run` or `manyhands serve`"
+    return Wanted([event], lambda heard: Asked(done if heard else later, heard))

@@ -1,6 +1,5 @@
-"""Plans handed in, as files or as rows: checked, and added to a run."""
+"""Plans as files or as rows: check them, or add their tasks to a run."""
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,35 +9,35 @@ from msgspec import Struct
 
 from manyhands.core.state import Run
 from manyhands.engine.hand_added import ADDED_RUN, adding, check_ids, labelled
-from manyhands.errors import UsageError
-from manyhands.sources.config.config_types import Config
+from manyhands.errors import UnknownRun
 from manyhands.sources.plans.host_check import check_hosts
 from manyhands.sources.plans.plan_figures import PlanFigures, figures_of
 from manyhands.sources.plans.plan_reading import Plan, PlanRefused, plan_of_rows, read_plan
-from manyhands.surfaces.verbs.request_verbs import ask
-from manyhands.surfaces.verbs.store_view import View, command_for, find_run
+from manyhands.surfaces.verbs.book_view import BookView
+from manyhands.surfaces.verbs.request_verbs import Wanted
+from manyhands.surfaces.verbs.store_view import command_for, find_run
 
 
 class HandedIn(NamedTuple):
-    """Plan files, or rows with the fields of a plan's task."""
+    """Plan files, or rows with the fields of a task in a plan."""
 
     files: Sequence[Path] = ()
     rows: Sequence[Mapping[str, Any]] = ()
-    rows_from: str = ""  # what the rows are called where something is wrong with them
+    rows_from: str = ""  # what an error calls the rows
 
-    def plan(self, config: Config, run: Run | None = None) -> Plan:
-        """Refused whole if anything is wrong with it, or if no host can take one of its tasks."""
+    def plan(self, view: BookView, run: Run | None = None) -> Plan:
+        """The plan is refused whole if anything is wrong with it, or if no host can take one of its tasks."""
         known = run.records if run is not None else {}
         plan = read_plan(self.files) if self.files else plan_of_rows(self.rows, self.rows_from, known)
-        if problems := check_hosts(plan, config.core_hosts(), config.core_families(), config.core_routes()):
+        if problems := check_hosts(plan, view.hosts, view.families, view.routes):
             raise PlanRefused(problems)
         return plan
 
 
-def check_plan(config: Config, handed_in: HandedIn) -> PlanFigures | PlanRefused:
-    """What it amounts to, or all that is wrong with it."""
+def check_plan(view: BookView, handed_in: HandedIn) -> PlanFigures | PlanRefused:
+    """The figures of the plan, or everything that is wrong with it."""
     try:
-        return figures_of(handed_in.plan(config).tasks)
+        return figures_of(handed_in.plan(view).tasks)
     except PlanRefused as refused:
         return refused
 
@@ -50,37 +49,42 @@ def checked_row(found: PlanFigures | PlanRefused) -> dict[str, object]:
 
 
 class Added(Struct, frozen=True):
-    """On disk, for whoever dispatches."""
+    """The tasks are on disk for the dispatcher that runs now or next."""
 
     run: str
     tasks: list[str]
+    total: int
     done: str
-    heard: bool  # by a dispatcher that is at work now; else the next one takes them up
+    heard: bool  # true: a dispatcher is running and has heard of them; false: the next one takes them
 
 
-def add(view: View, handed_in: HandedIn, to: str | None) -> Added:
-    """To that run, or to the one of all that is added to no other."""
+def add(view: BookView, handed_in: HandedIn, to: str | None) -> Wanted[Added]:
+    """Add tasks to that run, or to the run `added` that holds all tasks without a run of their own."""
     run = _target(view, to)
-    plan = handed_in.plan(view.config, run)
+    plan = handed_in.plan(view, run)
     check_ids(plan.tasks, run)
     tasks = labelled(plan.tasks)
     name = run.name if run is not None else ADDED_RUN
-    heard = ask(view, adding(name, time.time(), tasks))
-    done = added_to(name, len(tasks))
-    if not heard:
-        done += f"; it will be taken up by `{command_for(run) if run is not None else 'manyhands serve'}`"
-    return Added(name, [task.id for task in tasks], done, heard)
+
+    def answer(heard: bool) -> Added:
+        done = _added_to(name, len(tasks))
+        if not heard:
+            done += f"; `{command_for(run) if run is not None else 'manyhands serve'}` will run "
+            done += "it" if len(tasks) == 1 else "them"
+        return Added(name, [task.id for task in tasks], len(tasks), done, heard)
+
+    return Wanted(adding(name, view.now, tasks), answer)
 
 
-def added_to(run: str, tasks: int) -> str:
+def _added_to(run: str, tasks: int) -> str:
     return f"{tasks} {'task' if tasks == 1 else 'tasks'} added to run {run}"
 
 
-def _target(view: View, to: str | None) -> Run | None:
-    """None: the run of what is added to no other, which is yet to be opened."""
+def _target(view: BookView, to: str | None) -> Run | None:
+    """None: the run `added` that does not exist yet."""
     book = view.book_if_any
     if to is None:
         return book.runs.get(ADDED_RUN) if book is not None else None
     if book is None:
-        raise UsageError(f"there is no run `{to}`: nothing has been run here yet", "leave `--to` out")
+        raise UnknownRun(f"there is no run `{to[:100]}`: nothing has been run here yet", "leave the run out")
     return find_run(book, to)

@@ -1,4 +1,4 @@
-"""What a backlog of Beads holds and what of it may run now."""
+"""What a Beads backlog holds, and which of its issues may run now."""
 
 import time
 from pathlib import Path
@@ -17,13 +17,13 @@ from manyhands.sources.beads.issue_tasks import claims_of_metadata, has_file_lis
 
 
 class Ready(Struct, frozen=True):
-    """In the order in which Beads lists it; epics are left out."""
+    """The issues that may run, in the order of Beads. Epics are left out."""
 
     tasks: list[dict[str, object]]
     unfinished: int
     closed: int
-    warnings: tuple[Problem, ...]  # what is read may be old, or not all there is
-    problems: list[Problem]  # of single issues
+    warnings: tuple[Problem, ...]  # the file may be old or incomplete
+    problems: list[Problem]  # in single issues
     problems_total: int
 
 

@@ -1,6 +1,5 @@
 """What happened in a run, and what is left to do about it."""
 
-import time
 from pathlib import Path
 
 import msgspec
@@ -15,7 +14,7 @@ from manyhands.surfaces.verbs.store_view import View, find_run
 
 
 def review_run(view: View, run: str | None) -> Review:
-    """Of that run, or the newest."""
+    """The review of that run, or of the newest."""
     name = find_run(view.book, run).name
 
     def undeclared(task: str, number: int) -> list[str]:
@@ -23,11 +22,11 @@ def review_run(view: View, run: str | None) -> Review:
         try:
             return msgspec.json.decode(file.read_bytes(), type=LandingRecord).undeclared
         except (OSError, msgspec.MsgspecError):
-            return []  # it had no workspace of its own
+            return []  # the attempt had no workspace of its own
 
     reader = open_reader(view.place)
     try:
-        review = review_of((event for _, event in reader.read()), name, time.time(), undeclared)
+        review = review_of((event for _, event in reader.read()), name, view.now, undeclared)
     finally:
         reader.close()
     if review is None:

@@ -1,12 +1,16 @@
-"""The state of a store as a command sees it: rebuilt from the journal, whether a dispatcher is at work or not."""
+"""A store as a command sees it: its book is rebuilt from the journal, whether or not a dispatcher is running."""
 
 import os
 import shlex
+import time
+from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 
 from manyhands.core.book import Book
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import Record, Run
+from manyhands.core.values.host import Family, Host, Route
 from manyhands.engine.hand_added import ADDED_SOURCE
 from manyhands.engine.recovery import catch_up, rebuild
 from manyhands.engine.redaction import Secrets, secrets_of
@@ -16,12 +20,12 @@ from manyhands.engine.store.store_opening import Where, exists, open_reader
 from manyhands.errors import UnknownRun, UnknownTask
 from manyhands.sources.config.config_types import Config
 
-#: A dispatcher that writes without a pause may be ahead of us by what it has just answered.
+#: A dispatcher that writes all the time may answer requests while we read. We catch up this often at most.
 _ROUNDS_MAX = 20
 
 
 class View:
-    """A store as one command or call finds it; looked up once, when it is first needed."""
+    """A store as one command or call finds it. The book is read once, when it is first needed."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
@@ -33,8 +37,27 @@ class View:
 
     @property
     def book_if_any(self) -> Book | None:
-        """None before anything was run or wanted here."""
         return self.book if exists(self.place) else None
+
+    @property
+    def now(self) -> float:
+        return time.time()
+
+    @property
+    def hosts(self) -> Sequence[Host]:
+        return self.config.core_hosts()
+
+    @property
+    def families(self) -> Sequence[Family]:
+        return self.config.core_families()
+
+    @property
+    def routes(self) -> Sequence[Route]:
+        return self.config.core_routes()
+
+    @property
+    def directory(self) -> Path:
+        return self.config.store_directory
 
     @property
     def is_dispatching(self) -> bool:
@@ -42,7 +65,7 @@ class View:
 
     @property
     def secrets(self) -> Secrets:
-        """What must not be shown, of the environment, the hosts, and the tasks that were looked at."""
+        """The secrets of the environment, of the hosts, and of the tasks in the book, if it was read."""
         secrets = secrets_of(self.config)
         if "book" in self.__dict__:
             for run in self.book.runs.values():
@@ -53,7 +76,7 @@ class View:
 
 
 def open_book(store: Where) -> Book:
-    """What has happened, and what has been asked for and waits for the next dispatcher."""
+    """The state after all events of the journal and all requests that wait for the next dispatcher."""
     reader = open_reader(store)
     try:
         return book_of(reader)
@@ -67,7 +90,7 @@ def book_of(reader: Reader) -> Book:
     for _ in range(_ROUNDS_MAX):
         asked, before = reader.requests(), seq
         seq = catch_up(reader, scheduler, seq)
-        # One that is answered between the two would be missing from both, or in both.
+        # A request that is answered between the two reads would be missing from both, or be in both.
         if seq == before:
             break
     else:
@@ -77,12 +100,12 @@ def book_of(reader: Reader) -> Book:
 
 
 def is_dispatching(store: Where) -> bool:
-    """Is anyone at work on this store?"""
+    """Is a dispatcher running on this store?"""
     return store_opening.is_dispatching(store)
 
 
 def command_for(run: Run) -> str:
-    """What to type to go on with the run."""
+    """The command that continues the run."""
     if run.source == ADDED_SOURCE:
         return "manyhands serve"
     if run.source.startswith("eval "):
@@ -106,7 +129,7 @@ def find_run(book: Book, name: str | None) -> Run:
             )
         return next(reversed(book.runs.values()))
     if name not in book.runs:
-        raise UnknownRun(f"there is no run `{name}`", "`manyhands runs` lists them")
+        raise UnknownRun(f"there is no run `{name[:100]}`", "`manyhands runs` lists the runs")
     return book.runs[name]
 
 
@@ -117,4 +140,4 @@ def find_task(book: Book, id: str, run: str | None) -> Record:
         if id in each.records:
             return each.records[id]
     where = f"run {run}" if run is not None else "any run"
-    raise UnknownTask(f"there is no task `{id}` in {where}", "`manyhands task` lists those of the newest run")
+    raise UnknownTask(f"there is no task `{id[:100]}` in {where}", "`manyhands task` lists the tasks of the newest run")

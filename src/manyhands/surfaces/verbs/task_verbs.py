@@ -1,24 +1,20 @@
 """What the tasks of a run are doing, and why."""
 
-import time
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
 
-import msgspec
 from msgspec import Struct
 
-from manyhands.core.book import Book
+from manyhands.core.claims import each_claim, is_resource, overlap
 from manyhands.core.explain import explain
-from manyhands.core.state import AttemptRecord, Record, Run
-from manyhands.core.values.ending import Ending
-from manyhands.core.values.task import TERMINAL, TaskState, is_step
-from manyhands.engine.run_opening import attempt_directory
-from manyhands.errors import Conflict, UsageError
+from manyhands.core.state import Record, Run
+from manyhands.core.values.task import TERMINAL, Claims, TaskState, claims_of
+from manyhands.errors import UsageError
 from manyhands.readers.problems import did_you_mean
-from manyhands.surfaces.verbs.store_view import View, command_for, find_task
+from manyhands.surfaces.verbs.book_view import BookView
+from manyhands.surfaces.verbs.store_view import command_for
 
-#: What a list shows first: what is going on, then what waits, then what is over.
-_ORDER = (
+#: The order of a list: running tasks and trouble first, then waiting tasks, then finished ones.
+ORDER = (
     TaskState.RUNNING,
     TaskState.FAILED,
     TaskState.BACKOFF,
@@ -29,118 +25,145 @@ _ORDER = (
     TaskState.CANCELLED,
     TaskState.DONE,
 )
-
-#: What an attempt may leave: an answer or a returned value, if it is long, and what its commands printed.
-RESULTS = ("result.txt", "result.json")
-OUTPUT = "output.log"
+_PLACE = {state: place for place, state in enumerate(ORDER)}
 
 
-def matching(run: Run, state: str | None, kind: str | None) -> list[Record]:
-    """What is going on comes first."""
-    if state is not None and state not in list(TaskState):
+class TaskFilter(Struct, frozen=True):
+    """The tasks to list. A field that is empty lets every task through."""
+
+    state: str | None = None
+    kind: str | None = None
+    host: str | None = None  # the host of its latest attempt
+    text: str = ""  # in its id or title
+    file: str = ""  # a file that it claims
+
+
+class TaskRow(Struct):
+    run: str
+    task: str
+    title: str
+    kind: str
+    state: str
+    priority: int
+    parent: str
+    needs: tuple[str, ...]
+    claims: list[str]
+    host: str | None  # the host of its latest attempt
+    attempt: int  # how many attempts were started
+    attempts: int  # how many it may have
+    since: float  # when it entered its state
+    for_s: float | None  # how long it has waited or run; for a finished task, how long its last attempt took
+    why: str
+
+
+class TaskList(Struct):
+    tasks: list[TaskRow]
+    total: int  # of the tasks that match; `tasks` may hold fewer
+    counts: dict[str, int]  # of all tasks of these runs, whether they match or not
+    note: str  # what to type if no dispatcher is running and tasks wait for one
+
+
+def list_tasks(view: BookView, runs: Sequence[Run], wanted: TaskFilter, limit: int, offset: int = 0) -> TaskList:
+    """The tasks of these runs that match: running ones first, then those in trouble."""
+    found = matching(runs, wanted)
+    now = view.now
+    return TaskList(
+        tasks=[task_row(view, record, now) for record in found[offset : offset + limit]],
+        total=len(found),
+        counts={str(state): sum(run.counts[state] for run in runs) for state in TaskState},
+        note=next((note for run in runs if (note := idle_note(view, run))), ""),
+    )
+
+
+def matching(runs: Sequence[Run], wanted: TaskFilter) -> list[Record]:
+    if wanted.state is not None and wanted.state not in list(TaskState):
         known = f"the states are {', '.join(TaskState)}"
-        raise UsageError(f"there is no state `{state}`", did_you_mean(state, TaskState) or known)
-    found = [
-        record
-        for record in run.records.values()
-        if (state is None or record.state == state) and (kind is None or record.task.kind == kind)
-    ]
-    found.sort(key=lambda record: _ORDER.index(record.state))
+        raise UsageError(f"there is no state `{wanted.state}`", did_you_mean(wanted.state, TaskState) or known)
+    found = [record for run in runs for record in _matching(run, wanted)]
+    found.sort(key=lambda record: _PLACE[record.state])
     return found
 
 
-def task_row(book: Book, record: Record, now: float) -> dict[str, object]:
-    history = record.history or []
-    why = "" if record.state in (TaskState.RUNNING, TaskState.DONE) else next(iter(explain(book, record, now)), "")
-    return {
-        "task": record.task.id,
-        "kind": record.task.kind,
-        "state": str(record.state),
-        "attempt": len(history),
-        "attempts": record.task.attempts,
-        "host": history[-1].host if history else None,
-        "for_s": _how_long_s(record, now),
-        "why": why,
-    }
+def _matching(run: Run, wanted: TaskFilter) -> Iterator[Record]:
+    text = wanted.text.lower()
+    for record in run.records.values():
+        task = record.task
+        if wanted.state is not None and record.state != wanted.state:
+            continue
+        if wanted.kind is not None and task.kind != wanted.kind:
+            continue
+        if wanted.host is not None and (not record.history or record.history[-1].host != wanted.host):
+            continue
+        if text and text not in task.id.lower() and text not in task.title.lower():
+            continue
+        if wanted.file and not _claims_file(claims_of(task), wanted.file):
+            continue
+        yield record
+
+
+def _claims_file(claims: Claims, file: str) -> bool:
+    return any(
+        file in pattern or (not is_resource(pattern) and overlap(pattern, file)) for _, pattern in each_claim(claims)
+    )
+
+
+def task_row(view: BookView, record: Record, now: float) -> TaskRow:
+    task, history = record.task, record.history or []
+    is_plain = record.state in (TaskState.RUNNING, TaskState.DONE)
+    return TaskRow(
+        run=record.run,
+        task=task.id,
+        title=task.title,
+        kind=task.kind,
+        state=str(record.state),
+        priority=task.priority,
+        parent=task.parent,
+        needs=task.needs,
+        claims=claims_row(claims_of(task)),
+        host=history[-1].host if history else None,
+        attempt=len(history),
+        attempts=task.attempts,
+        since=record.since,
+        for_s=_how_long_s(record, now),
+        why="" if is_plain else next(iter(explain(view.book, record, now)), ""),
+    )
+
+
+def claims_row(claims: Claims) -> list[str]:
+    """What an attempt holds, for people: `write src/auth/**`."""
+    rows = [f"write {pattern}" for pattern in claims.write]
+    if claims.append or claims.read:
+        rows += [f"append {pattern}" for pattern in claims.append]
+        rows += [f"read {pattern}" for pattern in claims.read]
+    return rows
 
 
 def _how_long_s(record: Record, now: float) -> float | None:
-    """Since when it waits or runs; of what is over, how long the last attempt took."""
     if record.state not in TERMINAL:
         return now - record.since
     last = record.history[-1] if record.history else None
     return last.ended_at - last.started_at if last and last.ended_at else None
 
 
-def idle_note(view: View, run: Run) -> str:
-    """Said of a run that would go on if anyone dispatched; "" of any other."""
+def idle_note(view: BookView, run: Run) -> str:
+    """The command that continues the run, if its tasks wait and no dispatcher is running; "" otherwise."""
     going = sum(run.counts[each] for each in (TaskState.READY, TaskState.RUNNING, TaskState.BACKOFF))
     if not going or view.is_dispatching:
         return ""
-    return f"nothing is at work here; `{command_for(run)}` goes on with {run.unfinished:,} unfinished"
+    return f"no dispatcher is running; `{command_for(run)}` continues with {run.unfinished:,} unfinished"
 
 
-class TaskReport(Struct):
-    """All that is known of a task."""
-
+class Explained(Struct):
     task: str
     run: str
     state: str
     why: list[str]
-    attempts: list[AttemptRecord]
-    plan: dict[str, Any]  # its fields, as in a plan
 
 
-def task_whole(view: View, record: Record) -> TaskReport:
-    return TaskReport(
-        task=record.task.id,
-        run=record.run,
-        state=str(record.state),
-        why=explain(view.book, record, time.time()),
-        attempts=record.history or [],
-        plan=msgspec.to_builtins(record.task),
-    )
-
-
-def reasons_for(view: View, record: Record) -> list[str]:
-    """Why it is where it is; the first is what it waits for now."""
-    reasons = explain(view.book, record, time.time())
+def explain_task(view: BookView, record: Record) -> Explained:
+    """Why the task is in its state. The first reason is what it waits for now."""
+    reasons = explain(view.book, record, view.now)
     if record.state not in TERMINAL and not view.is_dispatching:
-        # Whatever else keeps it, nothing starts by itself.
-        reasons = [f"nothing is at work here; `{command_for(view.book.runs[record.run])}` goes on", *reasons]
-    return reasons
-
-
-class AttemptOutput(NamedTuple):
-    """What an attempt has left behind: in files, or where there are none in its ending."""
-
-    record: Record
-    number: int
-    results: list[Path]
-    output: Path | None
-    ending: Ending | None  # None: it is still in flight
-
-
-def left_by(view: View, id: str, run: str | None, attempt: int | None) -> AttemptOutput:
-    """By that attempt at the task, or the last."""
-    record = _who_did(view.book, find_task(view.book, id, run))
-    id, tried = record.task.id, record.history or []
-    if not tried:
-        raise Conflict(f"task `{id}` has not been tried yet", f"`manyhands task explain {id}` says why")
-    number = attempt if attempt is not None else len(tried)
-    if not 1 <= number <= len(tried):
-        raise UsageError(f"task `{id}` has no attempt {number}", f"it has had {len(tried)}")
-    place = Path(attempt_directory(view.config.store_directory, record.run, id, number))
-    results = [file for name in RESULTS if (file := place / name).is_file()]
-    output = place / OUTPUT
-    return AttemptOutput(record, number, results, output if output.is_file() else None, tried[number - 1].ending)
-
-
-def _who_did(book: Book, record: Record) -> Record:
-    """A member of a family is done by a step of its latest round."""
-    family, id = record.task.family, record.task.id
-    if not family:
-        return record
-    records = book.runs[record.run].records.values()
-    steps = [one for one in records if is_step(one.task) and one.task.parent == family and one.history]
-    return next((one for one in reversed(steps) if one.task.id.partition(".apply.")[2] == id), record)
+        # Whatever else holds the task, nothing starts without a dispatcher.
+        reasons = [f"no dispatcher is running; `{command_for(view.book.runs[record.run])}` continues", *reasons]
+    return Explained(record.task.id, record.run, str(record.state), reasons)

@@ -59,7 +59,7 @@ def test_results_of_promptfoo_have_an_arm_for_each_provider_and_repeats_are_repl
     for lift in by_scorer.values():
         assert [case.lift for case in lift.cases] == [1, 1, 0, 0, 0]
         assert lift.left_out.infrastructure == 2
-    assert any("went before" in mark.text for mark in comparison.marks)  # promptfoo never swaps the order
+    assert any("ran before" in mark.text for mark in comparison.marks)  # promptfoo never swaps the order
     assert [arm.tokens_out for arm in comparison.arms] == [24, 20]
     assert comparison.arms[0].cost == pytest.approx(0.012)
 
@@ -165,12 +165,12 @@ def a_file(tmp_path: Path, name: str, content: bytes) -> Path:
     ("name", "content", "message"),
     [
         ("a.json", b"{", "a.json` is not JSON"),
-        ("a.json", b"[]", "no result file of a tool that is known"),
+        ("a.json", b"[]", "not a result file of a known tool"),
         ("a.json", b'{"eval": {}, "samples": []}', "has no samples"),
-        ("a.json", b'{"eval": {}, "samples": [{}]}', "is no log of Inspect AI that can be read: KeyError"),
+        ("a.json", b'{"eval": {}, "samples": [{}]}', "is not an Inspect AI log that can be read: KeyError"),
         ("a.json", b'{"results": {"results": []}}', "has no results"),
-        ("a.json", b'{"results": {"results": [3]}}', "is no result file of promptfoo that can be read"),
-        ("a.eval", b"no zip", "is no log of Inspect AI"),
+        ("a.json", b'{"results": {"results": [3]}}', "is not a promptfoo result file that can be read"),
+        ("a.eval", b"no zip", "is not an Inspect AI log"),
     ],
 )
 def test_a_file_that_is_not_what_it_should_be_is_named(tmp_path: Path, name: str, content: bytes, message: str) -> None:

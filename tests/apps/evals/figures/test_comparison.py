@@ -122,7 +122,7 @@ def test_no_spread_is_no_signal_by_a_t_of_nought() -> None:
     assert (lift.estimate.sd, lift.estimate.t, lift.estimate.p, lift.estimate.interval) == (0.0, None, None, None)
     assert lift.verdict == LiftVerdict.UNDECIDED
     assert lift.sign is None
-    assert any("spread is not known" in note for note in lift.notes)
+    assert any("all differences are equal" in note for note in lift.notes)
 
 
 def test_no_spread_but_a_lift_in_every_case_is_told_by_the_permutation_test() -> None:
@@ -141,7 +141,7 @@ def test_one_case_is_judged_over_its_replications_and_says_so() -> None:
     assert lift.unit == "replication"
     assert lift.estimate is not None
     assert (lift.estimate.units, lift.estimate.df) == (5, 4.0)
-    assert any("this case alone" in note for note in lift.notes)
+    assert any("this case only" in note for note in lift.notes)
     assert lift.needed[0].replications is not None
     assert lift.needed[0].cases is None
 
@@ -303,7 +303,7 @@ def test_a_level_or_power_that_is_no_share_is_refused(level: float, power: float
 def test_a_baseline_that_is_no_arm_is_refused() -> None:
     record = ten_cases()
     spec = msgspec.structs.replace(record.spec, baseline="plian")
-    with pytest.raises(UsageError, match="`plian` is no arm"):
+    with pytest.raises(UsageError, match="`plian` is not an arm"):
         compare(msgspec.structs.replace(record, spec=spec), QUICK)
 
 

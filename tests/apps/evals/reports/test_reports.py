@@ -55,7 +55,7 @@ def test_a_report_says_what_a_reader_must_know(report: object) -> None:
         "p95 is 1.61",
         "4 trials at once",
         "8 clusters",
-        "over again",
+        "repeats",
     ):
         assert expected in re.sub(r"\s+", " ", said), expected
 
@@ -114,14 +114,14 @@ def test_the_pictures_are_whole_and_have_a_mark_for_every_case_and_session() -> 
     page = html(EVENTFUL, COMPARISON)
     drawn = {picture.get("aria-label") or "": picture for picture in pictures(page)}
     assert {
-        "Lift of careful against plain by tests, case by case",
+        "Lift of careful over plain by tests, case by case",
         "When each session ran, by arm",
         "Scores by tests by arm",
         "Seconds a trial took by arm",
         "Tokens in and out",
         "Cost",
     } <= set(drawn)
-    lifts = drawn["Lift of careful against plain by tests, case by case"]
+    lifts = drawn["Lift of careful over plain by tests, case by case"]
     assert len(lifts.findall(".//circle")) == 1 + 16
     sessions = drawn["When each session ran, by arm"]
     assert len(sessions.findall(".//rect")) == 240

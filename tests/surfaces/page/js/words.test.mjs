@@ -47,7 +47,7 @@ test("the page says in one sentence why it is not wider", () => {
   const full = seen([100, host("a", 1, { why: "trying what more width buys" }), start(1, 100), { t: "waiting", oldest_s: 1, ready: 5 }]);
   assert.equal(headline(full, totals(full)), "Why not wider: a is full (trying what more width buys).");
   const kept = seen([100, host("a", 2), start(1, 100), { t: "waiting", oldest_s: 1, ready: 5 }, { t: "idle", idle: [{ host: "a", free: 1, cause: "claims", detail: "" }] }]);
-  assert.equal(headline(kept, totals(kept)), "Why not wider: a: the files they want are in use.");
+  assert.equal(headline(kept, totals(kept)), "Why not wider: a: the files that they need are in use.");
   const idle = seen([100, host("a", 2), start(1, 100), { t: "idle", idle: [{ host: "a", free: 1, cause: "no work", detail: "" }] }]);
   assert.equal(headline(idle, totals(idle)), "Why not wider: nothing more is ready.");
 });

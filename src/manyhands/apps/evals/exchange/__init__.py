@@ -1,4 +1,4 @@
-"""Results of other eval tools as records of ours, and ours as logs that Inspect AI reads."""
+"""Reads results of other eval tools as eval records, and writes eval records as Inspect AI logs."""
 
 from manyhands.apps.evals.exchange.inspect_writing import write_inspect_logs
 from manyhands.apps.evals.exchange.results_reading import read_results

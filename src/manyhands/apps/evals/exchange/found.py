@@ -1,4 +1,4 @@
-"""What is taken from a file of another tool, whichever it is, and the record that is made of it."""
+"""What is read from a file of another tool, and the record made from it. It is the same for every tool."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -41,7 +41,7 @@ class FoundTrial(Struct, frozen=True):
 
 
 class FoundArm(Struct, frozen=True):
-    """`names`: what it may be called, the shortest first; the first that tells it from the others is taken."""
+    """`names` has possible names of the arm, the shortest first. The first unique one is used."""
 
     names: tuple[str, ...]
     trials: tuple[FoundTrial, ...]
@@ -62,7 +62,7 @@ def record_of(name: str, source: str, arms: Sequence[FoundArm], baseline: str, w
             scorers.update(dict.fromkeys(trial.scores))
     spec = Spec(
         name=name,
-        # A null arm without the arm it repeats is an arm like any other.
+        # Without the arm that it repeats, a null arm is an ordinary arm.
         arms=tuple(Arm(arm, same_as=found.same_as if found.same_as in named else "") for arm, found in named.items()),
         cases=tuple(Case(case, prompt=trial.prompt, cluster=trial.cluster) for case, trial in cases.items()),
         scorers=tuple(Scorer(scorer, "python") for scorer in scorers),

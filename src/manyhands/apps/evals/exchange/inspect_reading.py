@@ -1,4 +1,4 @@
-"""Logs of Inspect AI: a sample is a case, an epoch a replication, a log an arm."""
+"""Reads Inspect AI logs: a log is an arm, a sample is a case, an epoch is a replication."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,21 +11,19 @@ from typing import Any, Literal
 from manyhands.apps.evals.exchange.found import FoundArm, FoundTrial
 from manyhands.errors import UsageError
 
-#: What Inspect AI's own `value_to_float` makes of these grades.
+#: The same numbers as `value_to_float` of Inspect AI gives.
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 TIME_LIMITS = ("time", "working")
 SAMPLES = "samples/"
 
 
 def read_eval_archive(path: Path) -> dict[str, Any]:
-    """A `.eval` file, which is a zip of JSON files, as the one JSON document the other format is."""
+    """Reads a `.eval` file, a zip of JSON files, as one document like the other format."""
     archives = _zipfile()
     try:
         with archives.ZipFile(path) as archive:
             if "header.json" not in archive.namelist():
-                raise UsageError(
-                    f"`{path}` has no header: the eval it is of was not finished", "finish it in Inspect AI"
-                )
+                raise UsageError(f"`{path}` has no header: its eval was not finished", "finish it in Inspect AI")
             header = json.loads(archive.read("header.json"))
             names = sorted(name for name in archive.namelist() if name.startswith(SAMPLES))
             return {**header, "samples": [json.loads(archive.read(name)) for name in names]}
@@ -33,12 +31,12 @@ def read_eval_archive(path: Path) -> dict[str, Any]:
         raise UsageError(f"cannot read `{path}`: {problem.strerror or problem}") from problem
     except (archives.BadZipFile, NotImplementedError, ValueError) as problem:
         raise UsageError(
-            f"`{path}` is no log of Inspect AI: {problem}", "`pip install 'manyhands[evals]'` reads compressed ones"
+            f"`{path}` is not an Inspect AI log: {problem}", "`pip install 'manyhands[evals]'` reads compressed ones"
         ) from problem
 
 
 def _zipfile() -> Any:
-    """New logs are compressed by zstd, which the standard library's zipfile reads from Python 3.14 on."""
+    """New logs are compressed with zstd, which `zipfile` can only read from Python 3.14 on."""
     try:
         return import_module("backports.zstd.zipfile")
     except ImportError:
@@ -48,7 +46,7 @@ def _zipfile() -> Any:
 def inspect_arm(path: Path, log: Mapping[str, Any]) -> FoundArm:
     samples = log.get("samples")
     if not isinstance(samples, list) or not samples:
-        raise UsageError(f"`{path}` has no samples", "Inspect AI leaves them out with `--no-log-samples`")
+        raise UsageError(f"`{path}` has no samples", "run the eval without `--no-log-samples`")
     about = log["eval"]
     model = str(about.get("model", "model"))
     solver = str(about.get("solver") or about.get("task") or "")
@@ -58,7 +56,7 @@ def inspect_arm(path: Path, log: Mapping[str, Any]) -> FoundArm:
     try:
         trials = tuple(sorted((_trial(sample) for sample in samples), key=_in_order_of(about)))
     except (KeyError, TypeError, ValueError) as problem:
-        raise UsageError(f"`{path}` is no log of Inspect AI that can be read: {problem!r}") from problem
+        raise UsageError(f"`{path}` is not an Inspect AI log that can be read: {problem!r}") from problem
     if own:
         names = (str(own["arm"]), *names)
     took_turns, same_as = bool(own.get("interleaved")), str(own.get("same_as", ""))
@@ -66,14 +64,14 @@ def inspect_arm(path: Path, log: Mapping[str, Any]) -> FoundArm:
 
 
 def _in_order_of(about: Mapping[str, Any]) -> Callable[[FoundTrial], tuple[int, int]]:
-    """That of the dataset: samples are logged as they end."""
+    """The order of the dataset, because samples are logged as they end."""
     ids = (about.get("dataset") or {}).get("sample_ids") or []
     places = {str(one): place for place, one in enumerate(ids)}
     return lambda trial: (places.get(trial.case, len(places)), trial.replication)
 
 
 def _most_at_once(trials: Sequence[FoundTrial]) -> int:
-    """The log has only what was allowed, if that; what really was can be told from the times."""
+    """Computed from the times: at best the log has what was allowed, not what actually ran."""
     ends = [(one.ended_at, -1) for one in trials if one.started_at is not None and one.ended_at is not None]
     ends += [(one.started_at, 1) for one in trials if one.started_at is not None and one.ended_at is not None]
     most = now = 0
@@ -90,7 +88,7 @@ def _trial(sample: Mapping[str, Any]) -> FoundTrial:
         for name, value in _values(scorer, score.get("value")):
             scores[name] = number_of(value)
             if scores[name] is None and not _is_not_applicable(value):
-                errors[name] = f"`{value}` is no number and no grade"
+                errors[name] = f"`{value}` is not a number and not a grade"
             if (score.get("metadata") or {}).get("error"):
                 errors[name] = str(score["metadata"]["error"])
     usage = (sample.get("model_usage") or {}).values()
@@ -103,7 +101,7 @@ def _trial(sample: Mapping[str, Any]) -> FoundTrial:
         replication=int(sample["epoch"]),
         scores=scores,
         score_errors=errors,
-        # An exception is of the model's server, the sandbox or the harness: neither pass nor fail.
+        # An exception comes from the model server, the sandbox or the harness: neither pass nor fail.
         state="infrastructure" if error else "scored",
         ending=_ending(error, sample.get("limit")),
         detail=str(error.get("message", ""))[:500] if error else "",
@@ -135,7 +133,7 @@ def _values(scorer: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def number_of(value: Any) -> float | None:
-    """None: not a number, and no grade Inspect AI knows."""
+    """None if it is neither a number nor a grade of Inspect AI."""
     if isinstance(value, bool | int | float):
         return float(value) if isfinite(value) else None
     if not isinstance(value, str):
@@ -149,7 +147,7 @@ def number_of(value: Any) -> float | None:
 
 
 def _is_not_applicable(value: Any) -> bool:
-    """Inspect AI says NaN where there is no score."""
+    """Inspect AI writes NaN if there is no score."""
     return value is None or (isinstance(value, float) and not isfinite(value))
 
 

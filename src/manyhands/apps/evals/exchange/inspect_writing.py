@@ -1,4 +1,4 @@
-"""A record as logs of Inspect AI, one for each arm: `inspect view` shows them, `read_eval_log` reads them."""
+"""Writes a record as Inspect AI logs, one for each arm. `inspect view` shows them, `read_eval_log` reads them."""
 
 import json
 import re
@@ -27,7 +27,7 @@ def write_inspect_logs(record: EvalRecord, directory: Path) -> list[Path]:
     directory.mkdir(parents=True, exist_ok=True)
     written = []
     for place, arm in enumerate(record.spec.arms):
-        # Arms may differ only in what a file name cannot have.
+        # Names of arms may differ only in characters that a file name cannot have.
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{record.id}_{place + 1}_{arm.name}")
         path = directory / f"{name}.json"
         path.write_text(json.dumps(inspect_log(record, arm.name), indent=2, ensure_ascii=False), encoding="utf-8")
@@ -55,7 +55,7 @@ def inspect_log(record: EvalRecord, arm: str) -> dict[str, Any]:
                 "sample_ids": [case.name for case in spec.cases],
                 "shuffled": False,
             },
-            # No model of Inspect AI's: an arm may be any command.
+            # Not a model of Inspect AI: an arm may be any command.
             "model": f"manyhands/{arm}",
             "config": {"epochs": spec.replications, "max_samples": record.concurrency.n},
             "packages": {"manyhands": __version__},
@@ -111,7 +111,7 @@ def _sample(record: EvalRecord, arm: str, outcome: TrialOutcome) -> dict[str, An
 
 
 def _scores(outcome: TrialOutcome, scorers: Sequence[str]) -> dict[str, Any]:
-    """A scorer that gave none has NaN, which is how Inspect AI says so."""
+    """NaN if the scorer gave no score, as Inspect AI writes it."""
     scores: dict[str, Any] = {}
     for name in scorers:
         if name not in outcome.scores and name not in outcome.score_errors:

@@ -1,4 +1,4 @@
-"""Results of promptfoo: a test is a case, `--repeat` its replications, every provider with every prompt an arm."""
+"""Reads promptfoo results: a test is a case, `--repeat` gives replications, a provider with a prompt is an arm."""
 
 import json
 from collections.abc import Mapping
@@ -8,9 +8,9 @@ from typing import Any
 from manyhands.apps.evals.exchange.found import FoundArm, FoundTrial
 from manyhands.errors import UsageError
 
-#: `failureReason` of a result that is an error and not a failed assertion.
+#: The `failureReason` of a result that is an error instead of a failed assertion.
 ERROR = 2
-#: promptfoo's default of `maxConcurrency`.
+#: The default of `maxConcurrency` in promptfoo.
 CONCURRENCY = 4
 CASE_CHARACTERS = 60
 
@@ -25,7 +25,7 @@ def promptfoo_arms(path: Path, content: Mapping[str, Any]) -> list[FoundArm]:
         options = (content.get("config") or {}).get("evaluateOptions") or {}
         return _arms(path, ordered, int(options.get("maxConcurrency") or CONCURRENCY))
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise UsageError(f"`{path}` is no result file of promptfoo that can be read: {problem!r}") from problem
+        raise UsageError(f"`{path}` is not a promptfoo result file that can be read: {problem!r}") from problem
 
 
 def _arms(path: Path, rows: list[dict[str, Any]], at_once: int) -> list[FoundArm]:
@@ -44,7 +44,7 @@ def _arms(path: Path, rows: list[dict[str, Any]], at_once: int) -> list[FoundArm
         places[place] = places.get(place, 0) + 1
         found.setdefault(arm, []).append(_trial(row, case, turns[case], places[place]))
     if all(one.scores["score"] == one.scores["passed"] for trials in found.values() for one in trials):
-        # The same thing twice would be corrected for as two comparisons.
+        # The same scorer twice would count as two comparisons in the correction.
         for trials in found.values():
             for one in trials:
                 del one.scores["score"]
@@ -97,7 +97,7 @@ def _arm_name(row: Mapping[str, Any], by_provider: bool, by_prompt: bool) -> str
 
 
 def _identity(row: Mapping[str, Any]) -> str:
-    """What makes two tests the same one over again: with `--repeat` only the number differs."""
+    """Equal for tests that repeat each other: with `--repeat` only the number differs."""
     test = row.get("testCase") or {}
     told = {"vars": row.get("vars") or test.get("vars"), "description": test.get("description")}
     told["assert"] = test.get("assert")
@@ -105,7 +105,7 @@ def _identity(row: Mapping[str, Any]) -> str:
 
 
 def _case_names(rows: list[dict[str, Any]]) -> dict[str, str]:
-    """By description, else by the values of variables; a number tells those apart that read the same."""
+    """The description, or the values of the variables. Equal names get a number."""
     names: dict[str, str] = {}
     for row in rows:
         identity = _identity(row)

@@ -1,4 +1,4 @@
-"""Which tool a result file is from, and all of them together as one record."""
+"""Finds out which tool wrote a result file, and reads all files as one record."""
 
 import json
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from manyhands.apps.evals.exchange.promptfoo import promptfoo_arms
 from manyhands.apps.evals.spec.eval_types import EvalRecord
 from manyhands.errors import UsageError
 
-KNOWN = "known are logs of Inspect AI (.json, .eval) and `promptfoo eval --output FILE.json`"
+KNOWN = "Inspect AI logs (.json, .eval) and files of `promptfoo eval --output FILE.json` can be read"
 
 
 def read_results(paths: Sequence[Path], baseline: str = "") -> EvalRecord:
-    """Every log of Inspect AI is an arm; every provider and prompt of promptfoo is one. The first is the baseline."""
+    """Each Inspect AI log is an arm, and so is each provider and prompt of promptfoo. The first is the baseline."""
     if not paths:
         raise UsageError("no result file is named", KNOWN)
     arms: list[FoundArm] = []
@@ -29,7 +29,7 @@ def read_results(paths: Sequence[Path], baseline: str = "") -> EvalRecord:
     source = ", ".join(path.name for path in paths)
     warnings = [f"imported from {' and '.join(sorted(tools))}: {source}"]
     if "Inspect AI" in tools and len(arms) > 1:
-        warnings.append("Inspect AI ran each arm as an eval of its own: samples that ended in an error count in no arm")
+        warnings.append("Inspect AI ran each arm as a separate eval. Samples that ended in an error count in no arm")
     return record_of(names[0] or "imported", source, arms, baseline, warnings)
 
 
@@ -40,12 +40,12 @@ def _read(path: Path) -> tuple[str, str, list[FoundArm]]:
         return "Inspect AI", str(content["eval"].get("task", "")), [inspect_arm(path, content)]
     if isinstance(content, dict) and isinstance(content.get("results"), dict | list):
         return "promptfoo", _promptfoo_name(content), promptfoo_arms(path, content)
-    raise UsageError(f"`{path}` is no result file of a tool that is known here", KNOWN)
+    raise UsageError(f"`{path}` is not a result file of a known tool", KNOWN)
 
 
 def _json(path: Path) -> Any:
     try:
-        # Not msgspec: other tools write NaN, which is no JSON.
+        # Not msgspec: other tools write NaN, which is not JSON.
         return json.loads(path.read_bytes())
     except OSError as problem:
         raise UsageError(f"cannot read `{path}`: {problem.strerror or problem}") from problem

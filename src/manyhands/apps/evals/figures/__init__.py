@@ -1,4 +1,4 @@
-"""What the outcomes of an eval amount to, and how sure that is: `compare(record)`."""
+"""The figures of an eval, and how certain they are: `compare(record)`."""
 
 from manyhands.apps.evals.figures.comparing import compare
 from manyhands.apps.evals.figures.figure_values import Comparison

@@ -1,4 +1,4 @@
-"""What became of each arm by itself: endings, trouble, tokens, cost, scores."""
+"""Figures of each arm by itself: endings, trouble, tokens, cost, scores."""
 
 from collections.abc import Sequence
 from math import fsum
@@ -10,14 +10,7 @@ from manyhands.apps.evals.figures.figure_values import ArmFigures, Scored, Sprea
 from manyhands.apps.evals.figures.pairs import why_left_out
 from manyhands.apps.evals.spec.eval_types import TrialOutcome
 from manyhands.core.values.ending import total_cost
-
-
-def quantile(ordered: Sequence[float], share: float) -> float:
-    """Linear between neighbours, as numpy's default."""
-    place = share * (len(ordered) - 1)
-    below = int(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+from manyhands.quantiles import quantile
 
 
 def spread_of(values: Sequence[float]) -> Spread | None:
@@ -29,7 +22,7 @@ def spread_of(values: Sequence[float]) -> Spread | None:
 
 
 def arm_figures(arm: str, planned: int, outcomes: Sequence[TrialOutcome], scorers: Sequence[str]) -> ArmFigures:
-    """`outcomes` are those of this arm in the order of their keys."""
+    """`outcomes` are the outcomes of this arm in the order of their keys."""
     finished = [outcome for outcome in outcomes if outcome.state in ("scored", "infrastructure")]
     clean = [outcome for outcome in finished if outcome.state == "scored" and not outcome.tainted]
     trouble: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""From the record of an eval to its figures. The order of the outcomes does not matter, to the last bit."""
+"""Computes the figures of an eval from its record. The order of the outcomes does not change a single bit."""
 
 from collections.abc import Mapping
 
@@ -16,9 +16,9 @@ from manyhands.errors import UsageError
 
 
 def compare(record: EvalRecord, ask: LiftQuestion | None = None, sequential: bool = False) -> Comparison:
-    """Every arm against the baseline by every scorer; a null arm against the arm it repeats.
+    """Compares every arm with the baseline by every scorer, and a null arm with the arm that it repeats.
 
-    `sequential` adds confidence sequences; an eval that may stop at any case always has them.
+    `sequential` adds confidence sequences. An eval that may stop early always has them.
     """
     ask = ask or LiftQuestion(seed=record.spec.seed)
     _check(record, ask)
@@ -56,7 +56,8 @@ def _check(record: EvalRecord, ask: LiftQuestion) -> None:
     names = [arm.name for arm in record.spec.arms]
     if record.spec.baseline not in names:
         raise UsageError(
-            f"the baseline `{record.spec.baseline}` is no arm of eval `{record.spec.name}`", f"arms: {', '.join(names)}"
+            f"the baseline `{record.spec.baseline}` is not an arm of eval `{record.spec.name}`",
+            f"arms: {', '.join(names)}",
         )
 
 
@@ -83,7 +84,7 @@ def _lifts(record: EvalRecord, outcomes: Mapping[Key, TrialOutcome], ask: LiftQu
 
 
 def _adjusted(lifts: list[Lift], level: float) -> list[Lift]:
-    """A null arm is a check, not a hypothesis: it is judged by its own p, which is the stricter way."""
+    """A null arm is a check, not a hypothesis. Its own p decides, which is stricter."""
     adjusted = holm([None if lift.null else lift.p for lift in lifts])
     return [
         lift if lift.null else msgspec.structs.replace(lift, p_adjusted=p, verdict=verdict_of(lift.estimate, p, level))

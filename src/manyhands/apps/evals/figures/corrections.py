@@ -1,10 +1,10 @@
-"""Many comparisons at once: Holm's correction keeps the chance of any false alarm at the level asked for."""
+"""Holm's correction for many comparisons: the chance of any false alarm stays at the chosen level."""
 
 from collections.abc import Sequence
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Adjusted p-values in the order given. A comparison without one is no part of the family."""
+    """Adjusted p-values in the given order. A comparison without a p-value does not count."""
     there = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
     adjusted: list[float | None] = [None] * len(p_values)
     highest = 0.0

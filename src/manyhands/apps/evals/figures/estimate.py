@@ -1,4 +1,4 @@
-"""The mean of paired differences with its standard error, clustered where there is a key, and its t interval."""
+"""The mean of paired differences, its standard error (clustered if there are clusters), and its t interval."""
 
 from collections.abc import Sequence
 from math import exp, fsum, lgamma, log, sqrt
@@ -6,7 +6,7 @@ from math import exp, fsum, lgamma, log, sqrt
 from manyhands.apps.evals.figures.figure_values import Estimate, Interval
 from manyhands.apps.evals.figures.libraries import scipy_special
 
-#: Differences of equal scores can differ in their last digits; a spread below this share of their size is none.
+#: Rounding makes equal differences unequal in their last digits. A spread below this share of their size is zero.
 ROUNDING = 1e-12
 
 
@@ -15,7 +15,7 @@ def mean_of(values: Sequence[float]) -> float:
 
 
 def sd_of(values: Sequence[float]) -> float | None:
-    """Sample standard deviation; None for fewer than two values, and exactly 0 where they differ by rounding alone."""
+    """Sample standard deviation. None for fewer than two values, exactly 0 if only rounding makes them differ."""
     if len(values) < 2:
         return None
     mean = mean_of(values)
@@ -24,7 +24,7 @@ def sd_of(values: Sequence[float]) -> float | None:
 
 
 def residual_sums(values: Sequence[float], clusters: Sequence[str]) -> tuple[list[float], list[int]]:
-    """Of each cluster, in the order of their names: the sum of deviations from the mean, and the size."""
+    """For each cluster, in the order of their names: the sum of deviations from the mean, and the size."""
     mean = mean_of(values)
     inside: dict[str, list[float]] = {}
     for value, cluster in zip(values, clusters, strict=True):
@@ -33,7 +33,7 @@ def residual_sums(values: Sequence[float], clusters: Sequence[str]) -> tuple[lis
 
 
 def se_cr1(values: Sequence[float], clusters: Sequence[str]) -> float:
-    """The usual cluster-robust standard error of a mean (that of statsmodels and Stata)."""
+    """The usual cluster-robust standard error of a mean, as in statsmodels and Stata."""
     sums, sizes = residual_sums(values, clusters)
     many = len(sizes)
     return sqrt(many / (many - 1) * fsum(total**2 for total in sums)) / len(values)
@@ -42,8 +42,8 @@ def se_cr1(values: Sequence[float], clusters: Sequence[str]) -> float:
 def se_cr2(values: Sequence[float], clusters: Sequence[str]) -> tuple[float, float]:
     """Bias-reduced cluster-robust standard error and Satterthwaite's degrees of freedom (Bell & McCaffrey 2002).
 
-    With clusters of one it is the plain standard error with n - 1; with equal clusters it is CR1 with their number - 1.
-    CR1 is too small where few clusters differ in size, which is what evals look like.
+    With clusters of one it equals the plain standard error with n - 1 degrees of freedom. With clusters of equal size
+    it equals CR1. CR1 is too small for few clusters of different sizes, which is what evals have.
     """
     sums, sizes = residual_sums(values, clusters)
     n = len(values)
@@ -57,19 +57,19 @@ def se_cr2(values: Sequence[float], clusters: Sequence[str]) -> tuple[float, flo
 
 
 def estimated(values: Sequence[float], clusters: Sequence[str] | None, level: float) -> Estimate:
-    """The paired t of these differences. The caller has put them in an order of their own, not that of arrival."""
+    """The paired t of these differences. The caller sorts them: the order of arrival must not matter."""
     mean, sd, units = mean_of(values), sd_of(values), len(values)
     many = None if clusters is None else len(set(clusters))
     if sd is None:
-        return Estimate(mean, sd, units, many, note="one difference alone has no spread: no interval")
+        return Estimate(mean, sd, units, many, note="a single difference has no spread, so there is no interval")
     if many == 1:
-        return Estimate(mean, sd, units, many, note="all cases are in one cluster: no interval")
+        return Estimate(mean, sd, units, many, note="all cases are in one cluster, so there is no interval")
     if sd == 0:
-        note = "every difference is the same, so their spread is not known: no t, no interval"
+        note = "all differences are equal, so there is no t and no interval"
         return Estimate(0.0 if abs(mean) <= ROUNDING else mean, sd, units, many, note=note)
     se, df = (sd / sqrt(units), units - 1.0) if clusters is None else se_cr2(values, clusters)
     if se <= ROUNDING * sd:
-        return Estimate(mean, sd, units, many, note="the clusters have equal means: no t, no interval")
+        return Estimate(mean, sd, units, many, note="all clusters have the same mean, so there is no t and no interval")
     special = scipy_special()
     half = se * float(special.stdtrit(df, (1 + level) / 2))
     t = mean / se
@@ -78,7 +78,7 @@ def estimated(values: Sequence[float], clusters: Sequence[str] | None, level: fl
 
 
 def hedges_g(values: Sequence[float]) -> float | None:
-    """Mean over standard deviation of the differences, corrected for small samples."""
+    """The mean divided by the standard deviation of the differences, corrected for small samples."""
     sd = sd_of(values)
     if not sd:
         return None

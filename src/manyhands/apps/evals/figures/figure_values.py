@@ -1,4 +1,4 @@
-"""The figures as values: what `compare` returns, the JSON report has, and every other report is drawn from."""
+"""The figures as values. `compare` returns them, the JSON report contains them, other reports show them."""
 
 from enum import StrEnum
 
@@ -8,8 +8,8 @@ from msgspec import Struct, field
 class LiftVerdict(StrEnum):
     BETTER = "better"
     WORSE = "worse"
-    UNDECIDED = "undecided"  # the lift could as well be none
-    UNKNOWN = "unknown"  # too little to say anything
+    UNDECIDED = "undecided"  # there may be no lift
+    UNKNOWN = "unknown"  # there is too little data
 
 
 class Interval(Struct, frozen=True):
@@ -22,11 +22,11 @@ class Interval(Struct, frozen=True):
 
 
 class Estimate(Struct, frozen=True):
-    """A mean and how sure it is. `se`, `df`, `t`, `p` and `interval` are None where the spread is unknown."""
+    """A mean and how certain it is. `se`, `df`, `t`, `p` and `interval` are None if the spread is unknown."""
 
     mean: float
     sd: float | None
-    units: int  # what the mean is over
+    units: int  # how many values the mean is taken over
     clusters: int | None
     se: float | None = None
     df: float | None = None
@@ -41,16 +41,16 @@ class Tested(Struct, frozen=True):
 
     p: float
     exact: bool
-    units: int  # that could speak; ties cannot in a sign test
+    units: int  # that count; ties do not count in a sign test
 
 
 class Needed(Struct, frozen=True):
-    """What it takes to see a lift of this size, at the level and power asked for. None: no number of them is enough."""
+    """What it takes to see a lift of this size at the chosen level and power. None: no number is enough."""
 
     lift: float
     power_now: float
-    replications: int | None  # a case, with the cases there are
-    cases: int | None  # with the replications there are
+    replications: int | None  # for each case, with the present number of cases
+    cases: int | None  # with the present number of replications
 
 
 class CaseLift(Struct, frozen=True):
@@ -65,7 +65,7 @@ class CaseLift(Struct, frozen=True):
 
 
 class LeftOut(Struct, frozen=True):
-    """Pairs that are in no figure of this lift, by the first reason that holds for one of the two."""
+    """Pairs that no figure of this lift counts, by the first reason that applies to one of the two."""
 
     tainted: int = 0
     infrastructure: int = 0
@@ -79,12 +79,12 @@ class LeftOut(Struct, frozen=True):
 
 
 class Lift(Struct, frozen=True):
-    """One arm against the baseline, by one scorer."""
+    """One arm compared with the baseline, by one scorer."""
 
     scorer: str
     arm: str
     baseline: str
-    unit: str  # what the interval is over: case, cluster or replication
+    unit: str  # the unit of the interval: case, cluster or replication
     pairs: int
     left_out: LeftOut
     baseline_mean: float | None = None
@@ -94,13 +94,13 @@ class Lift(Struct, frozen=True):
     sign: Tested | None = None
     permutation: Tested | None = None
     effect_size: float | None = None  # Hedges' g of the paired differences
-    p: float | None = None  # of the paired t, of the permutation where there is no t
+    p: float | None = None  # of the paired t test, or of the permutation test if there is no t
     p_adjusted: float | None = None
     verdict: LiftVerdict = LiftVerdict.UNKNOWN
-    detectable: float | None = None  # the lift that would be seen with the power asked for
+    detectable: float | None = None  # the smallest lift that would be seen with the chosen power
     needed: list[Needed] = field(default_factory=list)
     cases: list[CaseLift] = field(default_factory=list)
-    trouble_differs: bool = False  # the arms saw different infrastructure trouble: see the marks
+    trouble_differs: bool = False  # the arms had different infrastructure trouble: see the marks
     null: bool = False  # both arms are the same: a lift here is a false alarm
     notes: list[str] = field(default_factory=list)
 
@@ -114,7 +114,7 @@ class Spread(Struct, frozen=True):
 
 
 class Scored(Struct, frozen=True):
-    """The scores of one arm by one scorer, without what is quarantined."""
+    """The scores of one arm by one scorer, without quarantined trials."""
 
     scorer: str
     count: int
@@ -133,7 +133,7 @@ class ArmFigures(Struct, frozen=True):
     failed: int
     scorer_errors: int
     attempts: int
-    trouble: dict[str, int]  # attempts that ended by no fault of the arm, by ending
+    trouble: dict[str, int]  # attempts that infrastructure ended, by ending
     scored: list[Scored]
     seconds: Spread | None
     tokens_in: int
@@ -142,7 +142,7 @@ class ArmFigures(Struct, frozen=True):
 
 
 class Mark(Struct, frozen=True):
-    """Something to know before the figures are believed."""
+    """Something to know before you trust the figures."""
 
     about: str
     text: str
@@ -157,7 +157,7 @@ class Stop(Struct, frozen=True):
     level: float
     low: list[float]  # after each case or cluster
     high: list[float]
-    decided_after: int | None  # so many of them; None: zero is still possible
+    decided_after: int | None  # so many of them; None: no lift is still possible
     unit: str = "case"  # or cluster
 
 
@@ -166,7 +166,7 @@ class Comparison(Struct, frozen=True):
     baseline: str
     level: float
     power: float
-    family: int  # comparisons that Holm's correction is for
+    family: int  # the number of comparisons in Holm's correction
     arms: list[ArmFigures]
     lifts: list[Lift]
     marks: list[Mark]

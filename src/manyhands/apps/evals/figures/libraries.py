@@ -1,4 +1,4 @@
-"""The numeric libraries, imported when the first figure is wanted: they take longer than most commands."""
+"""The numeric libraries. They are imported when first needed, because that takes longer than most commands."""
 
 from importlib import import_module
 from typing import Any
@@ -11,7 +11,7 @@ def scipy_stats() -> Any:
 
 
 def scipy_special() -> Any:
-    """The bare functions behind scipy.stats' distributions, for where they are called hundreds of times."""
+    """The plain functions behind the distributions of scipy.stats, for code that calls them hundreds of times."""
     return _imported("scipy.special")
 
 
@@ -24,5 +24,5 @@ def _imported(name: str) -> Any:
         return import_module(name)
     except ImportError as problem:
         raise UsageError(
-            f"figures of evals need `{name}`: {problem}", "`pip install 'manyhands[evals]'` has it"
+            f"the figures of evals need `{name}`: {problem}", "`pip install 'manyhands[evals]'` installs it"
         ) from problem

@@ -1,4 +1,4 @@
-"""One arm against another by one scorer: everything that can be said about the lift."""
+"""Compares one arm with another by one scorer: everything that can be said about the lift."""
 
 from collections.abc import Sequence
 from math import fsum
@@ -12,13 +12,13 @@ from manyhands.apps.evals.figures.pairs import CasePairs, Pairing
 from manyhands.apps.evals.figures.power import Design, design_of, detectable_lift, needed_for
 from manyhands.apps.evals.figures.resampling import RESAMPLES, cluster_bootstrap, permutation_test, sign_test
 
-#: What the report says it would take to see them, for scores between 0 and 1.
+#: The report says what it would take to see lifts of these sizes, for scores between 0 and 1.
 ROUND_LIFTS = (0.05, 0.1, 0.2)
 CLUSTERS_MIN = 10
 
 
 class LiftQuestion(Struct, frozen=True):
-    """What is asked of the outcomes, and how sure the answer is to be."""
+    """How certain the answers should be, and how they are computed."""
 
     level: float = 0.95
     power: float = 0.8
@@ -41,17 +41,15 @@ def lift_of(
     notes = [estimate.note] if estimate.note else []
     if permutation is not None and p is None:
         p = permutation.p
-        notes.append("whether there is a lift is told by the permutation test alone")
+        notes.append("only the permutation test says whether there is a lift")
     elif permutation is not None and p is not None and p < 1 - ask.level <= permutation.p:
-        notes.append(
-            "the t test sees a lift that the permutation test, which assumes less and sees less, does not confirm"
-        )
+        notes.append("the t test sees a lift, but the permutation test, which assumes less and sees less, does not")
     if clusters is not None and estimate.interval is not None and len(set(clusters)) < CLUSTERS_MIN:
         notes.append(
-            f"{len(set(clusters))} clusters are few: the interval rests on their number, not on that of the cases"
+            f"there are only {len(set(clusters))} clusters: the interval depends on their number, not on the cases"
         )
     if unit == "replication":
-        notes.append("with one case the interval is about this case alone, not about cases like it")
+        notes.append("with one case the interval is about this case only, not about similar cases")
     design = _design(pairing.cases, estimate, unit, ask.level)
     return Lift(
         scorer=scorer,
@@ -102,7 +100,7 @@ def _case_lift(case: CasePairs, level: float) -> CaseLift:
 
 
 def _units(cases: Sequence[CasePairs]) -> tuple[str, list[float], list[str] | None]:
-    """What the differences are between, the differences, and the clusters they are in."""
+    """The unit of the differences, the differences, and their clusters."""
     if len(cases) == 1:
         return "replication", cases[0].differences, None
     differences = [mean_of(case.differences) for case in cases]
@@ -114,7 +112,7 @@ def _units(cases: Sequence[CasePairs]) -> tuple[str, list[float], list[str] | No
 def _design(cases: Sequence[CasePairs], estimate: Estimate, unit: str, level: float) -> Design | None:
     if estimate.sd is None or estimate.se is None or estimate.df is None:
         return None
-    if unit == "replication":  # replications are all there is: more of them are more units
+    if unit == "replication":  # with one case each replication is a unit
         return Design(estimate.units, 1.0, estimate.sd**2, None, estimate.df, level=level)
     inflation = estimate.se**2 / (estimate.sd**2 / estimate.units)
     repeated = [case.differences for case in cases if len(case.arm) > 1]

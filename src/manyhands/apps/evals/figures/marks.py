@@ -1,4 +1,4 @@
-"""What a reader should know before believing the figures: trouble, taint, order, size, a null arm that shows a lift."""
+"""What to know before you trust the figures: trouble, taint, order, size, a null arm that shows a lift."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -11,8 +11,8 @@ REPLICATIONS_MIN = 5
 CASES_MIN = 5
 #: Measured over simulated evals of 60 cases × 3 at a nominal 5 %: tests/evals/figures/test_known_world.py.
 COST_OF_BLOCKS = (
-    "the arms did not alternate: whatever changed on the host meanwhile looks like a lift. On a host that loses a "
-    "third of its successes for a third of the run, blocks give 50 % false positives where interleaved arms give 5 %"
+    "the arms did not alternate: any change on the host during the eval looks like a lift. On a host that loses a "
+    "third of its successes for a third of the run, blocks have 50 % false positives; interleaved arms have 5 %"
 )
 WORDS = {"rate_limited": "429", "overloaded": "overloaded", "out_of_memory": "out of memory"}
 
@@ -47,12 +47,12 @@ def _about_the_run(record: EvalRecord) -> Iterator[Mark]:
         return
     left = sum(outcome.state in ("missing", "aborted") for outcome in record.outcomes)
     if record.state == "decided":
-        # At a moment that the scores have chosen an interval of a fixed size covers the truth less often than it says.
+        # The scores chose when to stop, so a fixed-size interval covers the truth less often than it claims.
         told = f"stopped when every comparison was decided: {left} of {len(record.outcomes)} trials were not needed"
-        yield Mark("run", f"{told}. After such a stop go by the confidence sequences", serious=False)
+        yield Mark("run", f"{told}. After such a stop, trust the confidence sequences", serious=False)
         return
     how = record.state.replace("_", " ")
-    yield Mark("run", f"the eval is not whole ({how}): {left} of {len(record.outcomes)} trials have no outcome")
+    yield Mark("run", f"the eval is incomplete ({how}): {left} of {len(record.outcomes)} trials have no outcome")
 
 
 def _about_order(record: EvalRecord, outcomes: Mapping[Key, TrialOutcome]) -> Iterator[Mark]:
@@ -66,9 +66,9 @@ def _about_order(record: EvalRecord, outcomes: Mapping[Key, TrialOutcome]) -> It
         if arm.name == baseline:
             continue
         ahead, of = _times_ahead(outcomes, arm.name, baseline)
-        # A draw that is balanced gives half; a side that went first far more often carries the effect of order with it.
+        # A balanced draw gives half. An arm that was first far more often has the effect of the order in its scores.
         if of and scipy_stats().binomtest(ahead, of, 0.5).pvalue < 0.01:
-            told = f"`{arm.name}` went before `{baseline}` in {ahead} of {of} pairs"
+            told = f"`{arm.name}` ran before `{baseline}` in {ahead} of {of} pairs"
             yield Mark("order", f"{told}: an effect of order would show as a lift")
 
 
@@ -88,7 +88,7 @@ def _about_taint(outcomes: Mapping[Key, TrialOutcome], arms: Sequence[ArmFigures
         return
     each = ", ".join(f"{arm.arm} {arm.tainted}" for arm in arms)
     why = "; ".join(sorted({outcome.why_tainted for outcome in tainted if outcome.why_tainted}))
-    told = f"tainted trials are quarantined ({each}): they and their partners in other arms are in no figure"
+    told = f"tainted trials are quarantined ({each}): no figure counts them or their partners in other arms"
     yield Mark("taint", f"{told}; {why}" if why else told)
 
 
@@ -103,17 +103,19 @@ def _about_trouble(record: EvalRecord, arms: Sequence[ArmFigures], alpha: float)
             p = _fisher(ours, arm.attempts, theirs, baseline.attempts)
             yield Mark(
                 "trouble",
-                f"the arms saw different infrastructure trouble: {told}; by chance alone p = {p:.2g}",
+                f"the arms had different infrastructure trouble: {told}; p = {p:.2g} if it were chance",
                 p < alpha,
             )
         if arm.lost_to_infrastructure != baseline.lost_to_infrastructure:
             lost = ", ".join(f"{one.arm} {one.lost_to_infrastructure}" for one in (arm, baseline))
             yield Mark(
-                "trouble", f"trials given up for reasons of infrastructure differ: {lost}; their pairs are in no figure"
+                "trouble",
+                f"the arms lost different numbers of trials to infrastructure: {lost}; no figure counts their pairs",
             )
         if arm.timed_out != baseline.timed_out:
             p = _fisher(arm.timed_out, arm.planned, baseline.timed_out, baseline.planned)
-            text = f"sessions that timed out differ: {arm.arm} {arm.timed_out}, {baseline.arm} {baseline.timed_out}"
+            each = f"{arm.arm} {arm.timed_out}, {baseline.arm} {baseline.timed_out}"
+            text = f"different numbers of sessions timed out: {each}"
             yield Mark("time-outs", f"{text}; on a loaded host that is part of the treatment", p < alpha)
 
 
@@ -122,7 +124,7 @@ def trouble_differs(arm: ArmFigures, other: ArmFigures) -> bool:
 
 
 def _share_differs(arm: ArmFigures, other: ArmFigures) -> bool:
-    """Of attempts that ended by no fault of the arm."""
+    """The p-value of the difference in attempts that infrastructure ended."""
     ours, theirs = sum(arm.trouble.values()), sum(other.trouble.values())
     return ours * max(1, other.attempts) != theirs * max(1, arm.attempts)
 
@@ -136,39 +138,37 @@ def _about_scores(arms: Sequence[ArmFigures], lifts: Sequence[Lift]) -> Iterator
     broken = [arm for arm in arms if arm.scorer_errors]
     if broken:
         each = ", ".join(f"{arm.arm} {arm.scorer_errors}" for arm in broken)
-        yield Mark("scorers", f"scorers broke and gave no score: {each}; their pairs are in no figure of that scorer")
+        yield Mark("scorers", f"scorers broke and gave no score: {each}; no figure of that scorer counts their pairs")
     for lift in lifts:
         if lift.left_out.not_applicable:
             left = lift.left_out.not_applicable
             of = lift.pairs + lift.left_out.total
             told = f"`{lift.scorer}` did not apply in {left} of {of} pairs of {lift.arm} and {lift.baseline}"
-            yield Mark("scorers", f"{told}: left out in both", serious=False)
+            yield Mark("scorers", f"{told}: these are left out in both arms", serious=False)
 
 
 def _about_null_arms(lifts: Sequence[Lift]) -> Iterator[Mark]:
     for lift in lifts:
         if not lift.null or lift.estimate is None:
             continue
-        told = f"null arm: `{lift.arm}` is `{lift.baseline}` over again"
+        told = f"null arm: `{lift.arm}` repeats `{lift.baseline}`"
         if lift.verdict in (LiftVerdict.BETTER, LiftVerdict.WORSE):
-            lifted = f"{told}, and yet `{lift.scorer}` shows a lift of {lift.estimate.mean:+.3g} (p = {lift.p:.2g})"
-            yield Mark("null", f"{lifted}: do not trust the others unless it was chance; run it again")
+            lifted = f"{told}, but `{lift.scorer}` shows a lift of {lift.estimate.mean:+.3g} (p = {lift.p:.2g})"
+            yield Mark(
+                "null", f"{lifted}: do not trust the other lifts; run the eval again to see whether it was chance"
+            )
         else:
             yield Mark("null", f"{told}, and `{lift.scorer}` shows no lift, as it should", serious=False)
 
 
 def _about_size(record: EvalRecord) -> Iterator[Mark]:
     if record.spec.replications < REPLICATIONS_MIN:
-        text = (
-            f"{record.spec.replications} replications a case, fewer than {REPLICATIONS_MIN}: one lucky run weighs much"
-        )
+        text = f"there are few replications per case ({record.spec.replications}): one lucky run counts a lot"
         yield Mark("size", text, serious=False)
     if len(record.spec.cases) < CASES_MIN:
-        yield Mark(
-            "size",
-            f"{len(record.spec.cases)} cases: the interval is wide because it is about cases like these",
-            serious=False,
-        )
+        count = len(record.spec.cases)
+        text = f"there are few cases ({count}): the interval is wide because it is about similar cases too"
+        yield Mark("size", text, serious=False)
     if record.concurrency.n > 1:
         text = f"{record.concurrency.n} trials at once, the same for all arms: concurrency is part of the treatment"
         yield Mark("concurrency", text, serious=False)

@@ -9,12 +9,12 @@ from manyhands.apps.evals.spec.eval_types import EvalRecord, TrialOutcome
 from manyhands.errors import UsageError
 
 Key = tuple[str, str, int]
-#: Beyond this squares overflow, and no scorer means it.
+#: Squares of larger scores overflow, and no scorer means them.
 SCORE_MAX = 1e100
 
 
 class CasePairs(Struct, frozen=True):
-    """The replications of one case that both arms have a score for, in the order of their numbers."""
+    """The replications of one case that have a score in both arms, in the order of their numbers."""
 
     case: str
     cluster: str | None  # None: the eval has no clusters
@@ -36,26 +36,26 @@ class Pairing(Struct, frozen=True):
 
 
 def by_key(outcomes: Iterable[TrialOutcome]) -> dict[Key, TrialOutcome]:
-    """Sorted, so that nothing after this can depend on which outcome came first."""
+    """Sorted, so that no later step depends on which outcome came first."""
     found: dict[Key, TrialOutcome] = {}
     for outcome in outcomes:
         if outcome.key in found:
             raise UsageError(
                 f"arm `{outcome.arm}` has two outcomes for replication {outcome.replication} of case `{outcome.case}`",
-                "an outcome counted twice would look like more evidence: remove one of the two",
+                "remove one of the two: counted twice, it would look like more evidence",
             )
         found[outcome.key] = outcome
     return dict(sorted(found.items()))
 
 
 def clusters_of(outcomes: Mapping[Key, TrialOutcome]) -> dict[str, str] | None:
-    """case → cluster; None where no two cases share one."""
+    """case → cluster; None if no two cases share a cluster."""
     clusters = {outcome.case: outcome.cluster or outcome.case for outcome in outcomes.values()}
     return clusters if len(set(clusters.values())) < len(clusters) else None
 
 
 def why_left_out(outcome: TrialOutcome | None, scorer: str) -> str | None:
-    """None: it has a score that counts."""
+    """Why the outcome does not count; None if it does."""
     if outcome is None:
         return "missing"
     if outcome.tainted:

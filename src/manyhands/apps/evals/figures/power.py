@@ -1,4 +1,4 @@
-"""What the design could see: the power of the paired t, and how many replications or cases a lift would need."""
+"""What the design can see: the power of the paired t test, and how many replications or cases a lift needs."""
 
 from collections.abc import Callable
 from math import isnan, sqrt
@@ -11,26 +11,26 @@ from manyhands.apps.evals.figures.libraries import scipy_special
 
 REPLICATIONS_MAX = 10_000
 CASES_MAX = 1_000_000
-#: Beyond this many standard errors the power is 1, and scipy's non-central t has nothing more to say.
+#: Beyond this many standard errors the power is 1, and the non-central t of scipy fails.
 CERTAIN = 30.0
 
 
 class Design(Struct, frozen=True):
-    """Where the spread of a lift comes from: a case's difference has the variance `between + within / replications`."""
+    """The sources of spread: the difference of a case has the variance `between + within / replications`."""
 
     cases: int
-    replications: float  # a case; the harmonic mean where they differ
+    replications: float  # per case; the harmonic mean if they differ
     between: float  # variance of the true lift from case to case
-    within: float | None  # variance of the lift of one replication; None: with one replication a case it cannot be told
+    within: float | None  # variance of the lift of one replication; None if each case has only one
     df: float
-    inflation: float = 1.0  # of the variance, by clusters
+    inflation: float = 1.0  # of the variance, because of clusters
     level: float = 0.95
 
     def with_replications(self, replications: int) -> "Design":
         return Design(self.cases, replications, self.between, self.within, self.df, self.inflation, self.level)
 
     def with_cases(self, cases: int) -> "Design":
-        # More cases are taken to come in clusters of the same size.
+        # Assumes that further cases come in clusters of the same size.
         df = max(1.0, (self.df + 1) * cases / self.cases - 1)
         return Design(cases, self.replications, self.between, self.within, df, self.inflation, self.level)
 
@@ -43,13 +43,13 @@ class Design(Struct, frozen=True):
 def design_of(
     sd: float, cases: int, within: float | None, replications: float, df: float, inflation: float, level: float
 ) -> Design:
-    """`sd` is that of the cases' differences; what replications do not explain of it is between cases."""
+    """`sd` is the spread of the differences of cases. What replications do not explain is between cases."""
     between = sd**2 if within is None else max(0.0, sd**2 - within / replications)
     return Design(cases, replications, between, within, df, inflation, level)
 
 
 def power_of(design: Design, lift: float) -> float:
-    """The chance that a true lift of this size shows."""
+    """The chance that a true lift of this size is seen."""
     if design.se == 0:
         return 1.0 if lift else 1 - design.level
     special = scipy_special()
@@ -61,7 +61,7 @@ def power_of(design: Design, lift: float) -> float:
 
 
 def _below(special: Any, value: float, df: float, shift: float) -> float:
-    """The non-central t's cdf. Where it is too small for its series, scipy gives nan."""
+    """The cdf of the non-central t. scipy returns nan if it is too small."""
     found = float(special.nctdtr(df, shift, value))
     return 0.0 if isnan(found) else found
 
@@ -87,7 +87,7 @@ def needed_for(design: Design, lift: float, power: float) -> Needed:
 
 
 def _smallest(low: int, high: int, enough: Callable[[int], bool]) -> int | None:
-    """The smallest number that is enough, given that more is never less."""
+    """The smallest number that is enough. Assumes that a larger number is never worse."""
     if not enough(high):
         return None
     step = low

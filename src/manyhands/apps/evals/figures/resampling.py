@@ -1,4 +1,4 @@
-"""Intervals and tests that assume no distribution: cluster bootstrap, sign test, permutation of the arms' labels."""
+"""Intervals and tests that assume no distribution: cluster bootstrap, sign test, permutation test."""
 
 from collections.abc import Sequence
 from math import fsum, sqrt
@@ -8,14 +8,14 @@ from manyhands.apps.evals.figures.figure_values import Interval, Tested
 from manyhands.apps.evals.figures.libraries import numpy, scipy_stats
 
 RESAMPLES = 9_999
-#: Below this an interval would be little more than the extremes of what was seen.
+#: With fewer clusters the interval would be little more than the extremes of the data.
 BOOTSTRAP_UNITS_MIN = 5
-#: 2 to this power assignments of labels are few enough to look at all of them.
+#: Up to 2 to this power, all assignments of labels are tried.
 EXACT_UNITS_MAX = 13
 
 
 def sums_of_clusters(values: Sequence[float], clusters: Sequence[str] | None) -> tuple[list[float], list[int]]:
-    """Sum and size of each cluster; without a key every value is its own."""
+    """Sum and size of each cluster. Without clusters every value is one of its own."""
     if clusters is None:
         return list(values), [1] * len(values)
     inside: dict[str, list[float]] = {}
@@ -27,7 +27,7 @@ def sums_of_clusters(values: Sequence[float], clusters: Sequence[str] | None) ->
 def cluster_bootstrap(
     values: Sequence[float], clusters: Sequence[str] | None, level: float, seed: int, resamples: int = RESAMPLES
 ) -> Interval | None:
-    """Percentile interval over resampled clusters, widened to what a t interval of as many clusters would be.
+    """Percentile interval over resampled clusters, widened like a t interval of as many clusters.
 
     The plain percentile interval is too narrow by √((n-1)/n) and by t against z (Hesterberg 2015: "expanded").
     """
@@ -55,7 +55,7 @@ def cluster_bootstrap(
 
 
 def sign_test(values: Sequence[float], clusters: Sequence[str] | None) -> Tested | None:
-    """Of the clusters (or cases) that differ at all: are as many better as worse? None: none differs."""
+    """Are as many clusters (or cases) better as worse? Equal ones do not count. None: all are equal."""
     sums, _ = sums_of_clusters(values, clusters)
     better, worse = sum(total > 0 for total in sums), sum(total < 0 for total in sums)
     if not better + worse:
@@ -67,7 +67,7 @@ def sign_test(values: Sequence[float], clusters: Sequence[str] | None) -> Tested
 def permutation_test(
     values: Sequence[float], clusters: Sequence[str] | None, seed: int, resamples: int = RESAMPLES
 ) -> Tested | None:
-    """Were the arms' labels exchanged case by case (cluster by cluster), how often would the lift be as large?"""
+    """How often would the lift be as large if the labels of the arms were exchanged at random, case by case?"""
     np, stats = numpy(), scipy_stats()
     sums, _ = sums_of_clusters(values, clusters)
     if len(sums) < 2:

@@ -1,7 +1,7 @@
-"""Confidence sequences: intervals that may be looked at after every case, so that an eval can stop early.
+"""Confidence sequences: intervals that stay valid if you look after every case, so that an eval can stop early.
 
-The hedged capital process of Waudby-Smith & Ramdas (2024): against every possible mean a gambler bets, who may not get
-rich if it is the true one. Holds for any distribution on a bounded range, at any number of looks, with no asymptotics.
+The hedged capital process of Waudby-Smith & Ramdas (2024): a gambler bets against every possible mean, and cannot get
+rich against the true one. It holds for any bounded distribution, any number of looks and any sample size.
 """
 
 from collections.abc import Sequence
@@ -11,18 +11,18 @@ from typing import Any
 from manyhands.apps.evals.figures.libraries import numpy
 from manyhands.errors import UsageError
 
-#: Candidate means; the interval is widened by one step on each side.
+#: The number of candidate means. The interval is widened by one step on each side.
 GRID = 1_000
-#: A bet may lose at most this share of the capital, or it could never be won back.
+#: A bet may lose at most this share of the capital. After a total loss nothing could be won back.
 TRUNCATION = 0.5
 
 
 def confidence_sequence(
     differences: Sequence[float], bounds: tuple[float, float], level: float
 ) -> tuple[list[float], list[float]]:
-    """(low, high) after each difference, in the order given: the *planned* order of cases, never that of arrival.
+    """(low, high) after each difference. They must be in the *planned* order of cases, not in the order of arrival.
 
-    `bounds` are those of a score; a difference of two lies between minus and plus their distance.
+    `bounds` are the lowest and highest score.
     """
     np = numpy()
     width = bounds[1] - bounds[0]
@@ -31,7 +31,7 @@ def confidence_sequence(
     if outside := next((value for value in differences if abs(value) > width * (1 + 1e-9)), None):
         raise UsageError(
             f"a difference of {outside:g} does not fit scores from {bounds[0]:g} to {bounds[1]:g}",
-            "an eval can stop early only by a scorer whose lowest and highest score are known",
+            "an eval can stop early only with a scorer whose lowest and highest score are known",
         )
     alpha = 1 - level
     unit = (np.array(differences, dtype=float) / width + 1) / 2
@@ -52,7 +52,7 @@ def confidence_sequence(
 
 
 def _bets(unit: Any, alpha: float) -> Any:
-    """Predictable plug-in bets: each knows only the differences before it."""
+    """Predictable plug-in bets: each depends only on the differences before it."""
     np = numpy()
     n = len(unit)
     count = np.arange(1, n + 1)
@@ -65,7 +65,7 @@ def _bets(unit: Any, alpha: float) -> Any:
 def _scaled(np: Any, candidates: Any, possible: Any, end: int, width: float) -> float:
     inside = np.flatnonzero(possible)
     step = 1 / GRID
-    if len(inside) == 0:  # every candidate is refuted: only by a violated assumption, or far out in the tail
+    if len(inside) == 0:  # every candidate is refuted: an assumption is violated, or the data is extremely unlikely
         return 0.0
     edge = candidates[inside[end]] + (step if end else -step)
     return float((min(1.0, max(0.0, edge)) * 2 - 1) * width)

@@ -1,4 +1,4 @@
-"""Whether an eval may stop: confidence sequences over its cases, valid at every look. Off unless asked for."""
+"""Whether an eval may stop: confidence sequences over its cases, valid at every look. Off by default."""
 
 from collections.abc import Mapping, Sequence
 from math import fsum
@@ -13,7 +13,7 @@ LEVEL = 0.95
 
 
 def decided(record: EvalRecord, level: float = LEVEL) -> bool:
-    """Every comparison is decided, on the cases that are over so far: the rest need not run."""
+    """Whether the cases that have ended decide every comparison, so that the rest need not run."""
     stops = stops_of(record, by_key(record.outcomes), level)
     return bool(stops) and all(stop.decided_after is not None for stop in stops)
 
@@ -23,8 +23,8 @@ def stops_of(record: EvalRecord, outcomes: Mapping[Key, TrialOutcome], level: fl
     if not scorers:
         told = ", ".join(f"`{scorer.name}` ({scorer.type})" for scorer in record.spec.scorers)
         raise UsageError(
-            f"no confidence sequence for scorers without a lowest and highest score: {told}",
-            "those of type `python`, `json` without `equals` and `regex` with a group `score` may give any number",
+            f"these scorers have no lowest and highest score, so they have no confidence sequence: {told}",
+            "`python`, `json` without `equals`, and `regex` with a group `score` may give any number",
         )
     baseline = record.spec.baseline
     arms = [arm.name for arm in record.spec.arms if arm.name != baseline and not arm.same_as]
@@ -40,8 +40,8 @@ def stops_of(record: EvalRecord, outcomes: Mapping[Key, TrialOutcome], level: fl
 
 
 def _over(record: EvalRecord, outcomes: Mapping[Key, TrialOutcome], arms: Sequence[str]) -> set[str]:
-    """The cases from the first on of which nothing is still to come. One that is quick does not overtake a slow one:
-    which cases are in would depend on how they went."""
+    """The leading cases that have ended. A quick case does not overtake a slow one: otherwise the results would
+    decide which cases count."""
     over: set[str] = set()
     for case in record.spec.cases:
         for arm in arms:
@@ -54,7 +54,7 @@ def _over(record: EvalRecord, outcomes: Mapping[Key, TrialOutcome], arms: Sequen
 
 
 def _stop(cases: Sequence[CasePairs], scorer: str, arm: str, level: float) -> Stop:
-    """Over cases, or over the means of clusters, in the order of the spec."""
+    """The differences of cases, or of the means of clusters, in the order of the spec."""
     groups: dict[str, list[float]] = {}
     for case in cases:
         differences = case.differences

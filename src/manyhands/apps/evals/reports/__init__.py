@@ -1,4 +1,4 @@
-"""The figures of an eval for people and programs: a table, a JSON document, one self-contained page."""
+"""Reports of an eval: a table, a JSON document, or one self-contained page."""
 
 from manyhands.apps.evals.reports.document import as_json
 from manyhands.apps.evals.reports.eval_page import html

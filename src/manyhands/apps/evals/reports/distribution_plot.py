@@ -1,4 +1,4 @@
-"""How values of each arm are distributed: one histogram under the other, on the same scale."""
+"""The distribution of values in each arm: histograms below each other, on the same scale."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ BINS = 20
 
 
 def distribution_plot(title: str, values: Mapping[str, Sequence[float]], colours: Mapping[str, str]) -> str:
-    """`values`: of each arm. Arms without any have an empty row."""
+    """`values` has the values of each arm. An arm without values has an empty row."""
     every = [value for of_arm in values.values() for value in of_arm]
     if not every:
         return ""
@@ -42,7 +42,7 @@ def _counts(values: Sequence[float], scale: Scale) -> list[int]:
 def _row(
     arm: str, values: Sequence[float], counts: list[int], highest: float, scale: Scale, top: float, colour: str
 ) -> list[str]:
-    """Heights are shares of the arm's values, the same scale for all arms."""
+    """Heights are shares of the values of the arm, on the same scale for all arms."""
     foot = top + 8 + BAR
     name = arm if len(arm) <= 12 else arm[:11] + "…"
     parts = [text(name, LEFT - 10, foot - 14, "name", "end"), line(LEFT, foot, WIDTH - RIGHT, foot, "axis")]

@@ -1,4 +1,4 @@
-"""The report as a JSON document: every figure, every outcome, the order really used. No prompts, no environment."""
+"""The report as JSON: every figure, every outcome, the actual order. It has no prompts and no environment."""
 
 from typing import Any
 

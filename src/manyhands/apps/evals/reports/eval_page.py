@@ -1,4 +1,4 @@
-"""The report as one self-contained page: no script, nothing fetched, light and dark."""
+"""The report as one self-contained page: without scripts, without downloads, light and dark."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,9 +13,9 @@ from manyhands.apps.evals.reports.spending_plot import cost_plot, tokens_plot
 from manyhands.apps.evals.reports.timeline_plot import timeline_plot
 from manyhands.apps.evals.spec.eval_types import EvalRecord
 
-#: Hues there are; arms beyond them share, and are still told apart by name and row.
+#: The number of hues. Further arms share them, and differ by name and row.
 HUES = 8
-#: A page that may load nothing and run nothing, whatever the names in it say.
+#: The page may load nothing and run nothing, whatever the names in it contain.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
@@ -47,7 +47,7 @@ def html(record: EvalRecord, comparison: Comparison) -> str:
 
 
 def colours_of(record: EvalRecord) -> dict[str, str]:
-    """The baseline is grey, the others have a hue each."""
+    """The baseline is grey. Each other arm has a hue."""
     others = [arm.name for arm in record.spec.arms if arm.name != record.spec.baseline]
     hues = {name: 1 + place % (HUES - 1) for place, name in enumerate(others)}
     return {arm.name: f"--c:var(--arm-{hues.get(arm.name, 0)})" for arm in record.spec.arms}
@@ -69,11 +69,11 @@ def _marks(record: EvalRecord, comparison: Comparison) -> str:
         f"<li{' class=serious' if serious else ''}><span>{_named(text)}</span></li>"
         for serious, text in sorted(lines, key=lambda line: not line[0])
     )
-    return f'<h2>To know before you believe it</h2><div class="card"><ul class="marks">{items}</ul></div>'
+    return f'<h2>Before you trust these figures</h2><div class="card"><ul class="marks">{items}</ul></div>'
 
 
 def _named(text: str) -> str:
-    """Names in backticks, as they are in a terminal, set apart as a page does it."""
+    """Shows names in backticks as code."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
@@ -81,7 +81,7 @@ def _lift(lift: Lift, comparison: Comparison, colours: Mapping[str, str]) -> str
     verdict = f'<span class="verdict {lift.verdict.value}">{lift.verdict.value}</span>'
     if lift.trouble_differs:
         verdict += '<span class="verdict worse">trouble differs</span>'
-    title = f"{escape(lift.arm)} against {escape(lift.baseline)} by {escape(lift.scorer)} {verdict}"
+    title = f"{escape(lift.arm)} compared with {escape(lift.baseline)} by {escape(lift.scorer)} {verdict}"
     inside = _figures(lift, comparison, colours) + _needed(lift, comparison) + _cases(lift)
     return f'<h2>{title}</h2><div class="card">{inside}</div>'
 
@@ -93,7 +93,7 @@ def _figures(lift: Lift, comparison: Comparison, colours: Mapping[str, str]) -> 
 
 
 def _null_arms(comparison: Comparison, colours: Mapping[str, str]) -> str:
-    """Folded: that they show nothing is all there is to say, and what they do show is among the marks."""
+    """Folded, because they should show nothing. If they do, a mark says so."""
     cards = "".join(
         f'<div class="card"><details><summary>{escape(words.headline(lift))}</summary><br>'
         f"{_figures(lift, comparison, colours)}</details></div>"
@@ -116,7 +116,7 @@ def _facts(lift: Lift, comparison: Comparison) -> str:
         for name in lift.left_out.__struct_fields__
         if (count := getattr(lift.left_out, name))
     )
-    holm = f"Holm, of {comparison.family}" if comparison.family > 1 and not lift.null else ""
+    holm = f"Holm, {comparison.family} comparisons" if comparison.family > 1 and not lift.null else ""
     t = words.p_value(lift.estimate.p)
     tests = [f"t {t}"] + [
         f"{name} {words.p_value(tested.p)}"
@@ -160,8 +160,8 @@ def _needed(lift: Lift, comparison: Comparison) -> str:
         for place, one in enumerate(lift.needed)
     ]
     share = f"{comparison.power:.0%}"
-    table = _table(["a lift of", "power now", f"replications a case for {share}", f"or cases for {share}"], rows)
-    said = f"What it would take; {words.number(lift.detectable)} would be seen in {share} of such evals"
+    table = _table(["a lift of", "power now", f"replications per case for {share}", f"or cases for {share}"], rows)
+    said = f"What it would take: a lift of {words.number(lift.detectable)} would be seen in {share} of such evals"
     return f"<details open><summary>{escape(said)}</summary>{table}</details>"
 
 
@@ -169,7 +169,7 @@ def _replications(lift: Lift, needed: int | None) -> str:
     if needed is not None:
         return f"{needed:,}"
     repeated = any(case.pairs > 1 for case in lift.cases)
-    return "no number is enough" if repeated else "not known with one a case"
+    return "no number is enough" if repeated else "unknown with one per case"
 
 
 def _cases(lift: Lift) -> str:
@@ -197,7 +197,7 @@ def _distributions(comparison: Comparison, record: EvalRecord, colours: Mapping[
     clean = [one for one in record.outcomes if one.state == "scored" and not one.tainted]
     took = {arm.arm: [one.duration_s for one in clean if one.arm == arm.arm] for arm in comparison.arms}
     plots.append(("seconds a trial took", distribution_plot("Seconds a trial took", took, colours)))
-    return _pictures("Distributions", plots, "The line is the mean. Quarantined trials are not in them.")
+    return _pictures("Distributions", plots, "The line is the mean. Quarantined trials are left out.")
 
 
 def _spending(comparison: Comparison, colours: Mapping[str, str]) -> str:
@@ -205,7 +205,7 @@ def _spending(comparison: Comparison, colours: Mapping[str, str]) -> str:
         ("tokens in (full) and out (pale)", tokens_plot(comparison.arms, colours)),
         ("cost", cost_plot(comparison.arms, colours)),
     ]
-    note = "Of all attempts, also those that were tried again: all of them were paid for."
+    note = "These are for all attempts, including repeated ones, because all of them cost money."
     return _pictures("Tokens and cost", plots, note)
 
 
@@ -219,11 +219,9 @@ def _order(record: EvalRecord, colours: Mapping[str, str]) -> str:
     lines = "".join(f'<p class="quiet">{escape(line)}</p>' for line in words.order(record)[:2])
     shown = " ".join(start.arm for start in record.order[: words.ORDER_SHOWN * 10])
     whole = (
-        f'<details><summary>the order really used</summary><p class="order">{escape(shown)}</p></details>'
-        if shown
-        else ""
+        f'<details><summary>the actual order</summary><p class="order">{escape(shown)}</p></details>' if shown else ""
     )
-    key = "× did not end well · ↻ tried again after trouble · dashed: tainted"
+    key = "× did not end well · ↻ repeated after trouble · dashed: tainted"
     told = f'<p class="quiet">{escape(" · ".join(part for part in (key if plot else "", note) if part))}</p>'
     wide = "".join(f'<p class="quiet">{escape(line)}</p>' for line in words.concurrency(record))
     return (

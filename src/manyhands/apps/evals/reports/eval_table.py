@@ -1,4 +1,4 @@
-"""The report for a terminal: plain text, nothing said by colour alone."""
+"""The report for a terminal: plain text, without colours."""
 
 import shutil
 import textwrap
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 WIDTH_MIN = 80
-#: Tables are never cut: a line too long for the terminal is wrapped by it, and is whole in a file.
+#: Tables are never cut. The terminal wraps long lines, and a file has them whole.
 TABLE_WIDTH = 400
 CASES_SHOWN = 12
 
@@ -33,7 +33,7 @@ def terminal(record: EvalRecord, comparison: Comparison) -> str:
         console.print()
         console.print(_lifts(comparison))
         if any(lift.trouble_differs for lift in comparison.lifts):
-            console.print("! the arms saw different infrastructure trouble: see below")
+            console.print("! the arms had different infrastructure trouble: see below")
         for lift in comparison.lifts:
             if not lift.null:
                 _details(console, lift, comparison.power)
@@ -57,7 +57,7 @@ def _wrapped(before: str, line: str) -> str:
 
 
 def _printable(line: str) -> str:
-    """Names and errors come from elsewhere: none of them may move the cursor."""
+    """Names and errors come from outside, and must not move the cursor."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in line)
 
 
@@ -97,7 +97,7 @@ def _details(console: "Console", lift: Lift, power: float) -> None:
     say = console.print
     if lift.estimate is None:
         return
-    say(f"\n{lift.arm} against {lift.baseline} by {lift.scorer}")
+    say(f"\n{lift.arm} compared with {lift.baseline} by {lift.scorer}")
     parts = [f"bootstrap {words.interval(lift.bootstrap)}"]
     for name, tested in (("sign test", lift.sign), ("permutation", lift.permutation)):
         how = "" if tested is None else " exact" if tested.exact else " drawn"
@@ -112,7 +112,7 @@ def _details(console: "Console", lift: Lift, power: float) -> None:
         say(f"  {case.case[:28]:28} {words.number(case.lift, True):>8} {bar}")
     if len(lift.cases) > CASES_SHOWN:
         half = CASES_SHOWN // 2
-        say(f"  the {half} highest and {half} lowest of {len(lift.cases):,} cases; `--output json` has all")
+        say(f"  the {half} highest and {half} lowest of {len(lift.cases):,} cases; `--output json` has all of them")
     if lift.detectable is not None:
         say(f"  a lift of {words.number(lift.detectable)} would be seen in {power:.0%} of such evals; to see a lift of")
         for one in lift.needed:
@@ -122,7 +122,7 @@ def _details(console: "Console", lift: Lift, power: float) -> None:
 
 
 def _bar(lift: float, largest: float, half: int = 14) -> str:
-    """Zero in the middle."""
+    """A bar with zero in the middle."""
     length = round(half * abs(lift) / largest) if largest else 0
     if lift < 0:
         return " " * (half - length) + "─" * length + "│"
@@ -163,7 +163,7 @@ def _know(console: "Console", record: EvalRecord, comparison: Comparison) -> Non
     broken = words.broken_scorers(record.outcomes)
     if not comparison.marks and not broken:
         return
-    say("\nTO KNOW")
+    say("\nBEFORE YOU TRUST THIS")
     for mark in sorted(comparison.marks, key=lambda mark: not mark.serious):
         say(_wrapped("  ! " if mark.serious else "  · ", mark.text))
     for line in broken:

@@ -1,4 +1,4 @@
-"""The lift of every case with its interval, and that of all of them, as one picture."""
+"""A picture of the lift of every case with its interval, and of the overall lift."""
 
 from manyhands.apps.evals.figures.figure_values import CaseLift, Lift
 from manyhands.apps.evals.reports import words
@@ -6,13 +6,13 @@ from manyhands.apps.evals.reports.svg import Scale, hint, line, picture, scale_o
 
 WIDTH, LEFT, RIGHT, TOP = 760.0, 190.0, 90.0, 14.0
 ROW, OVERALL_ROW = 18.0, 34.0
-#: More would be a carpet; the JSON report has all.
+#: More could not be read. The JSON report has all of them.
 CASES_SHOWN = 60
 NAME_CHARACTERS = 26
 
 
 def lift_plot(lift: Lift, colour: str) -> str:
-    """Cases from the highest lift to the lowest below the overall lift; zero is marked."""
+    """The overall lift, then the cases from the highest lift to the lowest. Zero is marked."""
     if lift.estimate is None:
         return ""
     ordered = sorted(lift.cases, key=lambda case: (-case.lift, case.case))
@@ -24,7 +24,7 @@ def lift_plot(lift: Lift, colour: str) -> str:
     parts = _axis(scale, bottom)
     parts.append(_overall(lift, scale, colour))
     parts += [_case(case, scale, TOP + OVERALL_ROW + ROW * (place + 0.5)) for place, case in enumerate(ordered)]
-    said = f"Lift of {lift.arm} against {lift.baseline} by {lift.scorer}, case by case"
+    said = f"Lift of {lift.arm} over {lift.baseline} by {lift.scorer}, case by case"
     return picture(WIDTH, bottom + 36, said, *parts)
 
 
@@ -35,7 +35,7 @@ def left_unshown(lift: Lift) -> str:
 
 
 def _scale(lift: Lift, cases: list[CaseLift]) -> Scale:
-    """By the lifts themselves: the interval of one case can be many times as wide, and is cut with an arrow."""
+    """Chosen by the lifts. The interval of one case can be much wider, and is then cut with an arrow."""
     assert lift.estimate is not None
     seen = [0.0, lift.estimate.mean, *(case.lift for case in cases)]
     for ends in (lift.estimate.interval, lift.bootstrap):
@@ -78,7 +78,7 @@ def _case(case: CaseLift, scale: Scale, y: float) -> str:
         low, high = case.interval.low, case.interval.high
         parts.append(line(scale.at(low), y, scale.at(high), y, "whisker"))
         for end, edge, sign in ((low, scale.low, 1), (high, scale.high, -1)):
-            if (edge - end) * sign > 0:  # it goes on beyond the picture
+            if (edge - end) * sign > 0:  # the interval continues beyond the picture
                 x = scale.at(edge)
                 parts.append(
                     tag("path", d=f"M{x + 5 * sign:g} {y - 3:g}L{x:g} {y:g}L{x + 5 * sign:g} {y + 3:g}", class_="arrow")

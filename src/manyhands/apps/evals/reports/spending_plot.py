@@ -1,4 +1,4 @@
-"""What each arm used: tokens in and out, cost, time, as bars on one scale each."""
+"""What each arm used: tokens in and out, cost and time, as bars with one scale each."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ def spending_plot(
     colours: Mapping[str, str],
     said: Mapping[str, str],
 ) -> str:
-    """`shares`: of each arm, the parts its bar is made of, the darkest first; `said`: what stands beside the bar."""
+    """`shares` has the parts of each bar, the darkest first. `said` has the text beside each bar."""
     largest = max(sum(parts) for parts in shares.values())
     if not largest:
         return ""

@@ -1,4 +1,4 @@
-"""Inline SVG by hand: elements as text, scales, and ticks at round numbers."""
+"""Inline SVG: elements as text, scales, and ticks at round numbers."""
 
 from collections.abc import Iterator
 from html import escape
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 def tag(name: str, *children: str, **attributes: object) -> str:
-    """An element. `class_` is class, other underscores are hyphens; numbers are rounded to what a screen can show."""
+    """An element. `class_` becomes class, and other underscores become hyphens. Numbers are rounded."""
     told = "".join(f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"' for key, value in attributes.items())
     return f"<{name}{told}>{''.join(children)}</{name}>" if children else f"<{name}{told}/>"
 
@@ -18,7 +18,7 @@ def text(said: str, x: float, y: float, class_: str = "", anchor: str = "start")
 
 
 def hint(said: str) -> str:
-    """What a browser shows when the pointer rests on the element around it."""
+    """What a browser shows when the pointer is over the surrounding element."""
     return tag("title", escape(said))
 
 
@@ -35,7 +35,7 @@ def _value(value: object) -> str:
 
 
 class Scale(Struct, frozen=True):
-    """From values to places on the screen."""
+    """Maps values to places on the screen."""
 
     low: float
     high: float

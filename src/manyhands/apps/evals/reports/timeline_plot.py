@@ -1,4 +1,4 @@
-"""When each session ran, arm by arm: whether the arms really took turns can be seen."""
+"""When each session ran, arm by arm, to see whether the arms really took turns."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,14 +8,14 @@ from manyhands.apps.evals.spec.eval_types import EvalRecord, SessionRecord, Tria
 
 WIDTH, LEFT, RIGHT, TOP = 760.0, 110.0, 16.0, 10.0
 BAND, LANE_MAX, GAP = 46.0, 14.0, 10.0
-#: Beyond this the page would be slow and the bars thinner than a dot.
+#: With more the page would be slow, and the bars too thin to see.
 SESSIONS_SHOWN = 3_000
 
 Bar = tuple[TrialOutcome, SessionRecord, float, float]
 
 
 def timeline_plot(record: EvalRecord, colours: Mapping[str, str]) -> tuple[str, str]:
-    """(picture, what is not in it)"""
+    """The picture, and a note on what it leaves out."""
     bars = [
         (outcome, session, session.started_at, session.ended_at)
         for outcome in record.outcomes
@@ -23,7 +23,7 @@ def timeline_plot(record: EvalRecord, colours: Mapping[str, str]) -> tuple[str, 
         if session.started_at is not None and session.ended_at is not None
     ]
     if not bars:
-        return "", "When the sessions ran is not recorded."
+        return "", "The record does not say when the sessions ran."
     bars.sort(key=lambda bar: (bar[2], bar[0].key))
     note = f"The first {SESSIONS_SHOWN:,} of {len(bars):,} sessions." if len(bars) > SESSIONS_SHOWN else ""
     bars = bars[:SESSIONS_SHOWN]
@@ -43,7 +43,7 @@ def timeline_plot(record: EvalRecord, colours: Mapping[str, str]) -> tuple[str, 
 
 
 def lanes_of(bars: Sequence[Bar]) -> list[int]:
-    """The first lane that is free when a bar begins; bars are in the order of their starts."""
+    """Puts each bar into the first lane that is free. The bars are in the order of their starts."""
     free_from: list[float] = []
     lanes = []
     for _, _, started, ended in bars:

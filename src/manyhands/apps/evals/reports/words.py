@@ -1,4 +1,4 @@
-"""How figures are said: the same numbers in the same words in every report."""
+"""How figures are written: the same numbers in the same words in every report."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from manyhands.apps.evals.figures.figure_values import ArmFigures, Comparison, I
 from manyhands.apps.evals.spec.eval_types import EvalRecord, TrialOutcome
 
 NONE = "–"
-#: Trials named one by one in the order really used; beyond that it would be no reading.
+#: The actual order names this many trials. Nobody would read more.
 ORDER_SHOWN = 24
 
 
@@ -61,26 +61,26 @@ def size(record: EvalRecord) -> str:
 
 
 def headline(lift: Lift) -> str:
-    """One sentence that says no more than is known."""
-    who = f"{lift.arm} against {lift.baseline} by {lift.scorer}"
+    """One sentence that claims no more than is known."""
+    who = f"{lift.arm} compared with {lift.baseline} by {lift.scorer}"
     if lift.estimate is None:
         return f"{who}: nothing to compare"
     by = number(lift.estimate.mean, True)
     if lift.null:
         alarm = lift.verdict in (LiftVerdict.BETTER, LiftVerdict.WORSE)
-        said = "shows a lift that cannot be" if alarm else "shows no lift, as it should"
-        return f"{lift.arm} is {lift.baseline} over again and {said}: {by} by {lift.scorer}"
+        said = "shows a lift, although there is none" if alarm else "shows no lift, as it should"
+        return f"{lift.arm} repeats {lift.baseline} and {said}: {by} by {lift.scorer}"
     if lift.verdict in (LiftVerdict.BETTER, LiftVerdict.WORSE):
         return f"{lift.arm} is {lift.verdict.value} than {lift.baseline} by {lift.scorer}: {by}"
     if lift.verdict is LiftVerdict.UNKNOWN:
-        return f"{who}: {by}, and no way to tell how sure that is"
-    return f"{who}: {by}, which could as well be no lift"
+        return f"{who}: {by}; how certain that is cannot be computed"
+    return f"{who}: {by}; there may be no lift"
 
 
 def stop(one: Stop) -> str:
     who = f"{one.arm} by {one.scorer}"
     if not one.low:
-        return f"{who}: no case is over in both arms"
+        return f"{who}: no case has ended in both arms"
     seen = counted(len(one.low), one.unit)
     told = f"decided after {one.decided_after} of {seen}" if one.decided_after else f"not decided after {seen}"
     return f"{who}: {told}; now {number(one.low[-1], True)} … {number(one.high[-1], True)}, valid at every look"
@@ -92,7 +92,7 @@ def needed(one: Needed, power: float) -> str:
         for count, word in ((one.replications, "replication"), (one.cases, "case"))
         if count is not None
     ]
-    told = " or ".join(enough) if enough else "more than can be run"
+    told = " or ".join(enough) if enough else "more than anyone can run"
     return f"{number(one.lift)}: {told} for {percent(power)} power (now {one.power_now:.0%})"
 
 
@@ -106,23 +106,23 @@ def first_arms(record: EvalRecord) -> Counter[str]:
 
 
 def order(record: EvalRecord) -> list[str]:
-    """How the arms were ordered: as planned, and as it really was."""
+    """The order of the arms, planned and actual."""
     spec = record.spec
     if not spec.interleave:
         lines = ["not interleaved: each arm in one block"]
     else:
         how = "drawn and balanced" if spec.order == "drawn" else "strictly in turn"
-        lines = [f"interleaved; who goes first is {how} (seed {spec.seed})"]
+        lines = [f"interleaved; the first arm is {how} (seed {spec.seed})"]
     firsts = first_arms(record)
     if firsts:
         each = ", ".join(f"{arm.name} {firsts[arm.name]}" for arm in spec.arms)
-        lines.append(f"went first in a pair: {each}")
+        lines.append(f"first in a pair: {each}")
     if record.order:
         shown = " ".join(start.arm for start in record.order[:ORDER_SHOWN])
         more = f" … ({len(record.order):,} sessions)" if len(record.order) > ORDER_SHOWN else ""
-        lines.append(f"really started: {shown}{more}")
+        lines.append(f"started: {shown}{more}")
     else:
-        lines.append("the order really used is not recorded")
+        lines.append("the record does not have the actual order")
     return lines
 
 
@@ -132,7 +132,7 @@ def concurrency(record: EvalRecord) -> list[str]:
         "default": "the default",
         "spec": "from the spec",
         "flag": "from the command line",
-        "auto": "found by doubling while nothing slowed down, then frozen for all arms",
+        "auto": "found by doubling until something slowed down, then fixed for all arms",
     }
     lines = [f"{counted(n, 'trial')} at once, {found[how]}"]
     for step in record.concurrency.steps:
@@ -145,7 +145,7 @@ def concurrency(record: EvalRecord) -> list[str]:
 
 
 def broken_scorers(outcomes: Sequence[TrialOutcome]) -> list[str]:
-    """scorer: reason (how often), the most frequent first."""
+    """The reasons of each scorer and how often, the most frequent first."""
     reasons = Counter((scorer, why) for one in outcomes for scorer, why in one.score_errors.items())
     return [
         f"{scorer}: {why} ({count} ×)" for (scorer, why), count in sorted(reasons.items(), key=lambda r: (-r[1], r))
@@ -154,8 +154,8 @@ def broken_scorers(outcomes: Sequence[TrialOutcome]) -> list[str]:
 
 def methods(comparison: Comparison) -> str:
     return (
-        "Lift: the mean over cases of the paired difference; a replication counts in both arms or in neither. "
+        "Lift: the mean over cases of the paired difference. A replication counts in both arms or in neither. "
         f"Interval: paired t over cases at {percent(comparison.level)}, clustered (CR2, Satterthwaite's degrees of "
-        "freedom) where cases share a cluster; beside it the cluster bootstrap. p: of the paired t, corrected by Holm "
-        f"for {counted(comparison.family, 'comparison')}. Effect: Hedges' g of the differences."
+        "freedom) if cases share a cluster. The cluster bootstrap is beside it. p: of the paired t test, with Holm's "
+        f"correction for {counted(comparison.family, 'comparison')}. Effect: Hedges' g of the differences."
     )

@@ -1,1 +1,1 @@
-"""From what a trial left behind to its scores. A scorer that breaks loses its own score and no other."""
+"""Scores what a trial left behind. A scorer that breaks loses its own score and no other."""

@@ -1,4 +1,4 @@
-"""Scores that need only a look at what is there: files in the workspace, and what the last session put out."""
+"""Scores that only need to read: files in the workspace, and the output of the last session."""
 
 import json
 import re
@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 from manyhands.apps.evals.spec.eval_types import SCORE_GROUP, Case, Scorer
 from manyhands.apps.evals.spec.json_path import NotThere, find
 
-#: More than this of a file is not looked at.
+#: The rest of a longer file is not read.
 TEXT_BYTES_MAX = 10_000_000
 
 
 class TrialScore(NamedTuple):
     value: float | None
-    error: str = ""  # why there is no value, where that is no one's intent
+    error: str = ""  # why there is no value; "" if the scorer does not apply
 
 
 class Artefacts(NamedTuple):
@@ -27,7 +27,7 @@ class Artefacts(NamedTuple):
 
 
 class NoScore(Exception):
-    """The scorer cannot tell, and why."""
+    """The scorer cannot give a score, and why."""
 
 
 LOOKS = ("done", "file", "contains", "regex", "json")
@@ -57,7 +57,7 @@ def look(scorer: Scorer, left: Artefacts) -> TrialScore:
 
 
 def text_for(scorer: Scorer, left: Artefacts) -> str:
-    """A file that is not there is empty: the arm did not write it."""
+    """A missing file counts as empty: the arm did not write it."""
     if not scorer.file:
         return left.output
     file = left.workspace / scorer.file
@@ -78,11 +78,11 @@ def _matched(pattern: str, text: str) -> float:
     try:
         return float(found[SCORE_GROUP])
     except (TypeError, ValueError):
-        raise NoScore(f"`{found[SCORE_GROUP]}` is no number") from None
+        raise NoScore(f"`{found[SCORE_GROUP]}` is not a number") from None
 
 
 def _found(scorer: Scorer, left: Artefacts) -> float:
-    """A document or a value that is not there is the arm's doing: 0. One that means nothing is the scorer's: none."""
+    """A missing document or value is caused by the arm and scores 0. A value of the wrong kind gives no score."""
     expected = scorer.equals if scorer.equals is not None else left.case.expect
     try:
         value: Any = find(json.loads(text_for(scorer, left)), scorer.path)
@@ -92,4 +92,6 @@ def _found(scorer: Scorer, left: Artefacts) -> float:
         return float(value == expected)
     if isinstance(value, bool | int | float):
         return float(value)
-    raise NoScore(f"`{scorer.path}` holds {str(value)[:60]!r}, which is no number; `equals` says what it should be")
+    raise NoScore(
+        f"`{scorer.path}` holds {str(value)[:60]!r}, which is not a number; set `equals` to compare it with a value"
+    )

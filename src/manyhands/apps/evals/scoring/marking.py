@@ -1,4 +1,4 @@
-"""Gives the trials of one (case, replication) their scores: by a look, by a task on the engine, or by a judge."""
+"""Scores the trials of one (case, replication): by reading files, by a task on the engine, or by a judge."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -18,10 +18,10 @@ from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.task import Task
 from manyhands.engine.run_opening import attempt_directory
 
-#: Runs a task in a run of the store to its end, once there is room for it.
+#: Runs a task in a run of the store until it ends. It waits for a free place first.
 Carry = Callable[[str, Task], Awaitable[Record]]
 RunOf = Callable[[str], Run | None]
-#: Of an answer in a file, and where functions and models leave theirs.
+#: The file with the output of a command, and those with the answer of a function or a model.
 _LOG, _RESULTS = "output.log", ("result.txt", "result.json")
 
 
@@ -35,7 +35,7 @@ class Marking:
         self._carry = carry
 
     async def mark(self, trials: Sequence[Trial]) -> dict[Trial, Scores]:
-        """The scores of these trials of one (case, replication), in files when this returns."""
+        """The scores of these trials. They are in files when this returns."""
         left = {trial: await asyncio.to_thread(self._artefacts, trial) for trial in trials}
         found: dict[Trial, dict[str, TrialScore]] = {trial: {} for trial in trials}
         for scorer in self._spec.scorers:
@@ -49,7 +49,7 @@ class Marking:
                     found[trial][scorer.name] = score
         marked = {trial: _kept(scores) for trial, scores in found.items()}
         for trial, scores in marked.items():
-            # Lost in a power cut they are found again: syncing each would hold up the journal's own syncs.
+            # Not synced, because that would delay the journal. Scores lost in a power cut are made again.
             await asyncio.to_thread(write_whole, self._layout.scores(trial), scores, durable=False)
         return marked
 
@@ -58,7 +58,7 @@ class Marking:
             if scorer.type in LOOKS:
                 return await asyncio.to_thread(look, scorer, left)
             return await self._run(scorer, trial, left)
-        except Exception as error:  # the one boundary: whatever breaks in a scorer costs that score alone
+        except Exception as error:  # the only boundary: whatever breaks in a scorer costs that score alone
             return TrialScore(None, f"{type(error).__name__}: {error}")
 
     async def _run(self, scorer: Scorer, trial: Trial, left: Artefacts) -> TrialScore:
@@ -68,7 +68,9 @@ class Marking:
             return scoring_tasks.function_score(_ending(record))
         known = self._run_of(name)
         if scorer.file and (known is None or scoring_tasks.task_id(scorer) not in known.records):
-            await asyncio.to_thread((left.workspace / scorer.file).unlink, missing_ok=True)  # the arm's own is no proof
+            await asyncio.to_thread(
+                (left.workspace / scorer.file).unlink, missing_ok=True
+            )  # a file that the arm wrote proves nothing
         record = await self._carry(name, scoring_tasks.command_task(scorer, left))
         ending = _ending(record)
         if scorer.type == "command":
@@ -77,7 +79,7 @@ class Marking:
         return await asyncio.to_thread(scoring_tasks.tests_score, scorer, ending, left, log)
 
     async def _grade(self, scorer: Scorer, left: dict[Trial, Artefacts]) -> dict[Trial, TrialScore]:
-        """Each arm against the baseline, which has 0.5: that of an arm that is as good."""
+        """Compares each arm with the baseline. The baseline has 0.5, like an arm that is equally good."""
         baseline = next((trial for trial in left if trial.arm == self._spec.baseline), None)
         scores: dict[Trial, TrialScore] = {}
         for trial in left:
@@ -92,7 +94,7 @@ class Marking:
     async def _compare(self, scorer: Scorer, trial: Trial, mine: Artefacts, theirs: Artefacts) -> TrialScore:
         try:
             ours, other = text_for(scorer, mine), text_for(scorer, theirs)
-            asked = case_prompt(mine.case, self._spec.sessions)  # no arm's words around it
+            asked = case_prompt(mine.case, self._spec.sessions)  # without the prompt of the arm around it
             name = run_name(self._manifest.id, trial)
             endings: dict[int, Ending] = {}
             for place, answers in ((1, (ours, other)), (2, (other, ours))):
@@ -115,7 +117,7 @@ class Marking:
         )
 
     def _output(self, record: Record) -> str:
-        """What a command printed; what a function returned or a model answered."""
+        """What a command printed, a function returned or a model answered."""
         place = Path(attempt_directory(self._store, record.run, record.task.id, len(record.history or ())))
         for name in (_LOG,) if record.task.run else _RESULTS:
             if (place / name).is_file():
@@ -125,7 +127,7 @@ class Marking:
 
 
 def _ending(record: Record) -> Ending:
-    """A task that was cancelled before it began has none."""
+    """A task that was cancelled before it began has no ending of its own."""
     return record.last_ending or Ending(EndingKind.CANCELLED, record.cause)
 
 

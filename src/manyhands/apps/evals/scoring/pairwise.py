@@ -1,9 +1,9 @@
-"""Which of two answers is the better one, asked of a model twice: the second time in the other order."""
+"""Asks a model which of two answers is better, twice: the second time in the other order."""
 
 import re
 
-QUESTION = "Which answer does better what was asked for?"
-#: Of each answer; a judge's own context is bounded.
+QUESTION = "Which answer does what was asked for better?"
+#: The rest of a longer answer is left out, because the context of a judge is limited.
 ANSWER_CHARACTERS_MAX = 20_000
 _VERDICT = re.compile(r"verdict\W{0,6}(1|2|tie)\b", re.IGNORECASE)
 
@@ -20,7 +20,7 @@ def grading_prompt(question: str, asked: str, first: str, second: str) -> str:
 
 
 def win_of(verdict: str, place: int) -> float | None:
-    """What the answer in that place (1 or 2) won: 1, 0.5 or 0; None if the judge gave no verdict."""
+    """The score of the answer in that place (1 or 2): 1, 0.5 or 0. None if the judge gave no verdict."""
     found = _VERDICT.findall(verdict)
     if not found:
         return None

@@ -1,8 +1,8 @@
-"""Scorers that run something: each is a task on the engine, in the run of the trial it scores."""
+"""Scorers that run something. Each is a task on the engine, in the run of the trial that it scores."""
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 from manyhands.apps.evals.scoring.artefacts import Artefacts, TrialScore
 from manyhands.apps.evals.scoring.pairwise import win_of
@@ -11,7 +11,7 @@ from manyhands.apps.evals.spec.eval_types import Scorer
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.task import NO_CLAIMS, Task
 
-#: The hosts that score, and the kind of their tasks: no host for arms shares a width with them.
+#: The kind of scoring tasks, and the hosts for them. They do not use the widths of the hosts for arms.
 KIND = "eval-score"
 SHELL_HOST = "eval:shell"
 PYTHON_HOST = "eval:python"
@@ -41,7 +41,7 @@ def command_task(scorer: Scorer, left: Artefacts) -> Task:
 
 
 def function_task(scorer: Scorer, left: Artefacts) -> Task:
-    """It is not told which arm it scores."""
+    """The function is not told which arm it scores."""
     args = {
         "workspace": str(left.workspace),
         "output": left.output,
@@ -60,7 +60,7 @@ def function_task(scorer: Scorer, left: Artefacts) -> Task:
 
 
 def grading_task(scorer: Scorer, prompt: str, place: int) -> Task:
-    """`place` is where the answer stands that the score is for: once first, once second."""
+    """`place` is the position of the answer that is scored: first in one task, second in the other."""
     host = judge_host(scorer.host)
     return Task(
         task_id(scorer, place),
@@ -73,15 +73,20 @@ def grading_task(scorer: Scorer, prompt: str, place: int) -> Task:
 
 
 def command_score(ending: Ending) -> TrialScore:
-    if ending.kind is EndingKind.TIMED_OUT:
-        return TrialScore(0.0)  # what the arm left does not pass in the time there is
-    if ending.kind is EndingKind.DONE:
-        return TrialScore(1.0)
-    return TrialScore(0.0) if ending.exit_code is not None and ending.exit_code > 0 else TrialScore(None, _why(ending))
+    match ending.kind:
+        case EndingKind.DONE:
+            return TrialScore(1.0)
+        case EndingKind.TIMED_OUT:
+            return TrialScore(0.0)  # what the arm left does not pass in the time there is
+        case EndingKind.FAILED | EndingKind.OVERLOADED | EndingKind.CANCELLED | EndingKind.PREEMPTED | EndingKind.LOST:
+            said_no = ending.exit_code is not None and ending.exit_code > 0
+            return TrialScore(0.0) if said_no else TrialScore(None, _why(ending))
+        case kind:
+            assert_never(kind)
 
 
 def tests_score(scorer: Scorer, ending: Ending, left: Artefacts, log: Path) -> TrialScore:
-    """The share that passed."""
+    """The share of tests that passed."""
     if ending.kind is EndingKind.TIMED_OUT:
         return TrialScore(0.0)
     if ending.exit_code is None or ending.exit_code < 0:
@@ -91,12 +96,12 @@ def tests_score(scorer: Scorer, ending: Ending, left: Artefacts, log: Path) -> T
         missing = f"the tests left no JUnit file `{scorer.file}`"
     else:
         counts = from_output(log.read_text(errors="replace")) if log.is_file() else None
-        missing = "the output of the tests has no count that can be read; `file` may name a JUnit file"
+        missing = "the output of the tests has no readable count; set `file` to a JUnit file"
     if counts is None:
         return TrialScore(None, f"{missing} ({_why(ending) or 'exit 0'})")
     if not counts.total:
-        # Whatever the arm did to the tests, none of them passed.
-        return TrialScore(0.0) if ending.exit_code else TrialScore(None, "no tests were run")
+        # Whatever the arm did to the tests, none passed.
+        return TrialScore(0.0) if ending.exit_code else TrialScore(None, "no tests were found")
     return TrialScore(counts.passed / counts.total)
 
 
@@ -108,11 +113,11 @@ def function_score(ending: Ending) -> TrialScore:
     value = json.loads(ending.result)
     if isinstance(value, bool | int | float):
         return TrialScore(float(value))
-    return TrialScore(None, f"it returned {str(value)[:60]!r}, which is no number")
+    return TrialScore(None, f"it returned {str(value)[:60]!r}, which is not a number")
 
 
 def grading_score(endings: dict[int, Ending]) -> TrialScore:
-    """The mean of both positions: a judge that always prefers the first answer says nothing."""
+    """The mean of both positions, so that a judge that always prefers the first answer has no influence."""
     wins: list[float] = []
     for place, ending in endings.items():
         if ending.kind is not EndingKind.DONE:

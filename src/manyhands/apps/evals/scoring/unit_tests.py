@@ -1,4 +1,4 @@
-"""How many unit tests passed: from a JUnit file, or else from the last lines of pytest and unittest."""
+"""Counts the unit tests that passed, from a JUnit file or from the last lines of pytest or unittest."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ class UnitTestCounts(NamedTuple):
 
 
 def from_junit(file: Path) -> UnitTestCounts | None:
-    """None if there is no such file, or it is cut short."""
+    """None if the file is missing or incomplete."""
     try:
         root = ElementTree.parse(file).getroot()
     except (OSError, ElementTree.ParseError):
@@ -32,7 +32,7 @@ def from_junit(file: Path) -> UnitTestCounts | None:
 
 
 def from_output(text: str) -> UnitTestCounts | None:
-    """None if it does not read like the end of a test run."""
+    """None if the text does not look like the end of a test run."""
     for line in reversed(text.splitlines()):
         found = _PYTEST.findall(line)
         if found and (" in " in line or line.startswith("=")):

@@ -1,71 +1,103 @@
 """What an eval is made of and what became of it: the spec, the outcome of every trial, and the whole record.
 
-A trial is one arm on one case in one replication. Whatever a report says can be told from an `EvalRecord` alone.
+A trial is one arm on one case in one replication. Every report is made from an `EvalRecord` alone.
 """
 
 import re
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Struct
 
 from manyhands.core.values.host import Prices
+from manyhands.durations import Duration
+from manyhands.field_rules import Command, Function, Name, VariableName, says
 
 ScorerType = Literal["done", "file", "contains", "regex", "command", "json", "tests", "python", "pairwise"]
-#: How the first arm of each (case, replication) is found: drawn from the seed and balanced, or strictly in turn.
+#: Which arm is first in each (case, replication): drawn from the seed and balanced, or strictly in turn.
 Order = Literal["drawn", "swap"]
-#: What became of a trial. Only `scored` ones have scores; `infrastructure` says nothing about the arm;
-#: `aborted` and `missing` ones were stopped by a person, or not reached.
+#: What became of a trial. Only `scored` trials have scores. `infrastructure` says nothing about the arm.
+#: `aborted` trials were stopped by a person, and `missing` ones were not reached.
 TrialState = Literal["scored", "infrastructure", "aborted", "missing"]
-#: How the eval as a whole ended; `decided` before all trials had run, `stopped` goes on with the same command.
+#: How a session ended: the arm caused `failed`, but not `infrastructure`. A person caused `aborted`.
+SessionEnd = Literal["done", "failed", "infrastructure", "aborted"]
+#: How the eval ended: `decided` before all trials had run; `stopped` continues with the same command.
 EvalState = Literal["finished", "decided", "failed_fast", "aborted", "stopped"]
 
 
-#: A pattern with a group of this name scores the number it finds.
+#: A pattern with a group of this name gives the number in that group as its score.
 SCORE_GROUP = "score"
 
 
 class Arm(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One of the things compared: a command, a function or a model, and how it is asked."""
+    """One of the things compared: a command, a function or a model, and its prompt."""
 
-    name: str
-    run: tuple[str, ...] = ()  # argv; {prompt} and the other fields of tasks are filled in
-    call: str = ""  # package.module:function
-    prompt: str = "{prompt}"  # {prompt} is the case's; {name} of its `values` too
-    args: dict[str, Any] | None = None
-    env: dict[str, str] | None = None
-    kind: str = ""
-    host: str = ""
-    prices: Prices | None = None
-    same_as: str = ""  # a null arm: this one over again, under another name
+    name: Annotated[Name, says("The name of the arm.")]
+    run: Annotated[
+        Command,
+        says("A command and its arguments. `{prompt}` and the other fields of tasks are filled in."),
+    ] = ()
+    call: Annotated[Function, says("`package.module:function`, instead of a command.")] = ""
+    prompt: Annotated[
+        str,
+        says("The words around `{prompt}`, the case's own. `{name}` of its `values` is filled in too."),
+    ] = "{prompt}"
+    args: Annotated[
+        dict[str, Any] | None,
+        says("Keyword arguments of `call`, or extra request fields of a model call."),
+    ] = None
+    env: Annotated[dict[VariableName, str] | None, says("Environment variables.")] = None
+    kind: Annotated[str, says("What sort of work it is. Hosts are chosen by it.")] = ""
+    host: Annotated[str, says("The only host it may run on.")] = ""
+    prices: Annotated[Prices | None, says("The price of a million tokens.")] = None
+    same_as: Annotated[str, says("A null arm: it repeats this other arm under its own name.")] = ""
 
 
 class Case(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    name: str
-    prompt: str = ""
-    prompts: tuple[str, ...] = ()  # one for each session, where they differ
-    files: str = ""  # a directory (or a file) every trial starts with a copy of; relative to the spec
-    values: dict[str, str] = {}  # for {name} in prompts
-    expect: Any = None  # what a scorer compares with, where it says no other
-    cluster: str = ""  # cases of one cluster are not independent of each other
+    """One thing that every arm is asked to do."""
+
+    name: Annotated[Name, says("The name of the case.")]
+    prompt: Annotated[str, says("What is asked.")] = ""
+    prompts: Annotated[tuple[str, ...], says("What is asked in each session, where that differs.")] = ()
+    files: Annotated[
+        str,
+        says("A directory or file that every trial starts with a copy of, relative to the spec."),
+    ] = ""
+    values: Annotated[dict[str, str], says("What `{name}` in prompts stands for.")] = {}
+    expect: Annotated[Any, says("What scorers compare with, unless they say otherwise.")] = None
+    cluster: Annotated[str, says("Cases of one cluster are not independent of each other.")] = ""
 
 
 class Scorer(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    name: str
-    type: ScorerType
-    file: str = ""  # in the workspace; left out: what the last session put out
-    text: str = ""  # contains
-    pattern: str = ""  # regex
-    path: str = ""  # json
-    equals: Any = None  # json; left out: the number found there, or the case's `expect`
-    run: tuple[str, ...] = ()  # command, tests
-    call: str = ""  # python
-    host: str = ""  # pairwise: an openai host of the config
-    question: str = ""  # pairwise: what makes an answer the better one
-    timeout: float = 300.0  # seconds
+    """How a trial is scored."""
+
+    name: Annotated[Name, says("The name of the score.")]
+    type: Annotated[ScorerType, says("What it looks at.")]
+    file: Annotated[
+        str,
+        says("A file in the workspace. Left out: what the last session printed."),
+    ] = ""
+    text: Annotated[str, says("For `contains`: the text to find. Left out: the case's `expect`.")] = ""
+    pattern: Annotated[
+        str,
+        says("For `regex`: a regular expression. A group named `score` is the score."),
+    ] = ""
+    path: Annotated[str, says("For `json`: a path in the document, like `a.b[0].c`.")] = ""
+    equals: Annotated[
+        Any,
+        says("For `json`: what should be there. Left out: the number found there, or the case's `expect`."),
+    ] = None
+    run: Annotated[Command, says("For `command` and `tests`: the command and its arguments.")] = ()
+    call: Annotated[
+        Function,
+        says("For `python`: `package.module:function`. It receives workspace, output, case and expect."),
+    ] = ""
+    host: Annotated[str, says("For `pairwise`: an openai host of the config.")] = ""
+    question: Annotated[str, says("For `pairwise`: what makes one answer better than another.")] = ""
+    timeout: Annotated[Duration, says("How long the command or call may take.")] = 300.0
 
     @property
     def is_bounded(self) -> bool:
-        """Whether its scores lie between 0 and 1, whatever happens."""
+        """Whether its scores are always between 0 and 1."""
         if self.type == "regex":
             return SCORE_GROUP not in re.compile(self.pattern).groupindex
         return self.equals is not None if self.type == "json" else self.type != "python"
@@ -82,9 +114,9 @@ class Spec(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     interleave: bool = True
     order: Order = "drawn"
     concurrency: int | Literal["auto"] = 1
-    timeout: float = 1800.0  # seconds, of a session
-    baseline: str = ""  # an arm's name; filled in with the first arm's when the spec is read
-    stop_when_decided: bool = False  # case by case, until confidence sequences leave no doubt
+    timeout: float = 1800.0  # seconds for a session
+    baseline: str = ""  # the name of an arm; the reader fills in the first arm
+    stop_when_decided: bool = False  # case by case, until the confidence sequences decide every comparison
 
     def arm(self, name: str) -> Arm:
         return next(arm for arm in self.arms if arm.name == name)
@@ -94,7 +126,7 @@ class Spec(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
 
 class SessionRecord(Struct, frozen=True, omit_defaults=True):
-    """The attempt of a session that counts: the last one."""
+    """The last attempt of a session, which is the one that counts."""
 
     session: int  # from 1
     ending: str  # an EndingKind, or "skipped" after a session that did not end well
@@ -102,19 +134,19 @@ class SessionRecord(Struct, frozen=True, omit_defaults=True):
     started_at: float | None = None
     ended_at: float | None = None
     host: str = ""
-    attempts: int = 0  # more than 1 only for reasons of infrastructure
-    tokens_in: int = 0  # of all attempts: all of them were paid for
+    attempts: int = 0  # more than 1 only because of infrastructure
+    tokens_in: int = 0  # of all attempts, because all of them cost money
     tokens_out: int = 0
     cost: float | None = None
 
 
 class Troubles(Struct, frozen=True, omit_defaults=True):
-    """Endings of attempts that were not the arm's doing. Each was tried again."""
+    """Endings of attempts that the arm did not cause. Each attempt was repeated."""
 
     rate_limited: int = 0  # 429
     overloaded: int = 0  # any other refusal for lack of room
     out_of_memory: int = 0
-    lost: int = 0  # the dispatcher or the machine died under it
+    lost: int = 0  # the dispatcher or the machine died meanwhile
     preempted: int = 0
 
     @property
@@ -130,19 +162,19 @@ class TrialOutcome(Struct, frozen=True, omit_defaults=True):
     replication: int  # from 1
     run: str  # its run in the store
     state: TrialState
-    cluster: str = ""  # the case's own name where it has no cluster
+    cluster: str = ""  # the name of the case if it has no cluster
     scores: dict[str, float | None] = {}  # scorer → score; None: not applicable, or see `score_errors`
     score_errors: dict[str, str] = {}  # scorer → why it gave no score
     sessions: tuple[SessionRecord, ...] = ()
     troubles: Troubles = Troubles()
-    timed_out: int = 0  # sessions that did: the arm's own doing, but look at both arms
-    position: int = 0  # in the order really used: 1 if this arm was the first of its (case, replication); 0 if none ran
+    timed_out: int = 0  # how many sessions did; the arm caused it, but compare both arms
+    position: int = 0  # in the actual order: 1 if this arm was the first of its (case, replication); 0 if none ran
     started_at: float | None = None
     ended_at: float | None = None
-    duration_s: float = 0.0  # of its sessions, without the waits between them
+    duration_s: float = 0.0  # of its sessions, without the time between them
     tokens_in: int = 0
     tokens_out: int = 0
-    cost: float | None = None  # None: there are no prices, and nobody told
+    cost: float | None = None  # None: there are no prices, and no host or command reported a cost
     tainted: bool = False
     why_tainted: str = ""
 
@@ -152,7 +184,7 @@ class TrialOutcome(Struct, frozen=True, omit_defaults=True):
 
 
 class SessionStart(Struct, frozen=True):
-    """One line of the order really used."""
+    """One line of the actual order."""
 
     arm: str
     case: str
@@ -162,13 +194,13 @@ class SessionStart(Struct, frozen=True):
 
 
 class Calibration(Struct, frozen=True, omit_defaults=True):
-    """One step of `--concurrency auto`: so many at once, on trials that are not scored."""
+    """One step of `--concurrency auto`: n at once, with trials that are not scored."""
 
     n: int
     sessions: int
     p95_s: float
-    slow_down: float  # p95_s against that of one at a time
-    failures: float  # share of sessions that failed for reasons of infrastructure, or timed out
+    slow_down: float  # p95_s divided by the p95_s of one at a time
+    failures: float  # share of sessions that timed out or failed because of infrastructure
     overloads: int
     accepted: bool
     why: str = ""
@@ -181,7 +213,7 @@ class Concurrency(Struct, frozen=True, omit_defaults=True):
 
 
 class Injection(Struct, frozen=True, omit_defaults=True):
-    """Context a person put into trials that had not ended. "" and 0: into all arms, cases, replications."""
+    """Context that a person put into trials that had not ended. "" and 0 mean all arms, cases or replications."""
 
     text: str
     at: float
@@ -197,8 +229,8 @@ class EvalRecord(Struct, frozen=True, omit_defaults=True):
     state: EvalState
     concurrency: Concurrency
     outcomes: tuple[TrialOutcome, ...]  # every arm × case × replication, in the order of the spec
-    order: tuple[SessionStart, ...] = ()  # as the sessions really started
+    order: tuple[SessionStart, ...] = ()  # in which the sessions actually started
     started_at: float = 0.0
     ended_at: float = 0.0
     injections: tuple[Injection, ...] = ()
-    warnings: tuple[str, ...] = ()  # what the reader should know that is not in the numbers
+    warnings: tuple[str, ...] = ()  # what the reader should know beside the numbers

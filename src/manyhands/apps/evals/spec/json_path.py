@@ -1,4 +1,4 @@
-"""Paths into JSON documents as people write them: `a.b[0].c`, with or without `$.` before it."""
+"""Paths into JSON documents as people write them: `a.b[0].c`, with or without a leading `$.`."""
 
 import re
 from typing import Any

@@ -1,6 +1,6 @@
-"""In which order trials run: which arm goes first in each (case, replication), and which sessions start together.
+"""The order of trials: which arm is first in each (case, replication), and which sessions start together.
 
-All of it follows from the spec and its seed, so that an eval that was interrupted goes on in the order it began in.
+The order follows from the spec and its seed alone, so that an interrupted eval continues in the order it began in.
 """
 
 import random
@@ -18,16 +18,25 @@ class Trial(NamedTuple):
     replication: int  # from 1
 
 
+def trials_of(spec: Spec) -> list[Trial]:
+    return [
+        Trial(arm.name, case.name, number)
+        for arm in spec.arms
+        for case in spec.cases
+        for number in range(1, spec.replications + 1)
+    ]
+
+
 class Unit(NamedTuple):
-    """Trials that are compared with each other, in the order their sessions take turns in."""
+    """Trials that are compared with each other, in the order in which their sessions take turns."""
 
     trials: tuple[Trial, ...]
 
 
 def units_of(spec: Spec) -> list[Unit]:
-    """Replication by replication, so that one that is cut short has few cases without a partner.
+    """Replication by replication, so that an eval that is cut short has few cases without a partner.
 
-    One that may stop when it is decided goes case by case: what it has by then are whole cases.
+    An eval that may stop when it is decided runs case by case, so that it has whole cases by then.
     """
     arms = [arm.name for arm in spec.arms]
     cases = [case.name for case in spec.cases]
@@ -45,7 +54,7 @@ Orders = dict[tuple[str, int], list[str]]
 
 
 def _swapped(arms: Sequence[str], cases: Sequence[str], replications: int, seed: int) -> Orders:
-    """Strictly in turn: as in the spec in the first replication, the next arm first in the second."""
+    """Strictly in turn: the first replication has the order of the spec, the second begins with the next arm."""
     return {
         (case, number): _rotated(arms, number - 1 + place)
         for place, case in enumerate(cases)
@@ -54,9 +63,9 @@ def _swapped(arms: Sequence[str], cases: Sequence[str], replications: int, seed:
 
 
 def _drawn(arms: Sequence[str], cases: Sequence[str], replications: int, seed: int) -> Orders:
-    """Drawn, and balanced: in every block of as many replications as there are arms each arm has each place once.
+    """Drawn and balanced. A block has as many replications as there are arms, and each arm has each place once in it.
 
-    What is left of a case after its whole blocks is balanced over the cases.
+    The replications of a case that are left after its whole blocks are balanced over the cases.
     """
     size = len(arms)
     whole = replications - replications % size

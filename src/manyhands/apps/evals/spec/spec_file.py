@@ -1,27 +1,28 @@
-"""A spec file becomes a `Spec`, or every reason why it cannot; nothing has run by then."""
+"""Reads a spec file into a `Spec`, or reports everything that is wrong with it. Nothing runs before that."""
 
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from manyhands.apps.evals.spec.eval_types import Arm, Case, Order, Scorer, Spec
-from manyhands.apps.evals.spec.spec_checks import check_spec
+from manyhands.apps.evals.spec.spec_checks import check_scorer_texts, check_spec
+from manyhands.durations import Duration
 from manyhands.errors import UsageError
-from manyhands.readers.problems import FieldPath, Problem, Problems, Sheet, describe, shown
-from manyhands.readers.shape import fits, is_clean, is_too_deep, known
+from manyhands.field_rules import Count, NameOrEmpty, rule, says
+from manyhands.readers.problems import Problem, Problems, Sheet, describe, shown
+from manyhands.readers.shape import REFUSED, is_clean, is_too_deep, known, read_as
 from manyhands.readers.text import decoded, obstacle, unreadable
 from manyhands.readers.toml_file import parse_toml
-from manyhands.sources.plans.task_fields import seconds_of
 
 SUFFIXES = (".toml", ".yaml", ".yml")
-#: What `null_arm = true` adds: the baseline over again under this name.
+#: What `null_arm = true` adds: the baseline repeated under this name.
 NULL_ARM = "null"
 
 
 class SpecRefused(UsageError):
-    """Nothing of the spec is used. `problems` has the first thousand, `total` counts all."""
+    """The spec is refused as a whole. `problems` has the first thousand problems, `total` counts all."""
 
     def __init__(self, problems: list[Problem], total: int | None = None) -> None:
         self.problems = problems
@@ -32,23 +33,42 @@ class SpecRefused(UsageError):
 class SpecSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """The `[eval]` table."""
 
-    name: str = ""
-    replications: int = 5
-    sessions: int = 1
-    seed: int = 0
-    interleave: bool = True
-    order: Order = "drawn"
-    concurrency: int | str = 1  # a number or "auto"
-    timeout: float = 1800.0
-    baseline: str = ""
-    null_arm: bool = False
-    stop_when_decided: bool = False
+    name: Annotated[NameOrEmpty, says("The name of the eval and of its runs. Left out: the name of the file.")] = ""
+    replications: Annotated[Count, says("How often every arm runs on every case.")] = 5
+    sessions: Annotated[Count, says("Sessions of each trial, one after the other in the same directory.")] = 1
+    seed: Annotated[int, says("Decides the order of the arms, and is `MANYHANDS_SEED`.")] = 0
+    interleave: Annotated[bool, says("The arms take turns. Otherwise one arm runs after the other.")] = True
+    order: Annotated[
+        Order,
+        says("Which arm goes first: drawn from the seed and balanced, or strictly in turn."),
+    ] = "drawn"
+    concurrency: Annotated[
+        int | str,
+        rule(
+            'must be at least 1, or "auto"',
+            "1 runs one session at a time; auto finds a number that leaves the sessions undisturbed",
+            type=["integer", "string"],
+            minimum=1,
+            pattern="^auto$",
+        ),
+        says('The most sessions at once, or `"auto"`.'),
+    ] = 1
+    timeout: Annotated[Duration, says("How long a session may take.")] = 1800.0
+    baseline: Annotated[str, says("The arm that others are compared with. Left out: the first.")] = ""
+    null_arm: Annotated[
+        bool,
+        says("Adds an arm that repeats the baseline, as a check: the two should not differ."),
+    ] = False
+    stop_when_decided: Annotated[
+        bool,
+        says("Runs case by case, and stops once every comparison is decided."),
+    ] = False
 
 
 class ReadSpec(Struct, frozen=True):
     spec: Spec
     file: Path
-    sheet: Any  # a `Sheet`: for checks that need to know more than the file
+    sheet: Any  # a `Sheet`, for checks that need more than the file
 
 
 _LISTS: dict[str, type[Struct]] = {"arm": Arm, "case": Case, "scorer": Scorer}
@@ -77,7 +97,7 @@ def _parse(path: Path, name: str, problems: Problems) -> tuple[Any, Sheet] | Non
     problem = obstacle(path, name, "spec")
     if problem is None and path.suffix.lower() not in SUFFIXES:
         hint = f"the name of a spec ends in {', '.join(SUFFIXES)}"
-        problem = Problem(file=name, message=f"is no spec: its name ends in `{path.suffix}`", hint=hint)
+        problem = Problem(file=name, message=f"is not a spec: its name ends in `{path.suffix}`", hint=hint)
     if problem is not None:
         problems.add(problem)
         return None
@@ -132,32 +152,23 @@ _Runs = TypeVar("_Runs", Arm, Scorer)
 
 
 def _beside(row: _Runs, path: Path) -> _Runs:
-    """`{spec}` in a command is the directory of the spec: commands run in the workspace of their trial."""
+    """Fills in `{spec}`, the directory of the spec: commands run in the workspace of their trial."""
     here = str(path.absolute().parent)
     return msgspec.structs.replace(row, run=tuple(argument.replace("{spec}", here) for argument in row.run))
 
 
 def _resolved(arm: Arm, spec: Spec) -> Arm:
-    """A null arm with what the arm it repeats is made of."""
+    """A null arm with the fields of the arm that it repeats."""
     if not arm.same_as:
         return arm
     return msgspec.structs.replace(spec.arm(arm.same_as), name=arm.name, same_as=arm.same_as)
 
 
 def _settings(table: object, path: Path, sheet: Sheet) -> SpecSettings | None:
-    if isinstance(table, dict):
-        table = dict(table)
-        _take_seconds(table, ("eval", "timeout"), sheet)
-        concurrency = table.get("concurrency", 1)
-        if isinstance(concurrency, bool) or (
-            concurrency < 1 if isinstance(concurrency, int) else concurrency != "auto"
-        ):
-            hint = "1 runs one session at a time; auto finds a number that leaves the sessions undisturbed"
-            sheet.wrong(("eval", "concurrency"), concurrency, 'must be at least 1, or "auto"', hint)
-            return None
-    if not fits(table, SpecSettings, ("eval",), sheet):
+    plain = read_as(SpecSettings, table, ("eval",), sheet)
+    if plain is REFUSED:
         return None
-    settings = msgspec.convert(table, SpecSettings)
+    settings = msgspec.convert(plain, SpecSettings)
     return msgspec.structs.replace(settings, name=settings.name or path.stem)
 
 
@@ -171,17 +182,9 @@ def _rows(document: dict[str, Any], name: str, sheet: Sheet) -> Any:
         sheet.tell((), f"has no {name}", f"write {_EXAMPLE[name]}")
     found: list[Any] = []
     for place, row in enumerate(rows):
-        path: FieldPath = (name, place)
-        if isinstance(row, dict):
-            row = dict(row)
-            _take_seconds(row, (*path, "timeout"), sheet)
-        if fits(row, kind, path, sheet):
-            found.append(msgspec.convert(row, kind))
+        plain = read_as(kind, row, (name, place), sheet)
+        if plain is not REFUSED:
+            found.append(msgspec.convert(plain, kind))
+            if kind is Scorer:
+                check_scorer_texts(found[-1], (name, place), sheet)
     return tuple(found)
-
-
-def _take_seconds(table: dict[str, Any], path: FieldPath, sheet: Sheet) -> None:
-    """Friendlier forms of a length of time (`20m`) become seconds in place."""
-    if "timeout" in table:
-        seconds = seconds_of(table["timeout"], path, sheet)
-        table["timeout"] = 1.0 if seconds is None else seconds  # told already

@@ -1,4 +1,4 @@
-"""Where an eval keeps its files: `STORE/evals/ID/`. Every file in it is replaced as a whole or not at all."""
+"""Where an eval keeps its files: `STORE/evals/ID/`. Each file is replaced as a whole or not at all."""
 
 import os
 from pathlib import Path
@@ -19,7 +19,7 @@ class EvalLayout:
         self.eval_id = eval_id
 
     def case(self, case: str) -> Path:
-        """What trials of the case start with, as it was when the eval began."""
+        """The files that trials of the case start with, as they were when the eval began."""
         return self.directory / "cases" / case
 
     def trial(self, trial: Trial) -> Path:
@@ -29,7 +29,7 @@ class EvalLayout:
         return self.trial(trial) / "workspace"
 
     def before(self, trial: Trial, session: int) -> Path:
-        """What a session begins with: for the first one what the case has, later what the one before left."""
+        """What a session begins with: the files of the case, or what the session before it left."""
         return self.case(trial.case) if session == 1 else self.trial(trial) / f"before-{session}"
 
     def scores(self, trial: Trial) -> Path:
@@ -40,7 +40,7 @@ class EvalLayout:
 
 
 def write_whole(path: Path, value: object, durable: bool = True) -> None:
-    """As JSON; `durable` outlives a power cut too."""
+    """Writes JSON. With `durable` the file survives a power cut."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f"{path.name}.new")
     with beside.open("wb") as file:
@@ -52,7 +52,7 @@ def write_whole(path: Path, value: object, durable: bool = True) -> None:
 
 
 def read_whole(path: Path, kind: type[T]) -> T | None:
-    """None if there is none, or none that can be read: it is made again then."""
+    """None if there is no such file, or if it cannot be read. The caller then makes it again."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except (FileNotFoundError, msgspec.DecodeError):

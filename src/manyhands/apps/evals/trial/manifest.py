@@ -1,4 +1,4 @@
-"""What an eval was begun with, and the scores of a trial, as they are kept on disk."""
+"""What an eval was begun with, and the scores of a trial, as files."""
 
 from msgspec import Struct
 
@@ -11,7 +11,7 @@ class Manifest(Struct, frozen=True):
     spec: Spec
     source: str  # the spec's file
     started_at: float
-    concurrency: Concurrency | None = None  # None: still to be found
+    concurrency: Concurrency | None = None  # None: not found yet
     allow_tampering: bool = False
     fail_fast: bool = False
 
@@ -22,12 +22,12 @@ class Scores(Struct, frozen=True):
 
 
 def source_of(spec_file: str) -> str:
-    """Of the eval's own run in the store: by this an unfinished one is found again."""
+    """The source of the eval's own run in the store. An unfinished eval is found by it."""
     return f"eval {spec_file}"
 
 
 def check_same(manifest: Manifest, spec: Spec, concurrency: int | str | None) -> None:
-    """An eval goes on as it was begun, or not at all."""
+    """An eval continues as it was begun, or not at all."""
     if manifest.spec != spec:
         raise Conflict(
             f"the spec has changed since eval {manifest.id} was left unfinished",
@@ -36,5 +36,5 @@ def check_same(manifest: Manifest, spec: Spec, concurrency: int | str | None) ->
     if concurrency is not None and manifest.concurrency is not None and concurrency != manifest.concurrency.n:
         raise Conflict(
             f"eval {manifest.id} was begun with concurrency {manifest.concurrency.n}: it is part of what is measured",
-            "leave `--concurrency` out to go on with it, or begin a new eval with `--fresh`",
+            "leave out `--concurrency` to continue it, or begin a new eval with `--fresh`",
         )

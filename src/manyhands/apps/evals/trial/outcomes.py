@@ -1,12 +1,13 @@
-"""From the journal's book and the scores on disk to what became of every trial, after any number of crashes."""
+"""Finds out what became of every trial, from the journal and the scores on disk, after any number of crashes."""
 
 from collections.abc import Iterable, Sequence
+from typing import assert_never
 
 from manyhands.apps.evals.spec.eval_types import (
     Arm,
     EvalRecord,
     EvalState,
-    Injection,
+    SessionEnd,
     SessionRecord,
     SessionStart,
     Spec,
@@ -14,24 +15,15 @@ from manyhands.apps.evals.spec.eval_types import (
     TrialState,
     Troubles,
 )
-from manyhands.apps.evals.spec.ordering import Trial
+from manyhands.apps.evals.spec.ordering import Trial, trials_of
+from manyhands.apps.evals.trial.eval_notes import standing_of
 from manyhands.apps.evals.trial.manifest import Manifest, Scores
+from manyhands.apps.evals.trial.trial_state import trial_state
 from manyhands.apps.evals.trial.trials import TAINTED, run_name, session_id
 from manyhands.core.book import Book
 from manyhands.core.state import AttemptRecord, Record, Run
 from manyhands.core.values.ending import Ending, EndingKind, total_cost
 from manyhands.core.values.task import TERMINAL, TaskState
-
-INFRASTRUCTURE = (EndingKind.OVERLOADED, EndingKind.LOST, EndingKind.PREEMPTED)
-
-
-def trials_of(spec: Spec) -> list[Trial]:
-    return [
-        Trial(arm.name, case.name, number)
-        for arm in spec.arms
-        for case in spec.cases
-        for number in range(1, spec.replications + 1)
-    ]
 
 
 def session_of(run: Run | None, session: int) -> Record | None:
@@ -46,18 +38,20 @@ def ended_well(record: Record | None) -> bool:
     return record is not None and record.state is TaskState.DONE
 
 
+def end_of(record: Record | None) -> SessionEnd | None:
+    """How a session ended for its eval; None if it has not."""
+    if record is None or record.state not in TERMINAL:
+        return None
+    if record.state is TaskState.DONE:
+        return "done"
+    if record.state is TaskState.CANCELLED:
+        return "aborted"
+    ending = record.last_ending
+    return "infrastructure" if ending is not None and _trouble(ending) else "failed"
+
+
 def state_of(run: Run | None, sessions: int) -> TrialState:
-    """As its sessions leave it: `scored` means that it can be."""
-    for session in range(1, sessions + 1):
-        record = session_of(run, session)
-        if record is None or record.state not in TERMINAL:
-            return "missing"
-        if record.state is TaskState.CANCELLED:
-            return "aborted"
-        if record.state is TaskState.FAILED:
-            ending = record.last_ending
-            return "infrastructure" if ending is not None and ending.kind in INFRASTRUCTURE else "scored"
-    return "scored"
+    return trial_state([end_of(session_of(run, session)) for session in range(1, sessions + 1)])
 
 
 def outcome_of(
@@ -122,29 +116,37 @@ def _troubles(records: Iterable[Record]) -> Troubles:
     counts = dict.fromkeys(Troubles.__struct_fields__, 0)
     for record in records:
         for tried in record.history or ():
-            if tried.ending is not None and tried.ending.kind in INFRASTRUCTURE:
-                counts[_trouble(tried.ending)] += 1
+            trouble = _trouble(tried.ending) if tried.ending is not None else ""
+            if trouble:
+                counts[trouble] += 1
     return Troubles(**counts)
 
 
 def _trouble(ending: Ending) -> str:
-    if ending.kind is not EndingKind.OVERLOADED:
-        return str(ending.kind)
-    if ending.rate_limited or ending.quota:
-        return "rate_limited"
-    killed = ending.exit_code in (-9, 137)
-    return "out_of_memory" if killed else "overloaded"
+    """The trouble of the infrastructure that this ending tells of; empty if it tells of none."""
+    match ending.kind:
+        case EndingKind.OVERLOADED:
+            if ending.rate_limited or ending.quota:
+                return "rate_limited"
+            killed = ending.exit_code in (-9, 137)
+            return "out_of_memory" if killed else "overloaded"
+        case EndingKind.LOST | EndingKind.PREEMPTED:
+            return str(ending.kind)
+        case EndingKind.DONE | EndingKind.FAILED | EndingKind.TIMED_OUT | EndingKind.CANCELLED:
+            return ""
+        case kind:
+            assert_never(kind)
 
 
 def _cost(arm: Arm, sessions: Sequence[SessionRecord]) -> float | None:
-    """By the prices of the arm; without them as its hosts or commands have told."""
+    """By the prices of the arm. Without prices, what its hosts or commands reported."""
     if arm.prices is None:
         return total_cost(session.cost for session in sessions)
     return sum(arm.prices.cost(session.tokens_in, session.tokens_out) for session in sessions)
 
 
 def order_of(book: Book, eval_id: str, spec: Spec) -> tuple[SessionStart, ...]:
-    """The sessions as their last attempts really started; of those that started at once, as they were begun."""
+    """The sessions in the order in which their last attempts started; ties in the order of their attempts."""
     found: list[tuple[float, int, SessionStart]] = []
     for trial in trials_of(spec):
         run = book.runs.get(run_name(eval_id, trial))
@@ -158,7 +160,7 @@ def order_of(book: Book, eval_id: str, spec: Spec) -> tuple[SessionStart, ...]:
 
 
 def _positions(order: Sequence[SessionStart]) -> dict[Trial, int]:
-    """Which place each trial had among those of its (case, replication), by its first session."""
+    """The place of each trial among those of its (case, replication), by its first session."""
     position_of: dict[Trial, int] = {}
     begun: dict[tuple[str, int], int] = {}
     for start in order:
@@ -167,20 +169,6 @@ def _positions(order: Sequence[SessionStart]) -> dict[Trial, int]:
             key = start.case, start.replication
             position_of[trial] = begun[key] = begun.get(key, 0) + 1
     return position_of
-
-
-def injections_of(book: Book, eval_id: str) -> tuple[Injection, ...]:
-    """What people put into this eval, as its own run in the journal has it."""
-    run = book.runs.get(eval_id)
-    records = run.records.values() if run is not None else ()
-    return tuple(
-        Injection(record.task.prompt, record.task.args["at"], *(record.task.args[field] for field in _TARGET))
-        for record in records
-        if record.task.args is not None and record.task.args.get("what") == "inject"
-    )
-
-
-_TARGET = ("arm", "case", "replication")
 
 
 def record_of(
@@ -205,13 +193,13 @@ def record_of(
         order=order,
         started_at=manifest.started_at,
         ended_at=now,
-        injections=injections_of(book, manifest.id),
+        injections=tuple(standing_of(book.runs[manifest.id]).injections),
         warnings=(*warnings, *_not_begun(manifest.id, book, spec)),
     )
 
 
 def _not_begun(eval_id: str, book: Book, spec: Spec) -> list[str]:
-    """Attempts that could not even begin say more of the set-up than of the arm."""
+    """Attempts that could not even begin say more about the setup than about the arm."""
     why_of: dict[str, list[str]] = {}
     for trial in trials_of(spec):
         run = book.runs.get(run_name(eval_id, trial))
@@ -220,4 +208,4 @@ def _not_begun(eval_id: str, book: Book, spec: Spec) -> list[str]:
             ending = record.last_ending if record is not None else None
             if ending is not None and ending.permanent and ending.exit_code is None:
                 why_of.setdefault(trial.arm, []).append(ending.detail)
-    return [f"arm {arm}: {len(why)} sessions failed for good at once: {why[0]}" for arm, why in why_of.items()]
+    return [f"arm {arm}: {len(why)} sessions could not begin: {why[0]}" for arm, why in why_of.items()]

@@ -1,4 +1,4 @@
-"""From a spec to tasks of the engine: the run of each trial, and its sessions."""
+"""Turns a spec into tasks of the engine: a run for each trial, and a task for each session."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from manyhands.core.values.task import NO_CLAIMS, Task
 from manyhands.sources.plans.task_rows import default_kind
 
 _FIELD = re.compile(r"\{([A-Za-z_]\w*)\}")
-#: Of a session that was told something by a person.
+#: The label of a session that a person put context into.
 TAINTED = "tainted"
 
 
@@ -26,7 +26,7 @@ def session_id(session: int) -> str:
 
 
 def is_session(task: str) -> bool:
-    """Or what scores them: `score-…`."""
+    """The other tasks of a trial score it: `score-…`."""
     return task.startswith("s") and task[1:].isdigit()
 
 
@@ -35,7 +35,7 @@ def source_of_trials(eval_id: str) -> str:
 
 
 def prompt_of(arm: Arm, case: Case, session: int) -> str:
-    """The arm's words around the case's. A field that nobody fills stays as it is: prompts are full of braces."""
+    """The prompt of the arm, filled in. Unknown fields stay as they are, because prompts often contain braces."""
     return _filled(arm.prompt, {**case.values, "prompt": case_prompt(case, session)})
 
 
@@ -48,7 +48,7 @@ def _filled(text: str, values: dict[str, str]) -> str:
 
 
 class Sessions:
-    """Makes the task of any session of one eval."""
+    """Makes the tasks of all sessions of one eval."""
 
     def __init__(self, spec: Spec, layout: EvalLayout) -> None:
         self._spec = spec
@@ -57,7 +57,7 @@ class Sessions:
     def task(
         self, trial: Trial, session: int, injected: tuple[Injection, ...] = (), workspace: str | None = None
     ) -> Task:
-        """One attempt: that an agent fails is an outcome. What is not its doing costs it no attempt."""
+        """A session has one attempt: a failure of the agent is an outcome. Infrastructure failures do not count."""
         arm, case = self._spec.arm(trial.arm), self._spec.case(trial.case)
         prompt = "\n\n".join([prompt_of(arm, case, session), *(one.text for one in injected)]).strip()
         work = {"run": arm.run} if arm.run else {"call": arm.call} if arm.call else {}
@@ -80,10 +80,10 @@ class Sessions:
         )
 
     def _env(self, arm: Arm, trial: Trial, session: int) -> dict[str, str]:
-        """No name of the arm: an agent that knew it were no fair subject."""
+        """The name of the arm is not in it: an agent that knows it may behave differently."""
         seed = crc32(f"{self._spec.seed}:{trial.case}:{trial.replication}:{session}".encode())
         return {
-            # A workspace is no part of the repository that the store may be in.
+            # The store may be inside a repository, but a workspace is not part of it.
             "GIT_CEILING_DIRECTORIES": str(self._layout.directory.parent),
             "MANYHANDS_CASE": trial.case,
             "MANYHANDS_REPLICATION": str(trial.replication),
@@ -94,7 +94,7 @@ class Sessions:
 
 
 def taking_up(run: Run | None, name: str, at: float, task: Task, source: str) -> Iterator[Input]:
-    """The events that have this task run next in its run, whatever of it is there already."""
+    """The events that make this task run next in its run. The run or the task may already exist."""
     if run is None:
         yield RunOpened(at, name, crc32(name.encode()), 1, source=source)
     elif run.draining:

@@ -2,9 +2,9 @@
 
 from msgspec import Struct
 
-from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host_memory import HostMemory
 from manyhands.core.values.widths import Reading, Sample
+from manyhands.engine.sim.rival_limits.load_sign import LoadSign, load_sign
 
 BACK_OFF = 0.9
 
@@ -14,21 +14,21 @@ class Aimd(Struct, tag="aimd"):
     width_min: int = 1
     width_max: int = 256
     reason: str = "the start"
-    start_reason: str = ""
 
-    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
-        return at
+    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> tuple[float, str]:
+        return at, ""
 
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         pass
 
     def observe(self, sample: Sample) -> None:
-        if sample.ending is EndingKind.OVERLOADED:
-            self.width = max(self.width_min, int(self.width * BACK_OFF))
-            self.reason = f"cut to {BACK_OFF:.0%} after an overload"
-        elif sample.ending is EndingKind.DONE and sample.in_flight * 2 >= self.width:
-            self.width = min(self.width_max, self.width + 1)
-            self.reason = "one more after a success"
+        match load_sign(sample.ending):
+            case LoadSign.TOO_MUCH:
+                self.width = max(self.width_min, int(self.width * BACK_OFF))
+                self.reason = f"cut to {BACK_OFF:.0%} after an overload"
+            case LoadSign.FINE if sample.in_flight * 2 >= self.width:
+                self.width = min(self.width_max, self.width + 1)
+                self.reason = "one more after a success"
 
     def read(self, reading: Reading) -> None:
         pass

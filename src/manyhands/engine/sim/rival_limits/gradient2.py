@@ -5,9 +5,9 @@ Its own window wants ten samples a second, which tasks that take seconds never g
 
 from msgspec import Struct
 
-from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host_memory import HostMemory
 from manyhands.core.values.widths import Reading, Sample
+from manyhands.engine.sim.rival_limits.load_sign import LoadSign, load_sign
 
 WINDOW, WINDOW_S = 10, 1.0
 TOLERANCE = 1.5
@@ -21,7 +21,6 @@ class Gradient2(Struct, tag="gradient2"):
     width_min: int = 1
     width_max: int = 256
     reason: str = "the start"
-    start_reason: str = ""
     took: list[float] = []
     most_in_flight: float = 0.0
     window_until: float = 0.0
@@ -32,14 +31,14 @@ class Gradient2(Struct, tag="gradient2"):
     def width(self) -> int:
         return int(self.limit)
 
-    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
-        return at
+    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> tuple[float, str]:
+        return at, ""
 
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         self.most_in_flight = max(self.most_in_flight, in_flight)
 
     def observe(self, sample: Sample) -> None:
-        if sample.ending not in (EndingKind.DONE, EndingKind.OVERLOADED):
+        if load_sign(sample.ending) is LoadSign.NONE:
             return
         self.took.append(sample.took_s)
         if len(self.took) < WINDOW or sample.at < self.window_until:

@@ -5,9 +5,9 @@ For comparison. Inspect reads 429s only; here every overload counts as one, whic
 
 from msgspec import Struct
 
-from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host_memory import HostMemory
 from manyhands.core.values.widths import Reading, Sample
+from manyhands.engine.sim.rival_limits.load_sign import LoadSign, load_sign
 
 CUT = 0.8
 COOLDOWN_S = 15.0
@@ -19,30 +19,30 @@ class InspectRule(Struct, tag="inspect"):
     width_min: int = 1
     width_max: int = 256
     reason: str = "the start"
-    start_reason: str = ""
     successes: int = 0
     refused_once: bool = False
     cooled_at: float = -1e9
 
-    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
-        return at
+    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> tuple[float, str]:
+        return at, ""
 
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         pass
 
     def observe(self, sample: Sample) -> None:
-        if sample.ending is EndingKind.OVERLOADED:
-            self.successes = 0
-            self.refused_once = True
-            if sample.at >= self.cooled_at:
-                self.width = max(self.width_min, _rounded_down(int(self.width * CUT)))
-                self.cooled_at = sample.at + max(COOLDOWN_S, sample.retry_after_s or 0.0)
-                self.reason = f"cut to {CUT:.0%} after a refusal"
-        elif sample.ending is EndingKind.DONE and sample.at >= self.cooled_at:
-            self.successes += 1
-            if self.successes >= max(self.width, ROUND_MIN):
+        match load_sign(sample.ending):
+            case LoadSign.TOO_MUCH:
                 self.successes = 0
-                self._grow()
+                self.refused_once = True
+                if sample.at >= self.cooled_at:
+                    self.width = max(self.width_min, _rounded_down(int(self.width * CUT)))
+                    self.cooled_at = sample.at + max(COOLDOWN_S, sample.retry_after_s or 0.0)
+                    self.reason = f"cut to {CUT:.0%} after a refusal"
+            case LoadSign.FINE if sample.at >= self.cooled_at:
+                self.successes += 1
+                if self.successes >= max(self.width, ROUND_MIN):
+                    self.successes = 0
+                    self._grow()
 
     def _grow(self) -> None:
         if self.refused_once:

@@ -5,9 +5,9 @@ from random import Random
 
 from msgspec import Struct
 
-from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host_memory import HostMemory
 from manyhands.core.values.widths import Reading, Sample
+from manyhands.engine.sim.rival_limits.load_sign import LoadSign, load_sign
 
 PROBE_EVERY = 30  # times the width, in samples, between fresh looks at the best latency
 
@@ -17,7 +17,6 @@ class Vegas(Struct, tag="vegas"):
     width_min: int = 1
     width_max: int = 256
     reason: str = "the start"
-    start_reason: str = ""
     seed: int = 0
     probes: int = 0
     samples: int = 0
@@ -27,14 +26,14 @@ class Vegas(Struct, tag="vegas"):
     def width(self) -> int:
         return int(self.limit)
 
-    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> float:
-        return at
+    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> tuple[float, str]:
+        return at, ""
 
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         pass
 
     def observe(self, sample: Sample) -> None:
-        if sample.ending not in (EndingKind.DONE, EndingKind.OVERLOADED):
+        if load_sign(sample.ending) is LoadSign.NONE:
             return
         self.samples += 1
         jitter = Random(self.seed * 1009 + self.probes).uniform(0.5, 1)
@@ -51,7 +50,7 @@ class Vegas(Struct, tag="vegas"):
         limit = self.limit
         queue = math.ceil(limit * (1 - self.best_s / sample.took_s))
         unit = max(1, int(math.log10(max(1.0, limit))))
-        if sample.ending is EndingKind.OVERLOADED:
+        if load_sign(sample.ending) is LoadSign.TOO_MUCH:
             moved = limit - unit
         elif sample.in_flight * 2 < limit:
             return

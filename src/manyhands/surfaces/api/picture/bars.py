@@ -1,6 +1,6 @@
 """One bar for each attempt, and the slot of its host it is drawn in: the smallest that was free when it started.
 
-Slots depend on the events alone, in their order: whoever replays a journal gets the same ones.
+Slots depend only on the events and their order, so replaying a journal gives the same slots.
 """
 
 import heapq
@@ -12,14 +12,14 @@ from msgspec import Struct
 from manyhands.core.book import Book
 from manyhands.core.state import AttemptRecord, Record
 
-#: Of those that have ended, so many are kept: as many as a page can draw.
+#: How many ended attempts are kept: as many as a page can draw.
 KEPT_MAX = 50_000
 
 
 class Bar(Struct):
     record: Record
     tried: AttemptRecord
-    number: int  # the how-manieth attempt of its task
+    number: int  # its number among the attempts at the task
     slot: int
 
 
@@ -57,7 +57,7 @@ class Bars:
         return bar
 
     def end(self, attempt: int) -> Bar | None:
-        """None if it has been told of before."""
+        """None if its end was told before."""
         bar = self.in_flight.pop(attempt, None)
         if bar is not None:
             self._slots[bar.tried.host].free(bar.slot)
@@ -69,7 +69,7 @@ class Bars:
         yield from self.in_flight.values()
 
     def _take_in(self, book: Book) -> None:
-        """What a dispatcher finds when it starts: attempts of the newest runs, in the order they started."""
+        """The attempts of the newest runs in the order they started: what a dispatcher finds when it starts."""
         found: list[tuple[AttemptRecord, Record, int]] = []
         for run in reversed(book.runs.values()):
             for record in run.records.values():
@@ -84,12 +84,12 @@ class Bars:
 
 
 def _in_order(found: Iterable[tuple[AttemptRecord, Record, int]]) -> Iterator[tuple[AttemptRecord, Record, int]]:
-    """Starts and (number 0) ends as they happened; at the same moment a slot is freed before it is taken."""
+    """Starts, and ends (number 0), in order. At the same moment a slot is freed before it is taken."""
     moments: list[tuple[float, int, int, AttemptRecord, Record, int]] = []
     for tried, record, number in found:
         moments.append((tried.started_at, 1, tried.attempt, tried, record, number))
         if tried.ended_at is not None:
-            # One that took no time at all has started before it ended.
+            # An attempt that took no time at all still started before it ended.
             rank = 0 if tried.ended_at > tried.started_at else 2
             moments.append((tried.ended_at, rank, tried.attempt, tried, record, 0))
     moments.sort(key=lambda moment: moment[:3])
@@ -98,7 +98,7 @@ def _in_order(found: Iterable[tuple[AttemptRecord, Record, int]]) -> Iterator[tu
 
 
 def tried_of(record: Record, attempt: int) -> tuple[AttemptRecord, int]:
-    """The attempt of that name and its number among those of its task; it is one of the last."""
+    """The attempt with that id, and its number among the attempts at the task. It is one of the last."""
     history = record.history or []
     for place in range(len(history) - 1, -1, -1):
         if history[place].attempt == attempt:

@@ -6,13 +6,15 @@ from itertools import islice
 from manyhands.core.state import Record, Run
 from manyhands.core.values.task import TERMINAL, Claims, claims_of
 from manyhands.surfaces.api.picture.bars import Bars
-from manyhands.surfaces.api.picture.picture_rows import Redact, Row, cause_of, claims_row, queued_at, short
+from manyhands.surfaces.api.picture.picture_rows import Redact, Row, cause_of, short
+from manyhands.surfaces.verbs.task_report import queued_at
+from manyhands.surfaces.verbs.task_verbs import claims_row
 
 TASKS_MAX = 50_000
 
 
 def coded(values: Iterable[str]) -> Row:
-    """A column of few different words: each once, and for every row which."""
+    """A column with few different words: each word once, and an index for every row."""
     place: dict[str, int] = {}
     index = [place.setdefault(value, len(place)) for value in values]
     return {"values": list(place), "index": index}
@@ -53,7 +55,7 @@ def claims_column(records: list[Record]) -> list[list[str]]:
 
 
 def chosen(runs: Sequence[Run]) -> list[Record]:
-    """Those that are unfinished first, then the newest of the others."""
+    """Unfinished tasks first, then the newest of the others."""
     unfinished = (one for run in reversed(runs) for one in run.records.values() if one.state not in TERMINAL)
     records = list(islice(unfinished, TASKS_MAX))
     ended = (one for run in reversed(runs) for one in reversed(run.records.values()) if one.state in TERMINAL)
@@ -61,7 +63,7 @@ def chosen(runs: Sequence[Run]) -> list[Record]:
 
 
 def safe(texts: list[str], redact: Redact) -> list[str]:
-    """Each without secrets and no longer than is useful. One look at all of them is much faster than one at each."""
+    """The texts without secrets, and cut. Searching all of them at once is much faster than one by one."""
     whole = "\n".join(text for text in texts if text)
     if len(whole) <= 300 * len(texts) and redact(whole) == whole and max(map(len, texts), default=0) <= 300:
         return texts

@@ -1,4 +1,4 @@
-"""The claims that most wait for: of what is held now, what the most unfinished tasks want to write."""
+"""The hottest claims: files that are held now, ordered by how many unfinished tasks want to write them."""
 
 from manyhands.core.book import Book
 from manyhands.core.claims import each_claim

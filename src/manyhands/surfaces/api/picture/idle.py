@@ -1,31 +1,33 @@
-"""Why hosts have room that nobody takes: the obstacles that keep tasks waiting, seen from the host.
+"""Why hosts have free slots: the obstacles that keep tasks waiting, seen from the host.
 
-Costs pools, lanes and attempts in flight, never a look at every task.
+The cost depends on the number of pools, lanes and running attempts, never on the number of tasks.
 """
 
 import math
 from collections import deque
-from fnmatch import fnmatchcase
 from itertools import islice
 
 from manyhands.core.book import Book
 from manyhands.core.obstacles import group_obstacle, host_obstacle, run_obstacle, what_meets
+from manyhands.core.placement import takes
 from manyhands.core.ready import Group
-from manyhands.core.state import HostState, Run
-from manyhands.core.values.task import TaskState
+from manyhands.core.state import HostState, Record, Run
+from manyhands.core.values.task import TaskState, form_of
 from manyhands.surfaces.api.picture.picture_rows import Redact, Row, short
 
-#: Of what groups wait for in particular, so much is looked at: one reason is enough for a person.
+#: How many parked groups are looked at: one reason is enough for a person.
 PARKED_LOOKS_MAX = 64
 SPANS_MAX = 5_000
 
-#: (cause, detail): the first of these words that is found is the one told.
+#: (run, kind) → the forms of its tasks: whether a host takes a task depends on both.
+Forms = dict[tuple[str, str], set[str]]
+#: (cause, detail). Of several causes, the one that comes first here is shown.
 Why = tuple[str, str]
 _FIRST = ("rate", "memory", "lane", "barrier", "concurrency", "claims", "rule", "drained", "elsewhere")
 
 
 class IdleSpans:
-    """Who is idle now, and the spans of it that are over: a page that opens later can colour what was before."""
+    """Which hosts are idle now, and the idle spans that have ended, for pages that open later."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
@@ -33,7 +35,7 @@ class IdleSpans:
         self._since: dict[str, float] = {}
 
     def now(self, at: float, rows: list[Row]) -> bool:
-        """Whether that is anything new."""
+        """Whether anything changed."""
         if rows == self.rows:
             return False
         coming = {row["host"]: row for row in rows}
@@ -47,7 +49,7 @@ class IdleSpans:
         return True
 
     def spans(self) -> list[Row]:
-        """The latest that are over, then those that last."""
+        """The latest spans that have ended, then the open ones."""
         return [*self._over, *({**row, "from": self._since[row["host"]], "to": None} for row in self.rows)]
 
 
@@ -56,30 +58,42 @@ def _is_same_span(row: Row, coming: Row | None) -> bool:
     return coming is not None and all(row[name] == coming[name] for name in ("free", "cause"))
 
 
-def idle_rows(book: Book, redact: Redact) -> list[Row]:
+def forms_of(book: Book) -> Forms:
+    forms: Forms = {}
+    for run in book.runs.values():
+        for record in run.records.values():
+            note_form(forms, record)
+    return forms
+
+
+def note_form(forms: Forms, record: Record) -> None:
+    forms.setdefault((record.run, record.task.kind), set()).add(form_of(record.task))
+
+
+def idle_rows(book: Book, forms: Forms, redact: Redact) -> list[Row]:
     runs = [run for run in book.runs.values() if run.unfinished]
     rows: list[Row] = []
     for host in book.hosts.values():
         free = host.width - len(host.running)
         if free > 0:
-            cause, detail = why_idle(book, host, runs)
+            cause, detail = why_idle(book, host, runs, forms)
             rows.append({"host": host.name, "free": free, "cause": cause, "detail": short(detail, redact)})
     return rows
 
 
-def why_idle(book: Book, host: HostState, runs: list[Run]) -> Why:
+def why_idle(book: Book, host: HostState, runs: list[Run], forms: Forms) -> Why:
     if host.paused is not None:
         return "paused", host.paused
     if host.barrier is not None:
         return "barrier", f"{host.barrier.task.id} runs alone here"
     if host.kept_by:
-        return "barrier", f"is kept for {host.kept_by} until that is over"
+        return "barrier", f"it is kept for {host.kept_by} until that has finished"
     if host.kept_for is not None and host.kept_for.queue:
-        return "barrier", f"empties for {host.kept_for.head.task.id}"
+        return "barrier", f"it is being emptied for {host.kept_for.head.task.id}"
     found = [*_of_pools(book, host), *_of_parked(book, host)]
     if found:
         return min(found, key=lambda why: _FIRST.index(why[0]))
-    return _of_states(host, runs)
+    return _of_states(host, runs, forms)
 
 
 def _of_pools(book: Book, host: HostState) -> list[Why]:
@@ -99,14 +113,14 @@ def _of_pools(book: Book, host: HostState) -> list[Why]:
 
 
 def _of_host(book: Book, host: HostState, group: Group) -> Why:
-    """Why this host does not take the first that waits, though it has room."""
+    """Why this host does not take the first task that waits, though it has a free slot."""
     kind = group.key.kind
     text = host_obstacle(host, group)
     if text is None:
-        start_at = host.limit.start_at(book.at, kind, group.head.seen_bytes)
+        start_at, why = host.limit.start_at(book.at, kind, group.head.seen_bytes)
         if start_at > book.at:  # for ever: until something ends that holds memory
-            return ("memory" if math.isinf(start_at) else "rate"), host.limit.start_reason
-        return "elsewhere", f"{group.head.task.id} waits for a better place than this one"
+            return ("memory" if math.isinf(start_at) else "rate"), why
+        return "elsewhere", f"{group.head.task.id} waits for a better host than this one"
     if host.on_trial:
         return "rate", text
     lane = host.lane(kind)
@@ -131,22 +145,22 @@ def _of_parked(book: Book, host: HostState) -> list[Why]:
     return []
 
 
-def _of_states(host: HostState, runs: list[Run]) -> Why:
-    """Nothing is ready for it: what its kinds wait for instead."""
+def _of_states(host: HostState, runs: list[Run], forms: Forms) -> Why:
+    """Nothing is ready for this host: what the tasks that it takes wait for instead."""
     waiting = dict.fromkeys((TaskState.BACKOFF, TaskState.BLOCKED, TaskState.DEFERRED), 0)
     drained = 0
     for run in runs:
         for kind, counts in run.counts_of_kind.items():
-            if any(fnmatchcase(kind, pattern) for pattern in host.host.kinds):
+            if any(takes(host.host, kind, form) for form in forms.get((run.name, kind), ())):
                 drained += counts[TaskState.READY] if run.draining else 0
                 for state in waiting:
                     waiting[state] += counts[state]
     if waiting[TaskState.BACKOFF]:
-        return "backoff", f"{waiting[TaskState.BACKOFF]:,} wait out a delay before they are tried again"
+        return "backoff", f"{waiting[TaskState.BACKOFF]:,} wait for a delay before they are tried again"
     if waiting[TaskState.BLOCKED]:
         return "needs", f"{waiting[TaskState.BLOCKED]:,} wait for other tasks"
     if drained:
         return "drained", f"{drained:,} wait in runs that are stopping"
     if waiting[TaskState.DEFERRED]:
-        return "deferred", f"{waiting[TaskState.DEFERRED]:,} put off until someone resumes them"
-    return "no work", "nothing is left that it takes"
+        return "deferred", f"{waiting[TaskState.DEFERRED]:,} are deferred until someone resumes them"
+    return "no work", "there are no tasks left that it takes"

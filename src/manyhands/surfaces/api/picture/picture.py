@@ -14,38 +14,39 @@ from manyhands.core.book import Book
 from manyhands.core.state import Record
 from manyhands.core.values.ending import EndingKind, total_cost
 from manyhands.core.values.task import TaskState, claims_of
+from manyhands.quantiles import quantile
 from manyhands.surfaces.api.picture.bars import Bar, Bars, tried_of
 from manyhands.surfaces.api.picture.columns import TASKS_MAX, bar_columns, task_columns
 from manyhands.surfaces.api.picture.hot_claims import hot_claims
-from manyhands.surfaces.api.picture.idle import IdleSpans, idle_rows
+from manyhands.surfaces.api.picture.idle import IdleSpans, forms_of, idle_rows, note_form
 from manyhands.surfaces.api.picture.picture_rows import (
     Redact,
     Row,
-    claims_row,
     counts_row,
-    host_row,
-    queued_at,
-    run_row,
+    page_host,
+    page_run,
+    page_task,
     short,
     state_row,
-    task_row,
     width_row,
 )
 from manyhands.surfaces.api.picture.queue_age import QueueAge
 from manyhands.surfaces.api.picture.work_ceiling import WorkCeiling
+from manyhands.surfaces.verbs.task_report import queued_at
+from manyhands.surfaces.verbs.task_verbs import claims_row
 
 WIDTHS_MAX = 5_000
 RUNS_MAX = 1_000
 STOOD_MAX = 2_000
-#: Of each lane, the latest so many durations tell what is slow for it.
+#: How many of the latest durations of a lane tell what is slow for it.
 DURATIONS_MAX = 50
-#: The age of the oldest that waits goes on by itself; told again when it is another's by so much.
+#: The page lets the age of the oldest task grow by itself. It is told again when it differs by this much.
 AGE_STEP_S = 0.5
 
 
 class Picture:
     def __init__(self, book: Book, redact: Redact = str, seq: int = 0, age: QueueAge | None = None) -> None:
-        """`age` is one that others keep up to date; without it the picture keeps its own."""
+        """`age` is kept up to date by the caller; without it the picture keeps its own."""
         self.book = book
         self.seq = seq  # of the last event it has been told of
         self._redact = redact
@@ -69,6 +70,7 @@ class Picture:
         self._told_hosts: dict[str, Row] = {}
         self._told_ended_at: dict[str, float | None] = {name: run.ended_at for name, run in book.runs.items()}
         self._idle = IdleSpans()
+        self._forms = forms_of(book)
         self._ceiling = WorkCeiling()
         waiting = {"oldest_s": 0.0, "ready": 0, "ceiling": None}
         self._told: dict[str, Any] = {
@@ -94,6 +96,7 @@ class Picture:
             ev.RunResumed: self._on_run,
             ev.RunDrained: self._on_run,
             ev.RunStopped: self._on_run,
+            ev.RunNoted: self._on_run,
         }
         self._tell_hosts()
 
@@ -101,7 +104,7 @@ class Picture:
         self.book.changed_for.remove(self._changed)
 
     def changes(self, batch: Sequence[ev.AnyEvent]) -> list[Row]:
-        """What is different since the last call; costs as much as the batch and what it changed, however many wait."""
+        """What changed since the last call. The cost depends on the batch, not on how many tasks wait."""
         happened: list[Row] = []
         for event in batch:
             on = self._on.get(type(event))
@@ -120,9 +123,9 @@ class Picture:
         return [*runs, *tasks, *happened, *self._tell_hosts()]
 
     def standing(self) -> list[Row]:
-        """What follows from all of it, where that is different: who is idle and why, what is most wanted, who waits."""
+        """What follows from the state, if it changed: idle hosts and why, the hottest claims, the oldest task."""
         rows: list[Row] = []
-        idle = idle_rows(self.book, self._redact)
+        idle = idle_rows(self.book, self._forms, self._redact)
         if self._idle.now(self.book.at, idle):
             rows.append({"t": "idle", "idle": idle})
         claims = hot_claims(self.book)
@@ -132,13 +135,13 @@ class Picture:
         return rows + self._tell_waiting()
 
     def snapshot(self, run: str | None = None) -> Row:
-        """All there is, as of the last `changes` and `standing`."""
+        """Everything, as of the last `changes` and `standing`."""
         runs = [one for name, one in self.book.runs.items() if run is None or name == run]
         return {
             "seq": self.seq,
             "at": self.book.at,
             "version": manyhands.__version__,
-            "runs": [run_row(one, self._redact) for one in runs[-RUNS_MAX:]],
+            "runs": [page_run(one, self._redact) for one in runs[-RUNS_MAX:]],
             "runs_total": len(runs),
             "hosts": list(self._told_hosts.values()),
             "tasks": task_columns(runs, self._redact),
@@ -155,9 +158,9 @@ class Picture:
         return [row for row in self._widths if row["at"] >= since and host in (None, row["host"])]
 
     def slowest_of(self, host: str, kind: str) -> float | None:
-        """Nine of ten that were done lately took no longer."""
+        """Nine of ten attempts that were done lately took no longer than this."""
         took = self._durations.get((host, kind))
-        return sorted(took)[int(0.9 * (len(took) - 1))] if took else None
+        return quantile(sorted(took), 0.9) if took else None
 
     # What each event adds
 
@@ -228,7 +231,9 @@ class Picture:
     def _on_host(self, event: ev.HostPaused | ev.HostResumed | ev.WidthSet | ev.WorkersMoved, rows: list[Row]) -> None:
         self._hosts[event.host] = None
 
-    def _on_run(self, event: ev.RunOpened | ev.RunResumed | ev.RunDrained | ev.RunStopped, rows: list[Row]) -> None:
+    def _on_run(
+        self, event: ev.RunOpened | ev.RunResumed | ev.RunDrained | ev.RunStopped | ev.RunNoted, rows: list[Row]
+    ) -> None:
         if event.run in self.book.runs:
             self._runs[event.run] = None
 
@@ -250,10 +255,12 @@ class Picture:
 
     def _task(self, record: Record, touched: dict[str, None]) -> Row:
         touched[record.run] = None
-        # Of more tasks than a snapshot shows, the page may not know this one.
+        # With more tasks than a snapshot shows, the page may not know this one yet.
         is_new = record.number > self._last_number or record.number in self._edited
+        if is_new:
+            note_form(self._forms, record)
         whole = is_new or self.book.last_number > TASKS_MAX
-        row = task_row(record, self._redact) if whole else state_row(record, self._redact)
+        row = page_task(record, self._redact) if whole else state_row(record, self._redact)
         row["t"] = "task"
         return row
 
@@ -264,7 +271,7 @@ class Picture:
             ended_at = run.ended_at
             whole = name in self._runs or self._told_ended_at.get(name, ended_at) != ended_at
             self._told_ended_at[name] = ended_at
-            rows.append({"t": "run", **run_row(run, self._redact)} if whole else {"t": "counts", **counts_row(run)})
+            rows.append({"t": "run", **page_run(run, self._redact)} if whole else {"t": "counts", **counts_row(run)})
         self._runs.clear()
         return rows
 
@@ -273,7 +280,7 @@ class Picture:
         for name, host in self.book.hosts.items():
             told = self._told_hosts.get(name)
             if told is None or name in self._hosts or (told["paused"] is None) != (host.paused is None):
-                row = host_row(host, self.slowest_of, self._redact)
+                row = page_host(host, self.slowest_of, self._redact)
                 if row != told:
                     self._told_hosts[name] = row
                     rows.append({"t": "host", **row})
@@ -314,5 +321,5 @@ class Picture:
 
 
 def concerns(row: Row, run: str) -> bool:
-    """Is this change of interest to someone who looks at one run? Hosts and what waits are everyone's."""
+    """Whether this change matters to a page that shows one run. Changes of hosts matter to all."""
     return "run" not in row or row["run"] == run

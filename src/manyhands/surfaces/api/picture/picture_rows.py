@@ -1,16 +1,21 @@
-"""Runs, hosts, tasks and width moves as the page gets them: plain values under short names."""
+"""Runs, hosts, tasks and width moves as the page draws them: plain values under short names."""
 
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import asdict
+
 from manyhands.core.events import WidthMoved
-from manyhands.core.state import AttemptRecord, HostState, Lane, Record, Run
-from manyhands.core.values.task import Claims, TaskState, claims_of
+from manyhands.core.state import HostState, Lane, Record, Run
+from manyhands.core.values.task import TaskState, claims_of
+from manyhands.surfaces.verbs.host_verbs import pinned_width, success_of, width_reason
+from manyhands.surfaces.verbs.run_verbs import run_row
+from manyhands.surfaces.verbs.task_verbs import claims_row
 
 Row = dict[str, Any]
 #: Leaves secrets out of a text.
 Redact = Callable[[str], str]
-#: Of (host, kind): nine of ten attempts that were done lately took no longer.
+#: (host, kind) → nine of ten attempts that were done lately took no longer than this.
 SlowestOf = Callable[[str, str], float | None]
 
 #: A text that people wrote or a program printed is cut to this on its way to the page's lists.
@@ -30,18 +35,12 @@ def counts_row(run: Run) -> Row:
     return {"run": run.name, "counts": counts, "total": len(run.records), "peak": run.peak}
 
 
-def run_row(run: Run, redact: Redact) -> Row:
-    return {
-        **counts_row(run),
-        "source": short(run.source, redact),
-        "opened_at": run.opened_at,
-        "ended_at": run.ended_at,
-        "concurrency": run.concurrency,
-        "draining": run.draining,
-    }
+def page_run(run: Run, redact: Redact) -> Row:
+    row = asdict(run_row(run))
+    return {**row, "source": short(run.source, redact)}
 
 
-def task_row(record: Record, redact: Redact) -> Row:
+def page_task(record: Record, redact: Redact) -> Row:
     task = record.task
     return {
         **state_row(record, redact),
@@ -55,7 +54,7 @@ def task_row(record: Record, redact: Redact) -> Row:
 
 
 def state_row(record: Record, redact: Redact) -> Row:
-    """Of a task that is known already, what can change."""
+    """The fields that can change, of a task that the page knows already."""
     return {
         "run": record.run,
         "task": record.task.id,
@@ -69,39 +68,30 @@ def cause_of(record: Record) -> str:
     return "" if record.state in (TaskState.READY, TaskState.RUNNING, TaskState.DONE) else record.cause
 
 
-def host_row(host: HostState, slowest_of: SlowestOf, redact: Redact) -> Row:
+def page_host(host: HostState, slowest_of: SlowestOf, redact: Redact) -> Row:
     return {
         "host": host.name,
         "kinds": host.host.kinds,
         "width": host.width,
-        "pinned": _pinned(host),
-        "why": host.reason if host.pinned is None else "set by a person",
+        "pinned": pinned_width(host),
+        "why": width_reason(host),
         "ceiling": host.host.width.max,
         "paused": None if host.paused is None else short(host.paused, redact),
         "paused_until": host.paused_until,
         "workers": host.workers,
         "workers_why": short(host.workers_why, redact),
         "in_flight": len(host.running),
-        "lanes": [lane_row(host, kind, lane, slowest_of) for kind, lane in host.lanes.items()],
+        "lanes": [_page_lane(host, kind, lane, slowest_of) for kind, lane in host.lanes.items()],
     }
 
 
-def _pinned(host: HostState) -> int | None:
-    """By a person's word, or by the config."""
-    configured = host.host.width
-    if host.pinned is None and configured.max is not None and configured.min == configured.max:
-        return configured.max
-    return host.pinned
-
-
-def lane_row(host: HostState, kind: str, lane: Lane, slowest_of: SlowestOf) -> Row:
-    known = host.difficulty.kinds.get(kind) if host.difficulty is not None else None
+def _page_lane(host: HostState, kind: str, lane: Lane, slowest_of: SlowestOf) -> Row:
     return {
         "kind": kind,
         "width": lane.width,
         "why": lane.why,
         "in_flight": lane.in_flight,
-        "success": known.success if known is not None and known.weight else None,
+        "success": success_of(host, kind),
         "usual_s": lane.usual_s,
         "p90_s": slowest_of(host.name, kind),
     }
@@ -116,16 +106,3 @@ def width_row(event: WidthMoved) -> Row:
         "width": event.width,
         "reason": event.reason,
     }
-
-
-def queued_at(tried: AttemptRecord) -> float:
-    return tried.started_at if tried.queued_at is None else tried.queued_at
-
-
-def claims_row(claims: Claims) -> list[str]:
-    """`write src/auth/**`: what an attempt holds, for people."""
-    rows = [f"write {pattern}" for pattern in claims.write]
-    if claims.append or claims.read:
-        rows += [f"append {pattern}" for pattern in claims.append]
-        rows += [f"read {pattern}" for pattern in claims.read]
-    return rows

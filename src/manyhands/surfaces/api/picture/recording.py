@@ -12,19 +12,19 @@ from manyhands.core.scheduler import Scheduler, joined
 from manyhands.surfaces.api.picture.picture import Picture, concerns
 from manyhands.surfaces.api.picture.picture_rows import Redact, Row
 
-#: What happens within so many seconds is one frame.
+#: Events within this many seconds are one frame.
 FRAME_S = 0.02
 #: Putting all that is ready in order costs about as much as so many tasks cost an event.
 TASKS_PER_EVENT = 8
 #: With fewer tasks it is done more often than it costs: with a hundred at every frame.
 TASKS_FEW = 2_500
-#: A journal is looked through up to here, and so much of it recorded: beyond, the recording says that it ends early.
+#: How many events are read, and how many changes recorded. A recording that ends there says `truncated`.
 EVENTS_MAX = 5_000_000
 CHANGES_MAX = 2_000_000
 
 
 class Recording:
-    """Iterate over `frames` after `snapshot` has been asked for; then `truncated` says whether it is all."""
+    """Call `snapshot`, then iterate over `frames`. After that, `truncated` says whether something is missing."""
 
     def __init__(self, journal: Iterable[tuple[int, AnyEvent]], run: str, redact: Redact = str) -> None:
         self.run = run
@@ -39,7 +39,7 @@ class Recording:
         self._frames: list[Row] = []
 
     def snapshot(self) -> Row | None:
-        """As it was when the run was opened; None if the journal does not have it."""
+        """The state when the run was opened; None if the journal does not have the run."""
         self._scheduler.replay_each(self._until_opened())
         if self.run not in self._scheduler.book.runs:
             return None
@@ -99,7 +99,7 @@ class Recording:
         if stands:
             rows += self._picture.standing()
         rows = [row for row in rows if concerns(row, self.run)]
-        # Once it is over, what goes on at the hosts is another run's.
+        # After its end, changes of the hosts belong to other runs.
         if rows and (not was_over or any("run" in row for row in rows)):
             self._changes += len(rows)
             self._frames.append({"seq": self._picture.seq, "at": at, "changes": rows})

@@ -1,4 +1,4 @@
-"""The events of one task, told one by one."""
+"""The events of one task in words, one by one."""
 
 from collections.abc import Iterable, Iterator
 
@@ -32,7 +32,7 @@ def _of_attempt(event: ev.AttemptEnded | ev.AttemptSpawned | ev.StopDecided, min
             return f"{name} ends {event.ending.kind}{detail}"
         case ev.StopDecided():
             detail = f" ({event.detail})" if event.detail else ""
-            return f"{mine[event.attempt]} is to be stopped: {event.why}{detail}"
+            return f"{mine[event.attempt]} will be stopped: {event.why}{detail}"
         case _:
             return ""
 
@@ -44,20 +44,20 @@ def _of_task(event: ev.AnyEvent, run: str, task: str) -> str:
         case ev.TasksSubmitted() if any(one.id == task for one in event.tasks):
             return "submitted" + _needing(next(one for one in event.tasks if one.id == task))
         case ev.TaskEdited() if event.task.id == task:
-            return "the backlog says something else of it now"
+            return "changed in its plan or backlog"
         case ev.CancelAsked() if event.task in ("", task):
             what = "cancelled" if event.task else "cancelled with the whole run"
             return f"{what}: {event.why}" if event.why else what
         case ev.RetryAsked(task=asked) if asked == task:
-            return "someone asked for another go"
+            return "retried by a person"
         case ev.DeferAsked(task=asked) if asked == task:
-            return "put off by a person"
+            return "deferred by a person"
         case ev.ResumeAsked(task=asked) if asked == task:
-            return "let go on by a person"
+            return "resumed by a person"
         case ev.FamilyMoved():
             return _of_member(event, task)
         case ev.RetryDecided(task=asked) if asked == task:
-            return f"to be tried again in {max(0.0, event.until - event.at):.1f} s"
+            return f"will be tried again in {max(0.0, event.until - event.at):.1f} s"
         case _:
             return ""
 

@@ -1,12 +1,12 @@
-"""The most attempts that what is left could keep at work at once, given needs and claims: more width is of no use."""
+"""The most attempts that the remaining tasks could run at once, given needs and claims. More width is of no use."""
 
 from manyhands.core.book import Book
 from manyhands.core.values.task import TERMINAL
 from manyhands.sources.plans.ceiling import ceiling_of
 
-#: With more tasks left than these the ceiling is rarely what binds, and costs more than a look at it is worth.
+#: With more tasks left than this, the ceiling rarely binds and costs too much to compute.
 TASKS_MAX = 150
-#: It falls as work is done, and need not be followed to the moment.
+#: It falls slowly as work is done, so it is computed only now and then.
 EVERY_S = 1.0
 
 
@@ -17,7 +17,7 @@ class WorkCeiling:
         self._found: int | None = None
 
     def look(self, book: Book) -> int | None:
-        """None where it is not known, or nothing is left."""
+        """None if it is not known, or no tasks are left."""
         left = tuple((run.name, run.unfinished) for run in book.runs.values() if run.unfinished and not run.draining)
         if left == self._left or (left and book.at < self._looked_at + EVERY_S):
             return self._found

@@ -38,7 +38,7 @@ export class App {
 		this.table = new TasksTable($("table"), $("tasks-shown"), (task) => this.openTask(task.run, task.task));
 		this.taskPage = new TaskPage($("task"), () => this.closeTask());
 		this.lastAt = { cards: 0, panels: 0, readers: -5e3 };
-		// In ms: what the last frames took, how old their events were then, and when there first was something to see.
+		// In ms: how long frames took, how old their events were, and when the first picture was drawn.
 		this.timings = { redraw: [], lag: [], first: null };
 		this.arrived = [];
 		this.setFilter(this.view.filter);
@@ -81,7 +81,7 @@ export class App {
 		return { from: view.from, to: view.to };
 	}
 
-	/** Of several runs those under way matter; what ended long ago is further left. */
+	/** Of several runs, show the open ones; runs that ended long ago are further left. */
 	get firstShown() {
 		const runs = [...this.model.runs.values()];
 		const open = runs.filter((run) => run.ended_at == null);
@@ -264,7 +264,7 @@ export class App {
 		}
 	}
 
-	/** Nothing is left out unsaid. */
+	/** Says what is left out. */
 	showNotes() {
 		const { model } = this;
 		const notes = [];

@@ -3,20 +3,20 @@
 /** cause → its name in a legend, the end of a sentence about it, the texture that tells it apart without colour. */
 const CAUSES = {
 	"no work": ["nothing ready", "nothing more is ready", "plain"],
-	needs: ["waits for other tasks", "what is left waits for other tasks", "dots"],
-	claims: ["files in use", "the files they want are in use", "rising"],
-	lane: ["lane full", "the lane of their kind is full", "upright"],
+	needs: ["waits for other tasks", "the remaining tasks wait for other tasks", "dots"],
+	claims: ["files in use", "the files that they need are in use", "rising"],
+	lane: ["lane full", "the lane of that kind is full", "upright"],
 	rate: ["starts spread", "starts are spread over time", "falling"],
 	memory: ["no room", "memory or another resource is short", "grid"],
 	paused: ["host paused", "the host is paused", "level"],
-	barrier: ["one runs alone", "a task wants the host alone", "upright"],
-	concurrency: ["run's own bound", "the run's own concurrency is reached", "level"],
-	deferred: ["put off", "what is left is put off", "level"],
+	barrier: ["one runs alone", "a task needs the host for itself", "upright"],
+	concurrency: ["limit of the run", "the run has reached its own concurrency", "level"],
+	deferred: ["deferred", "the remaining tasks are deferred", "level"],
 	rule: ["ordering rule", "an ordering rule holds them back", "dots"],
-	backoff: ["waits to retry", "what is left waits out a delay", "falling"],
+	backoff: ["waits to retry", "the remaining tasks wait to retry", "falling"],
 	drained: ["run is stopping", "the run starts nothing more", "grid"],
-	elsewhere: ["a better place soon", "a slot elsewhere is worth the wait", "dots"],
-	"": ["cause not kept", "the cause was not kept", "plain"],
+	elsewhere: ["waits for a better host", "a slot on a better host is worth the wait", "dots"],
+	"": ["cause unknown", "the cause was not recorded", "plain"],
 };
 
 export function causeOf(cause) {
@@ -61,7 +61,7 @@ export function headline(model, totals) {
 	const ready = model.waiting.ready;
 	if (!model.hosts.size) return "No host is known yet.";
 	const runs = [...model.runs.values()];
-	if (runs.length && !inFlight && runs.every((run) => run.ended_at != null)) return "All runs have come to their end.";
+	if (runs.length && !inFlight && runs.every((run) => run.ended_at != null)) return "All runs have ended.";
 	if (ready === 0 && inFlight === 0) return "Nothing runs and nothing is ready.";
 	const reasons = whyNotWider(model);
 	const full = reasons.filter((reason) => reason.cause === "width");
@@ -74,7 +74,7 @@ export function headline(model, totals) {
 	];
 	if (idle.length && ready === 0 && !kept.length) parts.push("nothing more is ready");
 	else if (idle.length) parts.push(`nothing ready for ${names(idle)}`);
-	if (!parts.length) parts.push(inFlight >= width ? "every slot is in use" : "starting what may start");
+	if (!parts.length) parts.push(inFlight >= width ? "every slot is in use" : "tasks are being started");
 	return `Why not wider: ${parts.join("; ")}.`;
 }
 

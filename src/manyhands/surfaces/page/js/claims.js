@@ -1,4 +1,4 @@
-// The claims that most is waiting for, with who holds them.
+// The claims that most tasks wait for, and which attempts hold them.
 import { h } from "./dom.js";
 import { listed } from "./words.js";
 

@@ -9,7 +9,7 @@ async function answered(response) {
 	return body;
 }
 
-/** What takes the server long it makes for few at a time; then one asks again a little later. */
+/** The server makes slow answers for a few clients at a time; otherwise we ask again a little later. */
 export async function ask(path) {
 	for (let tries = 1; ; tries++) {
 		const response = await fetch(path, { headers: { accept: "application/json" } });

@@ -29,7 +29,7 @@ export function setText(element, text) {
 	if (element.textContent !== text) element.textContent = text;
 }
 
-/** Fills the element anew if what it tells is something else than before. */
+/** Fills the element anew if its content changed. */
 export function redo(element, told, make) {
 	if (element.told === told) return;
 	element.told = told;

@@ -3,17 +3,17 @@ import { button, h } from "./dom.js";
 
 const TOLD = [
 	["W S  or wheel", "zoom in and out, at the cursor"],
-	["A D  ← →  or drag", "go back and forth in time"],
+	["A D  ← →  or drag", "move back and forth in time"],
 	["F", "fit: all of it"],
-	[".", "follow what happens"],
+	[".", "follow the latest events"],
 	["/", "filter: host: kind: state: file: or text"],
 	["J K", "next and previous task"],
 	["Enter", "open the selected task"],
 	["G", "rows by slot or by kind"],
 	["Space", "play and pause a replay"],
-	["Shift + drag", "select a stretch of time (or drag along its axis)"],
-	["T", "light, dark, or as the system"],
-	["Esc", "close, or clear what is selected"],
+	["Shift + drag", "select a range of time (or drag on the axis)"],
+	["T", "theme: light, dark, or that of the system"],
+	["Esc", "close, or clear the selection"],
 ];
 
 /** `on` maps a name to what to do; keys typed into a field are left alone. */

@@ -85,7 +85,7 @@ export class Lanes {
 		this.marks(c, out, view);
 	}
 
-	/** How long it waited, as a thin line before it; behind another bar only when it is looked at. */
+	/** How long it waited: a thin line before it, behind other bars only if selected. */
 	waits(c, model, out, view) {
 		for (let i = 0; i < out.size; i++) {
 			const bar = out.bar[i];
@@ -217,8 +217,8 @@ export class Lanes {
 		const span = (model.idleSpans.get(row.host) ?? []).findLast((each) => each.from <= at && (each.to ?? now) > at);
 		const width = model.series.widthOf.get(row.host)?.valueAt(at) ?? 0;
 		if (row.kind || at > now) return null;
-		if (row.slot >= width) return [`slot ${row.slot + 1} of ${row.host} is not there`, `the width was ${width}`];
-		return [`slot ${row.slot + 1} of ${row.host} is free`, span ? `${causeOf(span.cause).label}${span.detail ? ": " + span.detail : ""}` : "the cause was not kept"];
+		if (row.slot >= width) return [`slot ${row.slot + 1} of ${row.host} did not exist`, `the width was ${width}`];
+		return [`slot ${row.slot + 1} of ${row.host} is free`, span ? `${causeOf(span.cause).label}${span.detail ? ": " + span.detail : ""}` : "the cause was not recorded"];
 	}
 }
 
@@ -229,7 +229,7 @@ function headText(model, host, row) {
 		const lane = host?.lanes?.find((each) => each.kind === row.kind);
 		return `${row.kind}${lane ? ` · ${lane.in_flight} in flight${lane.width != null ? ` of ${lane.width}` : ""}` : ""}`;
 	}
-	if (!host) return "no longer there";
+	if (!host) return "no longer in the config";
 	return `${inFlightOn(model, row.host)} of ${host.width}${host.paused ? ` · paused: ${host.paused}` : host.pinned != null ? " · pinned" : ""}`;
 }
 

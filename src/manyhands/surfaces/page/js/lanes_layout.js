@@ -159,7 +159,7 @@ export function gapsOf(row, spans, scale, now) {
 	return gaps;
 }
 
-/** Each gap cut where its cause changed. Where no cause is known it says so by "". */
+/** Each gap, cut where its cause changed; "" is an unknown cause. */
 export function causesOf(gaps, idle, scale, now) {
 	const out = [];
 	const froms = idle.map((span) => span.from);

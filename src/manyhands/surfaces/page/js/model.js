@@ -353,7 +353,7 @@ function countBars(model) {
 	Float64Array.from(done).sort().forEach((at, i) => model.series.done.push(at, i + 1));
 }
 
-/** The moves so far give every host's width over time; before its first move it was what the move came from. */
+/** The width of every host over time, from its moves; before the first it was what that move came from. */
 function readWidths(model, snapshot) {
 	const moves = (snapshot.widths ?? []).slice().sort((a, b) => a.at - b.at);
 	const from = Math.min(model.startedAt, moves.length ? moves[0].at : Infinity, model.at);
@@ -370,7 +370,7 @@ function readWidths(model, snapshot) {
 	recordCeiling(model, from);
 }
 
-/** What the runs come to together: tasks by state, and how many there are. */
+/** The tasks of all runs: by state, and in all. */
 export function totals(model) {
 	const counts = {};
 	let total = 0;

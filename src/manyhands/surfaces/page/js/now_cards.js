@@ -77,7 +77,7 @@ export class NowCards {
 		parts.pace.style.width = usual ? `${(elapsed / full) * 100}%` : "0";
 		parts.usual.hidden = !usual;
 		if (usual) parts.usual.style.left = `${(usual / full) * 100}%`;
-		const pace = !usual ? "first of its kind here" : isLate ? `${(elapsed / usual).toFixed(1)} × the usual ${duration(usual)}` : `usual ${duration(usual)}`;
+		const pace = !usual ? "first attempt of its kind here" : isLate ? `${(elapsed / usual).toFixed(1)} × the usual ${duration(usual)}` : `usual ${duration(usual)}`;
 		const attempt = bar.number > 1 ? ` · attempt ${bar.number} of ${Math.max(bar.of, bar.number)}` : "";
 		setText(parts.where, `${bar.kind} on ${bar.host}${attempt} · ${pace}`);
 		const held = bar.claims.filter((claim) => !claim.startsWith("read ")).map((claim) => claim.slice(claim.indexOf(" ") + 1));

@@ -16,7 +16,7 @@ export function showRange(element, model, range, now, clear) {
 		["done a minute", rate(found.perMinute)],
 		["mean in flight", `${found.meanInFlight.toFixed(1)} of ${found.meanWidth.toFixed(1)} (${percent(found.used)})`],
 		["mean wait", duration(found.meanWait)],
-		["moves of the clutch", count(found.moves)],
+		["changes of width", count(found.moves)],
 		...found.free.slice(0, 4).map((each) => [`free: ${causeOf(each.cause).label}`, percent(each.share)]),
 	];
 	element.replaceChildren(

@@ -93,7 +93,7 @@ export class Ribbon {
 		this.label(c, text, x, (y(top[Math.floor(x)]) + y(bottom[Math.floor(x)])) / 2, this.paint.ink);
 	}
 
-	/** Before this nothing is known of attempts: it must not look as if nothing ran. */
+	/** Before this, attempts are unknown: it must not look as if nothing ran. */
 	unknown(c, model, scale, bottom) {
 		if (model.barsKnownFrom <= scale.from) return;
 		const x = Math.min(scale.width, scale.x(model.barsKnownFrom));

@@ -1,6 +1,6 @@
 // The ribbon as stacked layers, one value for each pixel column: what runs, by kind, then what is free and why.
 
-/** Free because there is nothing to do is not the same as free but kept from working. */
+/** Free without work is not the same as free but blocked. */
 const NO_WORK = new Set(["no work", ""]);
 
 export function layRibbon(series, kinds, scale, now) {

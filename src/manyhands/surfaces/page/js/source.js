@@ -36,7 +36,7 @@ export class LiveSource {
 			this.failures = 0;
 			this.lastId = event.lastEventId;
 			const frame = JSON.parse(event.data);
-			// A frame can only be late: the least delay seen is the best guess of the difference between the clocks.
+			// A frame can only be late: the least delay is the best guess of the clocks' difference.
 			this.clockAhead = Math.max(this.clockAhead, frame.at - Date.now() / 1000);
 			applyFrame(this.model, frame);
 			this.sink.changed(this.model, frame);

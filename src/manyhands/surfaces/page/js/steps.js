@@ -23,7 +23,7 @@ export class Steps {
 		return this.value.length ? this.value[this.value.length - 1] : 0;
 	}
 
-	/** From `at` on it is `value`. What comes late counts from where the series already is. */
+	/** From `at` on it is `value`. A late value counts from the end of the series. */
 	push(at, value) {
 		const n = this.at.length;
 		if (n === 0) {

@@ -1,4 +1,4 @@
-// One task: why it is where it is, its story, its attempts and output, and what may be done with it.
+// One task: why it is in its state, its story, its attempts and output, and what may be done with it.
 import { ENDINGS } from "./causes.js";
 import { ask, order, taskPath } from "./commands.js";
 import { button, h, setText, taskHref } from "./dom.js";
@@ -11,7 +11,7 @@ const OUTPUT_KEPT = 200_000;
 
 export class TaskPage {
 	constructor(element, close) {
-		// isServed: there is a server to ask; otherwise all there is is in the model.
+		// isServed: there is a server to ask; otherwise the model has all there is.
 		Object.assign(this, { element, close, isServed: false, shown: null, lastState: "" });
 	}
 
@@ -53,16 +53,16 @@ export class TaskPage {
 			this.detail = detail;
 			this.draw(now);
 			await this.readOutput();
-			const { story } = await ask(taskPath(run, task) + "/story");
+			const { story, truncated } = await ask(taskPath(run, task) + "/story");
 			if (!isStill()) return;
-			this.story = story;
+			this.story = truncated ? [...story, { at: now, text: "later events are not shown" }] : story;
 			this.draw(now);
 		} catch (error) {
 			if (isStill()) this.say(error.message);
 		}
 	}
 
-	/** Called a few times a second while open: reload when the state moved, and read on while it runs. */
+	/** Called a few times a second while open: reload when the state changed, read more while it runs. */
 	update(model, now) {
 		if (!this.shown) return;
 		this.model = model;
@@ -99,7 +99,7 @@ export class TaskPage {
 		if (!this.pre) return;
 		const text = this.output.text || this.detail?.output || this.bars.at(-1)?.line || "";
 		const isAtEnd = this.pre.scrollTop + this.pre.clientHeight >= this.pre.scrollHeight - 8;
-		this.pre.textContent = text || (this.isServed ? "no output" : "not kept in a recording");
+		this.pre.textContent = text || (this.isServed ? "no output" : "a recording does not keep output");
 		if (isAtEnd) this.pre.scrollTop = this.pre.scrollHeight;
 	}
 
@@ -121,7 +121,7 @@ export class TaskPage {
 	draw(now) {
 		this.tick = null;
 		const { run, task } = this.shown;
-		const record = this.record ?? { state: this.detail?.state ?? "unknown", kind: this.detail?.fields?.kind ?? "", run, task, title: "" };
+		const record = this.record ?? { state: this.detail?.state ?? "unknown", kind: this.detail?.plan?.kind ?? "", run, task, title: "" };
 		this.lastState = `${record.state}/${record.attempt}`;
 		const buttons = this.buttons(record);
 		this.pre = h("pre", { tabIndex: 0, "aria-label": "Output" });
@@ -159,7 +159,7 @@ export class TaskPage {
 	reasons(record) {
 		const bar = this.bars.at(-1);
 		if (record.state === "running" && bar) return [`runs on ${bar.host} as attempt ${bar.number}`];
-		if (this.detail?.explain?.length) return this.detail.explain;
+		if (this.detail?.why?.length) return this.detail.why;
 		if (record.cause) return [record.cause];
 		if (record.state === "done" && bar) return [`done on ${bar.host} by attempt ${bar.number} in ${duration(bar.end - bar.start)}`];
 		if (record.state === "blocked") return [`needs ${(record.needs ?? []).join(", ")}`];
@@ -168,7 +168,7 @@ export class TaskPage {
 
 	uses(record) {
 		const claims = this.detail?.claims ?? record.claims ?? [];
-		const needs = record.needs ?? this.detail?.fields?.needs ?? [];
+		const needs = record.needs ?? this.detail?.plan?.needs ?? [];
 		const out = [];
 		if (needs.length) out.push(h("h3", {}, "Needs"), h("p", {}, needs.map((need, i) => [i ? ", " : "", h("a", { href: taskHref(record.run, need) }, need), ` (${this.model.tasks.get(keyOf(record.run, need))?.state ?? "?"})`]).flat()));
 		if (claims.length) out.push(h("h3", {}, "Claims"), h("p", { class: "path" }, claims.join(" · ")));
@@ -195,7 +195,7 @@ export class TaskPage {
 	}
 }
 
-/** Without a journal at hand, what the picture knows of it. */
+/** The story without a journal: what the picture knows. */
 export function storyFrom(bars, record) {
 	const lines = [];
 	for (const bar of bars) {

@@ -50,7 +50,7 @@ export function wallClock(at) {
 	return new Date(at * 1000).toLocaleTimeString("en-GB");
 }
 
-/** "200 of 48,231 shown", and nothing when all are: a list never ends unsaid. */
+/** "200 of 48,231 shown": a list that is cut always says so. */
 export function shownOf(shown, total) {
 	return shown < total ? `${count(shown)} of ${count(total)} shown` : `${count(total)} shown`;
 }

@@ -1,0 +1,26 @@
+"""What an ending says about the load of a host, to limits that go by endings alone."""
+
+import enum
+from typing import assert_never
+
+from manyhands.core.values.ending import EndingKind
+
+
+class LoadSign(enum.Enum):
+    FINE = "fine"
+    TOO_MUCH = "too much"
+    NONE = "none"
+
+
+def load_sign(kind: EndingKind) -> LoadSign:
+    match kind:
+        case EndingKind.DONE:
+            return LoadSign.FINE
+        case EndingKind.OVERLOADED:
+            return LoadSign.TOO_MUCH
+        case EndingKind.FAILED | EndingKind.TIMED_OUT:
+            return LoadSign.NONE
+        case EndingKind.CANCELLED | EndingKind.PREEMPTED | EndingKind.LOST:
+            return LoadSign.NONE
+        case _:
+            assert_never(kind)
