@@ -1,16 +1,22 @@
 """How near does the clutch come to the best fixed width, on hosts it does not know?
 
 Simulated hosts under virtual time: the figures are fractions, not speeds of this machine. Every limit gets the same
-tasks for a seed; the best fixed width is found by sweeping. `--quick` for a short look.
+tasks for a seed; the best fixed width is found by sweeping. `--quick` for a short look. `--sensitivity` instead
+prints, as a table in Markdown, what it does to change each constant of the clutch by a quarter.
 """
 
 import argparse
+import ast
+import importlib
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from statistics import mean
+from types import ModuleType
 
 import msgspec
 from record import record
@@ -20,7 +26,7 @@ from manyhands.core.values.host_memory import HostMemory
 from manyhands.core.values.widths import Limit
 from manyhands.engine.sim.hosts.random_hosts import random_host
 from manyhands.engine.sim.hosts.reference import DRIFTING, REFERENCE, HostModel
-from manyhands.engine.sim.limit_score import Best, LimitScore, best_fixed, memory_of_a_run, score
+from manyhands.engine.sim.limit_score import Best, LimitScore, best_fixed, drive, memory_of_a_run, score
 from manyhands.engine.sim.rival_limits.aimd import Aimd
 from manyhands.engine.sim.rival_limits.gradient2 import Gradient2
 from manyhands.engine.sim.rival_limits.inspect_rule import InspectRule
@@ -136,11 +142,87 @@ def short_backlogs(pool: ProcessPoolExecutor, seeds: int) -> None:
                 record("clutch_short_backlogs", params, each.fraction, "of the best fixed width's makespan")
 
 
+#: The modules whose constants are tried; `fixed` and `limit_choice` have none.
+PARTS = ("clutch", "difficulty", "drift", "headroom", "overload", "pacer", "ramp", "resources", "steady", "turns")
+#: Few and short enough for all constants in ten minutes of CPU, and every part of the clutch is at work on one.
+RANDOM_HOSTS = 4  # one of each family
+CHANGES = (0.75, 1.25)
+
+
+def parts() -> list[ModuleType]:
+    return [importlib.import_module(f"manyhands.core.clutch.{name}") for name in PARTS]
+
+
+def constants() -> list[tuple[str, str]]:
+    """(module, constant) of every number that a module of the clutch sets at its top."""
+    found: list[tuple[str, str]] = []
+    for name, module in zip(PARTS, parts(), strict=True):
+        tree = ast.parse(Path(str(module.__file__)).read_text())
+        targets = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
+        names = [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+        found += [(name, each) for each in names if isinstance(getattr(module, each), int | float)]
+    return found
+
+
+@contextmanager
+def changed(part: str, constant: str, factor: float) -> Iterator[None]:
+    """The constant times a factor, wherever it was imported; whole numbers stay whole and move by one at least."""
+    home = importlib.import_module(f"manyhands.core.clutch.{part}")
+    value = getattr(home, constant)
+    moved = value * factor
+    if isinstance(value, int):
+        moved = max(1, round(moved)) if round(moved) != value else value + (1 if factor > 1 else -1)
+    where = [each for each in parts() if each is home or getattr(each, constant, None) is value]
+    for each in where:
+        setattr(each, constant, moved)
+    try:
+        yield
+    finally:
+        for each in where:
+            setattr(each, constant, value)
+
+
+def goodputs(job: tuple[str, str, float]) -> list[float]:
+    """On each reference host, then on each random one; a change of one in the first place is none."""
+    part, constant, factor = job
+    with changed(part, constant, factor):
+        return [drive(model, cold(model, 0), seed=1).goodput for model in measured_hosts()]
+
+
+def measured_hosts() -> list[HostModel]:
+    models = [*REFERENCE, *(random_host(seed) for seed in range(RANDOM_HOSTS))]
+    return [msgspec.structs.replace(model, seconds=model.seconds / 2) for model in models]
+
+
+def sensitivity(pool: ProcessPoolExecutor) -> None:
+    names = constants()
+    jobs = [(part, constant, factor) for part, constant in names for factor in CHANGES]
+    usual, *scores = pool.map(goodputs, [("clutch", "WIDTH_MAX", 1.0), *jobs])
+    print("| constant | value | reference, −25 % | +25 % | random, −25 % | +25 % | most on one host |")
+    print("|---|---|---|---|---|---|---|")
+    for place, (part, constant) in enumerate(names):
+        home = importlib.import_module(f"manyhands.core.clutch.{part}")
+        less, more = (
+            [after / before - 1 for before, after in zip(usual, scores[2 * place + turn], strict=True)]
+            for turn in range(2)
+        )
+        split = len(REFERENCE)
+        cells = [mean(less[:split]), mean(more[:split]), mean(less[split:]), mean(more[split:])]
+        most = max((*less, *more), key=abs)
+        row = " | ".join(f"{cell:+.1%}" for cell in (*cells, most))
+        print(f"| `{part}.{constant}` | {getattr(home, constant):g} | {row} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="3 seeds and 12 random hosts")
-    quick = parser.parse_args().quick
+    parser.add_argument("--sensitivity", action="store_true", help="what each constant does, about ten minutes")
+    asked = parser.parse_args()
+    quick = asked.quick
     with ProcessPoolExecutor() as pool:
+        if asked.sensitivity:
+            sensitivity(pool)
+            return
         reference_hosts(pool, 3 if quick else 20)
         random_hosts(pool, 12 if quick else 60, 1 if quick else 2)
         short_backlogs(pool, 3 if quick else 10)

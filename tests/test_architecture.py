@@ -43,6 +43,13 @@ INSIDE: dict[str, set[str]] = {
     "engine": {"engine.store", "engine.store.contract"},
     "engine.delivery": {"engine.delivery.sinks"},
     "engine.sim": {"engine.sim.hosts"},
+    "engine.sim.dispatched": {
+        "engine",
+        "engine.delivery",
+        "engine.delivery.sinks",
+        "engine.sim.hosts",
+        "engine.store",
+    },
     "engine.store": {"engine.store.contract", "engine.store.postgres", "engine.store.sqlite"},
     "engine.store.postgres": {"engine.store.contract"},
     "engine.store.sqlite": {"engine.store.contract"},
@@ -57,6 +64,7 @@ INSIDE: dict[str, set[str]] = {
     "surfaces.cli": {
         "surfaces.api",
         "surfaces.api.picture",
+        "surfaces.cli.parsing",
         "surfaces.mcp",
         "surfaces.page",
         "surfaces.review",

@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from manyhands.engine.delivery.sink_opening import check_secrets
+from manyhands.engine.delivery.sink_opening import check_secrets, open_sinks
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.leading import WaitTurn
-from manyhands.engine.probing import Probing
+from manyhands.engine.probing import Probing, configured_probes
 from manyhands.engine.redaction import Secrets
 from manyhands.engine.session import dispatching
 from manyhands.engine.worker_scaling import WorkerScaling
@@ -65,7 +65,8 @@ async def open_session(
         ) as dispatcher:
             assert ground is not None
             ground.facts.set_result(RunFacts(dispatcher.book, dispatcher.tell, dispatcher.clock.now))
-            probing, scaling = Probing(dispatcher, config), WorkerScaling(dispatcher, rays.scaled)
+            probing = Probing(dispatcher, configured_probes(config, dispatcher.book))
+            scaling = WorkerScaling(dispatcher, rays.scaled)
             try:
                 async with _delivering(dispatcher, config, identity):
                     yield dispatcher
@@ -90,8 +91,7 @@ async def _delivering(dispatcher: Dispatcher, config: Config, journal: str) -> A
         dispatcher.submit,
         dispatcher.clock.now,
         config.routes,
-        config.workspace,
-        os.environ,
+        open_sinks(config.routes, config.workspace, os.environ),
         journal,
         Secrets(os.environ, [name for route in config.routes.values() for _, name in route.variables()]).redact,
     )

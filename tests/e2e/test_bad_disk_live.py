@@ -132,7 +132,7 @@ def test_a_disk_that_fills_up_in_mid_run_stops_it_and_with_space_it_goes_on(cons
 
     (small_disk / "ballast").unlink()
     live = console.start("run", "plan.jsonl")
-    live.wait_for("run plan-1 goes on")
+    live.wait_for("run plan-1 continues")
     live.process.terminate()
     again = live.end()
     assert again.code == 75

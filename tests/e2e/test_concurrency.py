@@ -58,9 +58,9 @@ def test_concurrency_one_is_the_serial_order_byte_for_byte_over_twenty_runs(cons
     assert expected.split() != [task["id"] for task in tasks]
     script = (
         "import sys\n"
-        "from manyhands.surfaces.cli.main import app\n"
+        "from manyhands.surfaces.cli.main import answer\n"
         f"for _ in range({RUNS}):\n"
-        "    assert app(['run', 'plan.jsonl', '--concurrency', '1', '-o', 'ids'], standalone_mode=False) == 0\n"
+        "    assert answer(['run', 'plan.jsonl', '--concurrency', '1', '-o', 'ids']) == 0\n"
         "    print('end of a run', flush=True)\n"
     )
     done = console.python(script)

@@ -120,7 +120,7 @@ def test_another_run_is_told_that_a_host_is_in_the_middle_of_a_family(console: C
     (console.directory / "go").touch()
     console.plan([{"id": "x", "run": ["true"]}], "other.jsonl")
     other = console.start("run", "other.jsonl")
-    other.wait_for("takes nothing else before family kernel of run plan-1 is over")
+    other.wait_for("takes nothing else until family kernel of run plan-1 is finished")
     other.process.terminate()
     other.process.wait(60)
     assert console.run("run", "plan.jsonl").code == 0

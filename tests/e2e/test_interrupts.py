@@ -40,7 +40,7 @@ def go_on(console: Console) -> None:
     done = console.run("run", "plan.jsonl", "-o", "json")
     assert done.code == 0
     assert (done.json["run"], done.json["counts"]["done"]) == ("plan-1", len(TASKS))
-    assert "run plan-1 goes on" in done.err
+    assert "run plan-1 continues" in done.err
 
 
 def alive(pids: dict[str, int]) -> list[int]:
@@ -58,13 +58,13 @@ def test_once_starts_nothing_more_and_waits_for_what_runs(console: Console) -> N
     live = begin(console)
     before = started(console)
     live.interrupt()
-    live.wait_for("stopping: waiting for 2 in flight; Ctrl-C again stops them too")
+    live.wait_for("stopping: waiting for 2 in flight; press Ctrl-C again to stop them too")
     assert len(alive(before)) == 2, "the terminal's Ctrl-C must not reach the attempts"
     (console.directory / "go").touch()
     done = live.end()
     assert done.code == 75
     assert "ready 4 · done 2 · failed 0" in done.out
-    assert "4 tasks are left; the same command goes on from here" in done.err
+    assert "4 tasks are left; the same command continues from here" in done.err
     assert started(console) == before
     go_on(console)
     assert all(kinds == ["done"] for kinds in endings(console).values())

@@ -69,11 +69,11 @@ def test_what_is_asked_while_nothing_runs_is_done_when_the_run_goes_on(console: 
     assert console.run("task", "defer", "next").code == 0
     (console.directory / "mended").touch()
     ended = console.run("run", "plan.jsonl")
-    assert "run plan-1 goes on: 0 of 2 were finished" in ended.err
+    assert "run plan-1 continues: 0 of 2 tasks were finished" in ended.err
     # The first attempt after the retry is told like any other.
     assert "done       bad#2@local" in ended.err
     assert ended.code == 1
-    assert "1 task is left for a person to decide on: `manyhands task --run plan-1` says why" in ended.err
+    assert "1 task is left that only a person can decide on: `manyhands task --run plan-1` says why" in ended.err
     assert console.run("task", "resume", "next").code == 0
     assert console.run("run", "plan.jsonl").code == 0
     assert states(console) == {"bad": "done", "next": "done"}

@@ -294,13 +294,15 @@ class Book:
         return old
 
     def forget(self, host: str, kind: str) -> None:
-        """Idle hosts start from nothing at once. A busy host keeps what it is learning now."""
+        """Idle hosts start from nothing at once. A busy host keeps the width that it is learning now."""
         self.memory.forget(host, kind)
         self.to_learn = dict(self.hosts)
         for state in self.hosts.values():
-            if host in ("", state.name) and not kind and state.difficulty is not None and not state.running:
-                state.limit = self.limit_for(state.host, None)
+            if host in ("", state.name) and not kind and state.difficulty is not None:
+                # Always the one in memory: what only the host held would be missing from a snapshot.
                 state.difficulty = self.memory.difficulty_of(state.name, self.at)
+                if not state.running:
+                    state.limit = self.limit_for(state.host, None)
 
     def _hosts_for(self, kind: str, form: str, wanted: str) -> list[HostState]:
         return [state for state in self.hosts.values() if takes(state.host, kind, form, wanted)]

@@ -1,12 +1,19 @@
-"""Time for the journal: the wall clock's, but never backwards, whatever is done to the wall clock."""
+"""Time for the journal: it starts from the wall clock and never goes backwards, even if the wall clock does."""
 
 import time
+from collections.abc import Callable
 
 
 class Clock:
-    def __init__(self, not_before: float = 0.0) -> None:
-        self._start = max(time.time(), not_before)
-        self._monotonic_start = time.monotonic()
+    def __init__(
+        self,
+        not_before: float = 0.0,
+        wall: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._steady = steady
+        self._start = max(wall(), not_before)
+        self._steady_start = steady()
 
     def now(self) -> float:
-        return self._start + (time.monotonic() - self._monotonic_start)
+        return self._start + (self._steady() - self._steady_start)

@@ -1,7 +1,7 @@
-"""The live loop: take what arrived, let the core decide, put both on disk in one transaction, then carry out.
+"""The live loop: it takes what arrived, lets the core decide, writes both in one transaction, then carries out.
 
-Nothing is started, stopped or acknowledged before what led to it is in the journal. While one batch is being
-written the next one gathers, so the slower the disk, the larger the batches.
+Nothing is started, stopped or acknowledged before its cause is in the journal. The next batch gathers while one is
+being written, so a slower disk means larger batches.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -27,26 +27,39 @@ from manyhands.engine.store.contract.journal import Journal
 from manyhands.errors import LeaseLost, Unavailable
 from manyhands.hosts.executors.executor import Adopts, Executor
 
-#: A snapshot costs as much as the book is large: often enough to reopen fast, seldom enough not to be felt.
-SNAPSHOT_EVENTS_MIN = 200_000
-#: What a clean stop leaves unsaved at the most.
-SNAPSHOT_EVENTS_AT_CLOSE = 5_000
-#: How attempts end that were killed because another dispatcher may lead by now.
+#: The ending of attempts that were killed because another dispatcher may lead by now.
 CUT_OFF = Ending(EndingKind.LOST, "the dispatcher was cut off from its store while it ran")
 
 T = TypeVar("T")
 
 
+class SnapshotPace(NamedTuple):
+    """How many events after the last snapshot the next one is saved. A snapshot costs as much as the book is large."""
+
+    events_min: int = 200_000  # often enough to reopen fast, seldom enough not to be felt
+    events_at_close: int = 5_000  # a clean stop leaves fewer than this unsaved
+
+
+SNAPSHOTS = SnapshotPace()
+
+
 class Dispatcher:
-    def __init__(self, scheduler: Scheduler, journal: Journal, directory: Path, clock: Clock) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        journal: Journal,
+        directory: Path,
+        clock: Clock,
+        snapshots: SnapshotPace = SNAPSHOTS,
+    ) -> None:
         self.scheduler = scheduler
         self.book = scheduler.book
         self.clock = clock
-        self.recorded: list[Callable[[Sequence[AnyEvent]], None]] = []  # told of every batch once it is on disk
-        #: Asked what else happens because of what did: it is decided in the same turn, and on disk in one transaction.
+        self.recorded: list[Callable[[Sequence[AnyEvent]], None]] = []  # called with every batch once it is on disk
+        #: Each is asked what else follows from the inputs. That is decided in the same turn and written with them.
         self.following: list[Callable[[Sequence[Input]], Sequence[Input]]] = []
-        self.found: tuple[Running, ...] = ()  # what a dispatcher that died had in flight; adopted, or lost
-        self.commit_s = 0.0  # how long the latest batch took to get there
+        self.found: tuple[Running, ...] = ()  # attempts that a dead dispatcher had in flight; each is adopted or lost
+        self.commit_s = 0.0  # how long it took to write the latest batch
         self._journal = journal
         self._directory = str(directory)
         self._executors: Mapping[str, Executor] = {}
@@ -57,11 +70,13 @@ class Dispatcher:
         self._arrived = asyncio.Event()
         self._settled: dict[str, list[asyncio.Future[None]]] = {}
         self._wake: asyncio.TimerHandle | None = None
+        self._snapshots = snapshots
         self._snapshot_at = journal.last
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="journal")
+        self._writing: asyncio.Future[int] | None = None  # the latest batch, on disk or on its way
         self._task: asyncio.Task[None] | None = None
         self._asked = False  # requests wait in the store
-        self._cut_off: set[int] = set()  # attempts that may not go on: another may lead by now
+        self._cut_off: set[int] = set()  # attempts that must not continue: another dispatcher may lead by now
 
     # What executors and other outsiders call
 
@@ -76,31 +91,31 @@ class Dispatcher:
         self.tell(AttemptEnded(self.clock.now(), attempt, ending))
 
     def adopt(self, running: Running, executor: Executor | None) -> bool:
-        """Whether the executor takes over what a dispatcher that died has left in flight there."""
+        """Whether the executor takes over an attempt that a dead dispatcher left in flight there."""
         record = running.record
         place = attempt_directory(self._directory, record.run, record.task.id, len(record.history or ()))
         if not isinstance(executor, Adopts) or not executor.adopt(running.attempt, place):
             return False
         self._executor_of[running.attempt] = executor
-        if running.stop_why is not None:  # the word may not have got through
+        if running.stop_why is not None:  # the executor may not have heard of it
             executor.stop(running.attempt)
         return True
 
     def cut_off(self) -> None:
-        """Kill all that is in flight: whoever leads by now may start the same."""
+        """Kill everything in flight: the dispatcher that leads by now may start the same tasks."""
         for attempt, executor in list(self._executor_of.items()):
             self._cut_off.add(attempt)
             executor.stop(attempt)
-            if attempt in self._executor_of:  # asked again it waits for no grace
+            if attempt in self._executor_of:  # asked twice, it kills at once
                 executor.stop(attempt)
 
     def tell(self, event: Input) -> None:
-        """This happened. It is on disk soon, and acted on then."""
+        """Report that this happened. It is written soon, and acted on after that."""
         self._inbox.append(event)
         self._arrived.set()
 
     async def submit(self, *events: Input) -> None:
-        """Returns when the events are on disk: acknowledged is never lost."""
+        """Returns when the events are on disk: what is acknowledged is never lost."""
         self._check_alive()
         on_disk = asyncio.get_running_loop().create_future()
         self._inbox.extend(events)
@@ -109,7 +124,7 @@ class Dispatcher:
         await on_disk
 
     async def wait_settled(self, run: str) -> None:
-        """Until the run has come to rest, or the loop has died of an error, which is raised here."""
+        """Waits until the run has come to rest. If the loop dies of an error, that is raised here."""
         self._check_alive()
         if self.book.runs[run].settled:
             return
@@ -142,7 +157,7 @@ class Dispatcher:
         self._take(self._journal.requests())
 
     async def close(self) -> None:
-        """Stop what is in flight without recording it as ended: it is lost, and the next start knows it."""
+        """Stop what is in flight without recording an ending: the next start finds it and records it as lost."""
         self._journal.give_up()
         asyncio.get_running_loop().remove_reader(self._journal.wake_fileno())
         if self._wake is not None:
@@ -150,12 +165,19 @@ class Dispatcher:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})
-        await asyncio.gather(*(executor.close() for executor in set(self._executors.values())))
-        failed = self._task is not None and not self._task.cancelled() and self._task.exception() is not None
-        if not failed and self._journal.last - self._snapshot_at >= SNAPSHOT_EVENTS_AT_CLOSE:
-            with suppress(Unavailable):  # the next start takes longer without it, that is all
+        await asyncio.gather(*(executor.close() for executor in dict.fromkeys(self._executors.values())))
+        if not await self._has_failed() and self._journal.last - self._snapshot_at >= self._snapshots.events_at_close:
+            with suppress(Unavailable):  # without it, the next start only takes longer
                 await self._save_snapshot()
         self._writer.shutdown()
+
+    async def _has_failed(self) -> bool:
+        """Whether the book may be ahead of the journal. A batch that is still being written is waited for."""
+        if self._writing is not None:
+            await asyncio.wait({self._writing})
+            if self._writing.exception() is not None:
+                return True
+        return self._task is not None and not self._task.cancelled() and self._task.exception() is not None
 
     async def _loop(self) -> None:
         while True:
@@ -170,11 +192,11 @@ class Dispatcher:
                 if not on_disk.done():
                     on_disk.set_result(None)
             del self._awaiting[:acknowledge]
-            if self._journal.last - self._snapshot_at > max(SNAPSHOT_EVENTS_MIN, self.book.last_number):
+            if self._journal.last - self._snapshot_at > max(self._snapshots.events_min, self.book.last_number):
                 await self._save_snapshot()
 
     async def _take_turn(self) -> None:
-        """All that has arrived, from decision to disk to deed."""
+        """Decide on everything that has arrived, write it, then carry out the commands."""
         happened, self._inbox = self._inbox, []
         answered, self._answered = self._answered, []
         batch, commands = self._decide(happened)
@@ -186,9 +208,9 @@ class Dispatcher:
         if batch or answered:
             loop = asyncio.get_running_loop()
             handed_over_at = loop.time()
-            # Shielded: a batch once handed over is written whole before the loop can be cancelled.
-            writing = loop.run_in_executor(self._writer, self._journal.append, batch, answered)
-            await asyncio.shield(writing)
+            # Shielded: a batch that was handed over is written whole, and `close` waits for it.
+            self._writing = loop.run_in_executor(self._writer, self._journal.append, batch, answered)
+            await asyncio.shield(self._writing)
             self.commit_s = loop.time() - handed_over_at
             for told in self.recorded:
                 told(batch)
@@ -196,13 +218,13 @@ class Dispatcher:
             self._carry_out(command)
 
     def _decide(self, happened: Sequence[Input]) -> tuple[list[AnyEvent], list[AnyCommand]]:
-        """What goes on disk, and what is to be done then."""
+        """The events to write, and the commands to carry out after that."""
         step = self.scheduler.handle(happened)
         batch: list[AnyEvent] = [event for event in happened if type(event) is not Woke]
         return batch + step.decisions, step.commands
 
     def _release_waiting(self, task: asyncio.Task[None]) -> None:
-        """The loop has ended: whoever waits for an acknowledgement gets its error, not silence."""
+        """The loop has ended: whoever waits for an acknowledgement gets the error."""
         error = None if task.cancelled() else task.exception()
         if isinstance(error, LeaseLost):
             self.cut_off()
@@ -219,7 +241,7 @@ class Dispatcher:
         self._snapshot_at = last
 
     async def _in_writer(self, work: Callable[[], T]) -> T:
-        """Beside the loop, and never while a batch is being written."""
+        """Run it beside the loop, but never while a batch is being written."""
         return await asyncio.get_running_loop().run_in_executor(self._writer, work)
 
     def _note_requests(self) -> None:
@@ -228,8 +250,8 @@ class Dispatcher:
         self._arrived.set()
 
     def _take(self, waiting: Sequence[tuple[int, AnyEvent]]) -> None:
-        """What other processes asked for: their durable requests become events of ours."""
-        known = set(self._answered)  # taken, and not yet struck off with a batch
+        """Turn the durable requests of other processes into events."""
+        known = set(self._answered)  # taken already, and struck off with the next batch
         for request, event in waiting:
             if request not in known:
                 self._answered.append(request)

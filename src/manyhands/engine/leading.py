@@ -1,4 +1,4 @@
-"""Getting to lead a journal that others may lead too, and what happens to attempts when that is over."""
+"""Takes the lead of a journal that other dispatchers may lead too, and stops attempts when the lead is lost."""
 
 import asyncio
 import logging
@@ -15,17 +15,17 @@ _log = logging.getLogger(__name__)
 
 
 class StoppedStandingBy(StoreBusy):
-    """The wait was broken off: another leads."""
+    """The wait was ended while another dispatcher still leads."""
 
 
-#: Told who leads, before this one waits for its turn; returns when it should stop waiting.
+#: Called with the error that names the leader, before this dispatcher waits; returns when it should stop waiting.
 WaitTurn = Callable[[StoreBusy], Awaitable[object]]
 
 
 async def lead(where: Where, durability: Durability, wait_turn: WaitTurn | None) -> Journal:
-    """The journal, once this dispatcher leads it; while another does, it is refused unless there is a `wait_turn`."""
+    """The journal, once this dispatcher leads it. If another leads, raises StoreBusy unless there is a `wait_turn`."""
     try:
-        # Beside the loop: a lease whose leader has died is waited for.
+        # Beside the loop: this waits for the lease of a leader that has died.
         return await asyncio.to_thread(open_journal, where, durability)
     except StoreBusy as led:
         if wait_turn is None or isinstance(where, Path):
@@ -36,7 +36,7 @@ async def lead(where: Where, durability: Durability, wait_turn: WaitTurn | None)
     try:
         while not enough.done():
             if await asyncio.to_thread(stand_by.wait):
-                with suppress(StoreBusy, StoreBroken):  # another came first, or the server has gone
+                with suppress(StoreBusy, StoreBroken):  # another dispatcher was faster, or the server is gone
                     return await asyncio.to_thread(open_journal, where, durability)
         raise StoppedStandingBy(busy.message)
     finally:
@@ -46,7 +46,7 @@ async def lead(where: Where, durability: Durability, wait_turn: WaitTurn | None)
 
 @contextmanager
 def guarding(journal: Journal, dispatcher: Dispatcher) -> Iterator[None]:
-    """Nothing the dispatcher has started outlives its lead of a journal that others may take over."""
+    """If others may take over the journal, nothing that the dispatcher started outlives its lead."""
     if not journal.is_shared:
         yield
         return

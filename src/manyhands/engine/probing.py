@@ -1,9 +1,10 @@
-"""Looks at the hosts whose width is the clutch's, about once a second, while anything is in flight there."""
+"""Reads each host whose width the clutch sets, about once a second, while anything is in flight there."""
 
 import asyncio
 import os
 from collections.abc import Mapping
 
+from manyhands.core.book import Book
 from manyhands.core.events import HostRead
 from manyhands.core.learning import is_adaptive
 from manyhands.engine.dispatcher import Dispatcher
@@ -15,13 +16,12 @@ EVERY_S = 1.0
 
 
 class Probing:
-    """An idle host is not looked at: idle teaches nothing."""
+    """An idle host is not read: idleness teaches nothing."""
 
-    def __init__(self, dispatcher: Dispatcher, config: Config) -> None:
+    def __init__(self, dispatcher: Dispatcher, probes: Mapping[str, Probe | None]) -> None:
+        """`probes` has every host whose width the clutch sets; None for a host that shows nothing."""
         self._dispatcher = dispatcher
-        self._probes: dict[str, Probe | None] = {
-            host.name: self._probe(host) for host in config.hosts if is_adaptive(host.core_host())
-        }
+        self._probes = probes
         self._task = asyncio.create_task(self._look())
 
     async def close(self) -> None:
@@ -30,16 +30,6 @@ class Probing:
         for probe in self._probes.values():
             if probe is not None:
                 await probe.close()
-
-    def _probe(self, host: HostConfig) -> Probe | None:
-        url, key = ("", "")
-        if isinstance(host, OpenaiHost):
-            url, key = host.url, os.environ.get(host.api_key_env, "") if host.api_key_env else ""
-        return probe_for(host.probe, url=url, api_key=key, attempts=lambda: self._pids(host.name))
-
-    def _pids(self, host: str) -> Mapping[int, int]:
-        running = self._dispatcher.book.hosts[host].running
-        return {attempt: one.process.pid for attempt, one in running.items() if one.process is not None}
 
     async def _look(self) -> None:
         while True:
@@ -53,3 +43,19 @@ class Probing:
         now = self._dispatcher.clock.now()
         reading = await probe.read(now) if probe is not None else None
         self._dispatcher.tell(HostRead(self._dispatcher.clock.now(), name, reading))
+
+
+def configured_probes(config: Config, book: Book) -> dict[str, Probe | None]:
+    return {host.name: _probe(host, book) for host in config.hosts if is_adaptive(host.core_host())}
+
+
+def _probe(host: HostConfig, book: Book) -> Probe | None:
+    url, key = ("", "")
+    if isinstance(host, OpenaiHost):
+        url, key = host.url, os.environ.get(host.api_key_env, "") if host.api_key_env else ""
+    return probe_for(host.probe, url=url, api_key=key, attempts=lambda: _pids(book, host.name))
+
+
+def _pids(book: Book, host: str) -> Mapping[int, int]:
+    running = book.hosts[host].running
+    return {attempt: one.process.pid for attempt, one in running.items() if one.process is not None}

@@ -1,4 +1,4 @@
-"""From a journal to a scheduler that stands where it ended."""
+"""Rebuilds a scheduler from a journal, in the state in which the journal ends."""
 
 import gc
 from collections.abc import Iterator
@@ -9,13 +9,13 @@ from manyhands.core.scheduler import Scheduler
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.engine.store.contract.journal import Reader
 
-#: How attempts end that were in flight when the dispatcher died.
+#: The ending of attempts that were in flight when the dispatcher died.
 LOST = Ending(EndingKind.LOST, "the dispatcher stopped while it ran")
 
 
 def rebuild(journal: Reader, scheduler: Scheduler) -> int:
-    """Fill an empty scheduler from the newest snapshot and the events after it; the number of the last."""
-    # It makes millions of objects and no garbage: looking for some takes longer than the rest.
+    """Fill an empty scheduler from the newest snapshot and the events after it; returns the number of the last."""
+    # This makes millions of objects and no garbage, and looking for garbage would take longer than the rest.
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -34,7 +34,7 @@ def _rebuild(journal: Reader, scheduler: Scheduler) -> int:
 
 
 def catch_up(journal: Reader, scheduler: Scheduler, seq: int) -> int:
-    """Replay what has happened after the event numbered `seq`; the number of the last."""
+    """Replay the events after the one numbered `seq`; returns the number of the last."""
     last = seq
 
     def events() -> Iterator[AnyEvent]:

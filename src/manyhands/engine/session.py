@@ -2,25 +2,43 @@
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from manyhands.core.book import Book
 from manyhands.core.events import HostsConfigured, RunDrained
 from manyhands.core.scheduler import Scheduler
-from manyhands.core.values.host import Family, Host, Route, Rule
+from manyhands.core.values.host import Family, Host, ProcessHandle, Route, Rule
 from manyhands.engine.clock import Clock
-from manyhands.engine.dispatcher import Dispatcher
+from manyhands.engine.dispatcher import SNAPSHOTS, Dispatcher, SnapshotPace
 from manyhands.engine.leading import WaitTurn, guarding, lead
 from manyhands.engine.recovery import LOST, rebuild
-from manyhands.engine.store.contract.journal import Durability, Reader
+from manyhands.engine.store.contract.journal import Durability, Journal, Reader
 from manyhands.engine.store.store_opening import Where
 from manyhands.hosts.executors.executor import Ended, Executor, Spawned
 from manyhands.hosts.executors.process import is_here, marker_of, reclaim_all
 
-#: Makes the executor of each host, given the journal's identity and whom to tell.
+#: Makes the executor of each host, given the journal's identity and the callbacks to tell.
 ExecutorsFor = Callable[[str, Spawned, Ended], Mapping[str, Executor]]
+
+
+class Surroundings(NamedTuple):
+    """What a session takes from the machine it runs on. The simulator passes its own."""
+
+    #: A clock that does not show a time before the given one.
+    clock_from: Callable[[float], Clock] = Clock
+    #: Kills what these processes, with the markers they carry, have left behind.
+    reclaim: Callable[[Iterable[tuple[ProcessHandle, str]]], Awaitable[None]] = reclaim_all
+    #: Was this process started where we can kill it?
+    is_here: Callable[[ProcessHandle | None], bool] = is_here
+    snapshots: SnapshotPace = SNAPSHOTS
+
+
+THIS_MACHINE = Surroundings()
 
 
 @asynccontextmanager
@@ -37,49 +55,69 @@ async def dispatching(
     store: Where | None = None,
     wait_turn: WaitTurn | None = None,
 ) -> AsyncIterator[Dispatcher]:
-    """Runs left unfinished wait for their RunResumed unless `all_runs_go_on`: who came for one gets that one.
+    """Runs left unfinished wait for their RunResumed unless `all_runs_go_on`: whoever came for one run gets that one.
 
-    The journal is in `directory` unless `store` is elsewhere; what attempts put out is in `directory` always.
+    The journal is in `directory` unless `store` is elsewhere; the output of attempts is always in `directory`.
     """
     journal = await lead(store if store is not None else directory, durability, wait_turn)
     try:
         _calm_collector()
-        scheduler = Scheduler()
-        rebuild(journal, scheduler)
-        await _kill_survivors(scheduler, journal.identity)
-        clock = Clock(not_before=scheduler.book.at)
-        dispatcher = Dispatcher(scheduler, journal, directory, clock)
-        with guarding(journal, dispatcher):
-            dispatcher.found = tuple(scheduler.book.running.values())
-            executors = executors_for(journal.identity, dispatcher.spawned, dispatcher.ended)
-            _adopt_or_end_lost(dispatcher, executors, journal.strangers_s)
-            for run in () if all_runs_go_on else _left_over(scheduler.book, journal):
-                dispatcher.tell(RunDrained(clock.now(), run))
-            # Before what others have asked for meanwhile: of a host, for one, that is new.
-            dispatcher.tell(HostsConfigured(clock.now(), tuple(hosts), tuple(rules), tuple(families), tuple(routes)))
-            dispatcher.start(executors)
-            try:
-                await dispatcher.submit()
-                yield dispatcher
-            finally:
-                await dispatcher.close()
+        configured = HostsConfigured(0.0, tuple(hosts), tuple(rules), tuple(families), tuple(routes))
+        async with dispatching_on(journal, directory, configured, executors_for, all_runs_go_on) as dispatcher:
+            yield dispatcher
     finally:
         await asyncio.to_thread(journal.close)
 
 
-def _adopt_or_end_lost(dispatcher: Dispatcher, executors: Mapping[str, Executor], strangers_s: float) -> None:
-    """What was in flight under a dispatcher that died; of what nobody here can kill, only when it is surely dead."""
+@asynccontextmanager
+async def dispatching_on(
+    journal: Journal,
+    directory: Path,
+    configured: HostsConfigured,
+    executors_for: ExecutorsFor,
+    all_runs_go_on: bool,
+    surroundings: Surroundings = THIS_MACHINE,
+) -> AsyncIterator[Dispatcher]:
+    """Recover from the journal that this dispatcher leads, then work on it."""
+    scheduler = Scheduler()
+    rebuild(journal, scheduler)
+    await _kill_survivors(scheduler, journal.identity, surroundings)
+    clock = surroundings.clock_from(scheduler.book.at)
+    dispatcher = Dispatcher(scheduler, journal, directory, clock, surroundings.snapshots)
+    with guarding(journal, dispatcher):
+        dispatcher.found = tuple(scheduler.book.running.values())
+        executors = executors_for(journal.identity, dispatcher.spawned, dispatcher.ended)
+        _adopt_or_end_lost(dispatcher, executors, journal.strangers_s, surroundings)
+        for run in () if all_runs_go_on else _left_over(scheduler.book, journal):
+            dispatcher.tell(RunDrained(clock.now(), run))
+        # Before the requests that wait: one of them may be about a host that is new.
+        dispatcher.tell(replace(configured, at=clock.now()))
+        dispatcher.start(executors)
+        try:
+            await dispatcher.submit()
+            yield dispatcher
+        finally:
+            await dispatcher.close()
+
+
+def _adopt_or_end_lost(
+    dispatcher: Dispatcher, executors: Mapping[str, Executor], strangers_s: float, surroundings: Surroundings
+) -> None:
+    """What was in flight when a dispatcher died is adopted, or lost.
+
+    What nobody can kill from here is lost only when it is surely dead.
+    """
     for running in dispatcher.found:
         if dispatcher.adopt(running, executors.get(running.host.name)):
             continue
-        if strangers_s and not is_here(running.process):
+        if strangers_s and not surroundings.is_here(running.process):
             asyncio.get_running_loop().call_later(strangers_s, dispatcher.ended, running.attempt, LOST)
         else:
             dispatcher.ended(running.attempt, LOST)
 
 
 def _left_over(book: Book, journal: Reader) -> list[str]:
-    """Runs with something to start: unfinished ones, and ended ones that someone has asked something of since."""
+    """Runs with something to start: unfinished ones, and ended ones that have a request waiting."""
     asked = {getattr(event, "run", "") for _, event in journal.requests()}
     return [run.name for run in book.runs.values() if not run.draining and (run.ended_at is None or run.name in asked)]
 
@@ -90,9 +128,9 @@ def _calm_collector() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
-async def _kill_survivors(scheduler: Scheduler, identity: str) -> None:
+async def _kill_survivors(scheduler: Scheduler, identity: str, surroundings: Surroundings) -> None:
     """Nothing of an attempt that a dead dispatcher left behind may live when its claims become free."""
-    await reclaim_all(
+    await surroundings.reclaim(
         (running.process, marker_of(identity, running.attempt))
         for running in scheduler.book.running.values()
         if running.process is not None

@@ -41,9 +41,9 @@ def _instead(record: Record) -> str:
         case TaskState.DONE:
             return f"`manyhands task show {record.task.id}` shows its attempts; a new run does it again"
         case TaskState.FAILED | TaskState.CANCELLED | TaskState.SKIPPED:
-            return f"`manyhands task retry {record.task.id}` gives it another go"
+            return f"`manyhands task retry {record.task.id}` tries it again"
         case TaskState.DEFERRED:
-            return f"`manyhands task resume {record.task.id}` lets it go on"
+            return f"`manyhands task resume {record.task.id}` lets it continue"
         case TaskState.BLOCKED | TaskState.READY | TaskState.RUNNING | TaskState.BACKOFF:
             return f"`manyhands task explain {record.task.id}` says what it is waiting for"
         case state:

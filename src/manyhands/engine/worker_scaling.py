@@ -65,7 +65,7 @@ class WorkerScaling:
 def _tell_if_broken(task: asyncio.Task[None]) -> None:
     """Prompts would wait for workers that nobody asks for any more."""
     if not task.cancelled() and (error := task.exception()) is not None:
-        _log.error("how many model workers there should be is no longer looked at", exc_info=error)
+        _log.error("the number of model workers is no longer adjusted, because of this error", exc_info=error)
 
 
 class _Scaled:
@@ -149,7 +149,7 @@ def waiting_for(book: Book, host: HostState) -> tuple[int, float | None]:
         one.tried.queued_at or one.started_at for one in host.running.values() if form_of(one.record.task) == "prompt"
     ]
     count = 0
-    # What a person has paused gets nothing; a pause with an end is the host's own, and soon over.
+    # A host that a person paused gets nothing. A pause with an end is the host's own, and ends soon.
     if host.paused is None or host.paused_until is not None:
         for (_, key), group in book.ready.groups.items():
             if key.form == "prompt" and group.queue and host in group.pool.hosts and _may_start(group.pool):

@@ -100,6 +100,9 @@ def _words_of(keywords: Mapping[str, Any]) -> Callable[[Any], str]:
     [(keyword, limit)] = keywords.items()
     if keyword == "maxLength":
         return lambda text: f"must be at most {limit:,} characters long, has {len(text):,}"
+    if keyword == "enum":
+        choices = ", ".join(f"`{choice}`" for choice in limit)
+        return lambda _: f"must be one of {choices}"
     words = {
         "minimum": f"must be at least {limit}" if limit else "must be 0 or more",
         "exclusiveMinimum": f"must be above {limit}",

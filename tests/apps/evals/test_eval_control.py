@@ -19,6 +19,8 @@ from manyhands.engine.store.store_opening import open_requests
 from manyhands.errors import Conflict, UsageError
 from manyhands.sources.config.config_reading import load_config
 from manyhands.surfaces.cli.eval_control import abort_eval, inject_context, pause_eval, resume_eval
+from manyhands.surfaces.cli.eval_options import InjectOptions
+from manyhands.surfaces.cli.settings import Settings
 from surfaces.cli.console import PATIENCE_S, Console
 
 
@@ -42,7 +44,7 @@ class Underway:
         await self.until(lambda: len(list(logs.glob("*/*/*/workspace/log.txt"))) >= count, f"{count} agents")
 
     async def ask(self, what: Callable[..., None], *arguments: object) -> None:
-        await asyncio.to_thread(what, None, *arguments, None, str(self.console.store))
+        await asyncio.to_thread(what, None, *arguments, Settings(store=str(self.console.store)))
 
     def said(self, text: str) -> bool:
         return any(text in line for line in self.nobody.said)
@@ -87,7 +89,7 @@ async def test_an_abort_that_was_killed_is_reported_by_the_next_process_which_be
     log = console.store / "evals/e-1/trials/b/c0/2/workspace/log.txt"
     live.wait_until(log.exists, "an agent of the second replication")
     live.process.send_signal(signal.SIGSTOP)  # it hears nothing of it
-    abort_eval(None, None, str(console.store))
+    abort_eval(None, Settings(store=str(console.store)))
     live.process.send_signal(signal.SIGKILL)
     live.process.wait()
     record = await evaluated(console)
@@ -104,8 +106,8 @@ async def test_injected_context_taints_the_trials_it_reaches_and_no_others(conso
     live = Underway(console, allow_tampering=True)
     await live.begun(1)
     with pytest.raises(UsageError, match="has no arm `bb`"):
-        await live.ask(inject_context, "x", "bb", "", 0)
-    await live.ask(inject_context, "be brief", "", "", 2)
+        await live.ask(inject_context, InjectOptions("x", arm="bb"))
+    await live.ask(inject_context, InjectOptions("be brief", replication=2))
     let_go(console, 1, 2)
     record = await live.record()
     tainted = {outcome.key for outcome in record.outcomes if outcome.tainted}
@@ -120,7 +122,7 @@ async def test_nothing_can_be_put_into_an_eval_that_does_not_allow_it(console: C
     live = Underway(console)
     await live.begun(1)
     with pytest.raises(Conflict, match="begun without `--allow-tampering`"):
-        await live.ask(inject_context, "be brief", "", "", 0)
+        await live.ask(inject_context, InjectOptions("be brief"))
     let_go(console, 1)
     assert not any(outcome.tainted for outcome in (await live.record()).outcomes)
 
@@ -137,7 +139,7 @@ def test_another_process_pauses_it_and_the_person_at_the_keyboard_stops_it(conso
     live.interrupt()
     done = live.end()
     assert done.code == 75
-    assert "the same command goes on from here" in done.err
+    assert "the same command continues from here" in done.err
     assert record_of(console).state == "stopped"
     refused = console.run("eval", "pause")
     assert refused.code == 2

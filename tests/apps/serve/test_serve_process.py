@@ -144,7 +144,7 @@ def test_wrong_use_is_refused_with_a_reason_and_leaves_nothing(console: Console)
         ("add",): "give either plan files or the fields of one task",
         ("add", "--id", "a"): "the task has nothing to run",
         ("add", "--id", "a", "--call", "m:f"): "no host can take task `a`",
-        ("add", "--id", "a", "--run", "'"): "cannot be taken apart",
+        ("add", "--id", "a", "--run", "'"): "is not a command that can be split into words",
         ("add", "--id", "a", "--run", "true", "--needs", "b"): "has no such task",
         ("add", "--id", "a", "--run", "true", "--to", "r"): "there is no run `r`",
     }

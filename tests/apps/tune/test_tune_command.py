@@ -101,8 +101,8 @@ def test_a_task_that_fails_by_itself_measures_nothing(console: Console) -> None:
     ("arguments", "said"),
     [
         (("gpu", "plan.jsonl"), "error: there is no host `gpu`\nhint: the hosts are local"),
-        (("local", "prompts.jsonl"), "error: host `local` takes no task of prompts.jsonl"),
-        (("local", "greedy.jsonl"), "declare no claims, so each takes the workspace for itself"),
+        (("local", "prompts.jsonl"), "error: host `local` cannot take any task of prompts.jsonl"),
+        (("local", "greedy.jsonl"), "declare no claims, so each of them needs the workspace for itself"),
     ],
 )
 def test_what_cannot_be_measured_is_said_before_anything_runs(

@@ -12,22 +12,27 @@ from manyhands.core import events as ev
 from manyhands.core.values.task import Task
 from manyhands.engine.delivery import delivering as module
 from manyhands.engine.delivery.delivering import Delivering
+from manyhands.engine.delivery.sink_opening import open_sinks
 from manyhands.engine.delivery.sinks.letters import Letter
-from manyhands.engine.delivery.sinks.sink import SinkError
+from manyhands.engine.delivery.sinks.sink import Sink, SinkError
 from manyhands.sources.config.route_config import FileSinkConfig, RouteConfig
 
 
 class Post:
     """A book with letters, and what journals for it."""
 
-    def __init__(self, route: RouteConfig, directory: Path, *tasks: Task) -> None:
+    def __init__(self, route: RouteConfig, directory: Path, *tasks: Task, sink: Sink | None = None) -> None:
+        """`sink` stands for every sink of the route."""
         self.player = Player()
         routes = (route.core_route("search"),)
         self.player.play(ev.HostsConfigured(self.player.at, (a_host("local", 4),), routes=routes))
         self.player.open(*tasks)
         self.player.run_to_end()
+        sinks = open_sinks({"search": route}, directory, {})
+        if sink is not None:
+            sinks = sinks._replace(sinks=dict.fromkeys(sinks.sinks, sink))
         self.delivering = Delivering(
-            self.player.book, self.submit, lambda: self.player.at, {"search": route}, directory, {}, "j"
+            self.player.book, self.submit, lambda: self.player.at, {"search": route}, sinks, "j"
         )
 
     async def submit(self, event: ev.Input) -> None:
@@ -66,10 +71,9 @@ async def test_an_error_that_no_driver_speaks_of_costs_one_try_and_a_sink_that_w
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     odd = Odd()
-    monkeypatch.setattr(module, "open_sink", lambda *_: odd)
     monkeypatch.setattr(module, "_CLOSE_S", 0.01)
     route = RouteConfig(sinks=(FileSinkConfig(path="x"),), order="app")
-    post = Post(route, tmp_path, *(a_task(f"t{n}", app="search") for n in range(3)))
+    post = Post(route, tmp_path, *(a_task(f"t{n}", app="search") for n in range(3)), sink=odd)
     await post.until(lambda: not post.player.book.outbox.waiting)
     assert odd.got == ["t0", "t1", "t2"]
     assert await post.delivering.close() == 0
@@ -85,9 +89,8 @@ async def test_a_letter_that_is_given_up_and_asked_for_in_the_same_breath_goes_o
                 raise SinkError("no", permanent=True)
 
     stubborn = Stubborn()
-    monkeypatch.setattr(module, "open_sink", lambda *_: stubborn)
     monkeypatch.setattr(module, "_CLOSE_S", 0.01)
-    post = Post(RouteConfig(sinks=(FileSinkConfig(path="x"),)), tmp_path, a_task("a", app="search"))
+    post = Post(RouteConfig(sinks=(FileSinkConfig(path="x"),)), tmp_path, a_task("a", app="search"), sink=stubborn)
     plain = post.tell
 
     def with_a_wish(event: ev.Input) -> None:

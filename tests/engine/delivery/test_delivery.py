@@ -31,7 +31,7 @@ def test_without_a_route_nothing_leaves_and_a_reply_to_is_refused(console: Conso
     assert "write [routes.search] in manyhands.toml with a `reply_to`" in refused.err
     console.plan([says("a")])
     assert console.run("run", "plan.jsonl").code == 0
-    assert console.run("route").err == "no routes: results stay here\n"
+    assert console.run("route").err == "there are no routes, so results stay in the store\n"
     assert hook.got == []
 
 
@@ -112,7 +112,7 @@ def test_what_is_given_up_is_listed_and_sent_again_under_its_key(console: Consol
     assert sorted((row["task"], row["sink"], row["tries"]) for row in dead) == [("a", "crm", 1), ("b", "crm", 1)]
     assert {row["error"] for row in dead} == {"HTTP 400", "HTTP 422"}
     assert "there is no dead letter 99" in console.run("route", "resend", "99").err
-    assert "2 sent again by the next" in console.run("route", "resend", "--all").err
+    assert "2 results are sent again by the next" in console.run("route", "resend", "--all").err
     console.plan([sh("more", "exit 0")], "more.jsonl")
     assert console.run("run", "more.jsonl").code == 0
     assert sorted(letter["task"] for letter in hook.letters) == ["a", "b"]
@@ -142,7 +142,7 @@ def test_a_run_says_what_has_not_arrived_and_what_was_given_up(console: Console,
     console.plan([says("a")])
     told = console.run("run", "plan.jsonl")
     assert told.code == 0
-    assert "2 results are not delivered yet: the next `manyhands run` or `serve` goes on with that" in told.err
+    assert "2 results are not delivered yet: the next `manyhands run` or `serve` continues with that" in told.err
     route(console, crm)
     console.plan([says("b")], "more.jsonl")
     told = console.run("run", "more.jsonl")
@@ -209,7 +209,8 @@ def test_a_token_in_an_address_is_shown_to_nobody_and_an_address_may_be_in_a_var
         shown = console.run(command)
         assert (shown.code, "hunter2" in shown.out, hook.url in shown.out) == (0, False, True)
     console.plan([says("a")])
-    assert "what `HOOK_URL` has is no http or https URL" in console.run("run", "plan.jsonl", HOOK_URL="nowhere").err
+    refused = console.run("run", "plan.jsonl", HOOK_URL="nowhere")
+    assert "the value of `HOOK_URL` is not an http or https URL" in refused.err
     assert console.run("run", "plan.jsonl", HOOK_URL=hook.url).code == 0
     assert [letter["task"] for letter in hook.letters] == ["a", "a"]
 

@@ -7,7 +7,7 @@ import pytest
 
 from manyhands.engine.store.store_opening import open_journal
 from manyhands.errors import ConfigError
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.verbs.store_view import open_book
 from surfaces.cli.console import Console
 
@@ -68,6 +68,6 @@ def test_a_run_is_refused_while_another_leads_and_says_who(console: Console, url
 @pytest.mark.parametrize("store", ["mysql://ada:geheim@db/work", "postgresql://ada:geheim@db/work?colour=red"])
 def test_a_store_that_is_none_is_refused_without_its_password(store: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        open_book(load(None, None, store).store_at)
+        open_book(Settings(store=store).load().store_at)
     assert refused.value.hint
     assert "geheim" not in refused.value.message

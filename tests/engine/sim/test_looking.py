@@ -1,7 +1,9 @@
 """Whoever looks at the book changes nothing: the same events lead to the same journal and the same snapshot."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 import msgspec
 import pytest
@@ -10,11 +12,12 @@ from engine.sim.random_world import Onlooker, World
 from helpers import a_task
 from manyhands.core import events as ev
 from manyhands.core import snapshot
+from manyhands.core.book import Book
 from manyhands.core.commands import StartAttempt
 from manyhands.core.explain import explain
 from manyhands.core.obstacles import could_ever_take, group_obstacle, host_obstacle, run_obstacle
 from manyhands.core.scheduler import Scheduler
-from manyhands.core.values.host import Host, Width
+from manyhands.core.values.host import Family, Host, Route, Width
 from manyhands.engine.sim.hosts.reference import API, build
 from manyhands.engine.sim.hosts.simulated_host import Job
 from manyhands.engine.sim.hosts.slot_host import SizeShare, Slots
@@ -27,6 +30,19 @@ from manyhands.surfaces.cli.time_left import expected_s
 from manyhands.surfaces.verbs.task_verbs import task_row
 
 SLOT_SIZES = (SizeShare("short", 0.8, 4), SizeShare("long", 0.2, 20))
+
+
+class BookOf(NamedTuple):
+    """As much of a view as the rows of tasks need."""
+
+    book: Book
+    now: float = 0.0
+    book_if_any: Book | None = None
+    hosts: tuple[Host, ...] = ()
+    families: tuple[Family, ...] = ()
+    routes: tuple[Route, ...] = ()
+    directory: Path = Path()
+    is_dispatching: bool = True
 
 
 class LooksAtEverything:
@@ -43,12 +59,13 @@ class LooksAtEverything:
         self._picture.changes(batch)
         self._picture.standing()
         self._picture.snapshot()
+        view = BookOf(book)
         list(BookCollector(book, Kinds(), QueueAge(book)).collect())
         for run in book.runs.values():
             expected_s(run, book.hosts.values(), book.at)
             for record in run.records.values():
                 assert explain(book, record, book.at)
-                task_row(book, record, book.at)
+                task_row(view, record, book.at)
                 self.looks += 1
         for host in book.hosts.values():
             waiting_for(book, host)

@@ -89,7 +89,7 @@ def test_a_kill_at_any_step_of_landing_leaves_each_task_landed_once(
     assert once.exists()
     done = console.run("run", "plan.jsonl")
     assert done.code == 0, done.err
-    assert "goes on" in done.err
+    assert "continues" in done.err
     assert_all_landed_once(project, 2)
     if (step, when) == ("merge --ff-only", "after"):
         shown = [console.run("task", "show", f"t{n}").out for n in range(2)]

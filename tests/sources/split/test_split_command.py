@@ -10,8 +10,8 @@ from manyhands.core.values.task import Claims, claims_of
 from manyhands.errors import UsageError
 from manyhands.sources.plans.plan_reading import read_plan
 from manyhands.sources.split.leaf_tasks import claim_of
-from manyhands.sources.split.split_types import SplitSettings
-from manyhands.surfaces.cli.split import SplitOutput, split_code_base
+from manyhands.surfaces.cli.split import split_code_base
+from manyhands.surfaces.cli.split_options import SplitOptions, SplitOutput
 from sources.split.trees import write_files
 
 ODD_NAMES = (
@@ -29,21 +29,7 @@ ODD_NAMES = (
 
 
 def _split(path: Path | None, output: SplitOutput = SplitOutput.TREE, **more) -> None:
-    given = {
-        "graph": None,
-        "settings": SplitSettings(budget_tokens=300),
-        "include": (),
-        "exclude": (),
-        "gitignore": True,
-        "plan": None,
-        "template": None,
-        "kind": "code",
-        "run": "",
-        "worktrees": False,
-        "previous": None,
-        "again": (),
-    }
-    split_code_base(path, output=output, **(given | more))
+    split_code_base(SplitOptions(path, output=output, **({"budget": 300} | more)))
 
 
 @pytest.fixture
@@ -123,7 +109,7 @@ def test_a_correction_says_what_it_kept(project: Path, tmp_path: Path, capsys):
     earlier = tmp_path / "tree.json"
     earlier.write_text(capsys.readouterr().out)
     (project / "src/new.py").write_text("import ax\n")
-    _split(project, SplitOutput.JSON, previous=earlier)
+    _split(project, SplitOutput.JSON, correct=earlier)
     printed = capsys.readouterr()
     assert "1 gone, 1 new" in printed.err
     assert len(json.loads(printed.out)["nodes"]) == 5
@@ -132,11 +118,11 @@ def test_a_correction_says_what_it_kept(project: Path, tmp_path: Path, capsys):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"graph": Path("g.json")}, "both a directory and a graph are named"),
+        ({"graph": Path("g.json")}, "both a directory and a graph are given"),
         ({"plan": Path("plan.txt")}, "plan `plan.txt` has no known format"),
-        ({"again": ("s1",)}, "--again names subplans of an earlier tree, but none is given"),
+        ({"again": ("s1",)}, "`--again` names subplans of an earlier tree, but no tree is given"),
         ({"template": Path("nowhere")}, "template `nowhere` cannot be read"),
-        ({"previous": Path("nowhere.json")}, "tree `nowhere.json` cannot be read"),
+        ({"correct": Path("nowhere.json")}, "tree `nowhere.json` cannot be read"),
     ],
 )
 def test_wrong_options_are_refused_by_name(project: Path, more: dict, said: str):

@@ -9,7 +9,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import typer
 
 from manyhands.apps.serve import event_log
 from manyhands.core.events import WorkersMoved
@@ -17,7 +16,7 @@ from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.surfaces.api.metrics import Metrics
 from manyhands.surfaces.cli import serve as serve_command
-from manyhands.surfaces.cli.main import app
+from manyhands.surfaces.cli.main import noun_of
 from surfaces.api.live import nap, open_run, shell
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -57,8 +56,9 @@ def test_every_action_of_the_log_is_listed() -> None:
 
 
 def options_of_serve() -> set[str]:
-    command = typer.main.get_command(app).commands["serve"]  # type: ignore[attr-defined]
-    return {option for parameter in command.params for option in parameter.opts}
+    command = noun_of("serve").bare
+    assert command is not None
+    return {name for option in command.options for name in option.names}
 
 
 def check_arguments(arguments: list[str]) -> None:

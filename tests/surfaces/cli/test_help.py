@@ -1,90 +1,123 @@
-"""`--help` is there at once, for every command, and says what the exit codes mean."""
-
-import json
-import resource
-import subprocess
-import sys
+"""Help is there at once for every command, in whole sentences at every width, and says what the exit codes mean."""
 
 import pytest
 
-from surfaces.cli.console import Console, argv
+from manyhands import __version__
+from manyhands.surfaces.cli.main import NOUNS, answer, noun_of
+from manyhands.surfaces.cli.parsing.declarations import CliCommand
+from manyhands.surfaces.cli.parsing.help_text import command_help, noun_help, summary
+from surfaces.cli.console import Console, sh, shell_host
 
-HEAVY = ("rich", "openai", "httpx", "yaml", "sqlite3", "asyncio", "psutil", "pydantic", "msgspec", "pynvml", "mcp")
-COMMANDS = (
-    ("demo",),
-    ("run",),
-    ("task",),
-    ("task", "show"),
-    ("task", "explain"),
-    ("task", "cancel"),
-    ("task", "retry"),
-    ("task", "log"),
-    ("runs",),
-    ("runs", "show"),
-    ("plan", "check"),
-    ("plan", "schema"),
-    ("host",),
-    ("lane",),
-    ("config",),
-    ("config", "schema"),
-    ("serve",),
-    ("add",),
-    ("mcp",),
-)
+#: What takes long to load. `--help` needs none of it; listing tasks needs what reads a config and a journal.
+HEAVY = {"argparse", "asyncio", "click", "httpx", "inspect", "mcp", "msgspec", "openai", "psutil", "pydantic"}
+HEAVY |= {"pynvml", "rich", "sqlite3", "starlette", "typer", "uvicorn", "yaml"}
+HEAVY |= {"email", "hashlib", "http", "socket", "subprocess", "tempfile", "zipfile"}
+NEEDED_TO_LIST = {"inspect", "msgspec", "sqlite3"}  # msgspec loads inspect
 
 
-def cpu_s(*command: str) -> float:
-    """CPU time: wall time would measure the other tests."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+def paths() -> list[tuple[str, ...]]:
+    """Every noun, and every noun with each of its verbs."""
+    return [path for name in NOUNS for path in [(name,), *((name, verb) for verb in noun_of(name).verbs)]]
 
 
-def test_help_costs_no_more_than_a_few_bare_interpreters() -> None:
-    """In turns, because others slow down the one and the other; what it costs by itself is the least of it."""
-    enough, bare_starts = 12, float("inf")  # 0.25 s are some fifteen here
-    for _ in range(20):
-        bare_starts = min(bare_starts, cpu_s(*argv(["--help"])) / cpu_s(sys.executable, "-c", "pass"))
-        if bare_starts <= enough:
-            break
-    assert 1 < bare_starts <= enough
+def commands() -> list[tuple[str, CliCommand]]:
+    found = []
+    for name in NOUNS:
+        noun = noun_of(name)
+        found += [(f"{name} {verb}", command) for verb, command in noun.verbs.items()]
+        found += [(name, noun.bare)] if noun.bare is not None else []
+    return found
 
 
-def test_help_loads_no_heavy_module() -> None:
+COMMANDS = commands()
+
+
+def loaded_by(console: Console, *arguments: str) -> set[str]:
     script = (
-        "import json, sys\n"
-        "from manyhands.surfaces.cli.main import app\n"
-        "app(['--help'], standalone_mode=False)\n"
-        f"print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]), file=sys.stderr)"
+        "import sys\n"
+        "from manyhands.surfaces.cli.main import answer\n"
+        f"answer({list(arguments)!r})\n"
+        "print(*(name for name in sys.modules if '.' not in name), file=sys.stderr)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert "Usage: " in done.stdout
-    assert json.loads(done.stderr) == []
+    done = console.python(script)
+    assert done.code == 0
+    return HEAVY & set(done.err.split())
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("--version",), ("task", "--help"), ("eval", "run", "--help")])
+def test_help_loads_nothing_that_takes_long(console: Console, arguments: tuple[str, ...]) -> None:
+    assert loaded_by(console, *arguments) == set()
+
+
+def test_listing_tasks_loads_what_reads_a_config_and_a_journal_and_no_more(console: Console) -> None:
+    console.config(shell_host(2))
+    console.plan(sh(f"t{n}", "exit 0") for n in range(3))
+    assert console.run("run", "plan.jsonl").code == 0
+    assert loaded_by(console, "task") <= NEEDED_TO_LIST
+
+
+def test_help_of_every_command_is_data_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    for path in [(), *paths()]:
+        assert answer([*path, "--help"]) == 0
+        out, err = capsys.readouterr()
+        assert out.startswith(f"Usage: {' '.join(['manyhands', *path])}")
+        assert err == ""
+
+
+def test_every_command_and_option_says_what_it_does_in_sentences() -> None:
+    texts = [*NOUNS.values(), *(noun_of(name).text for name in NOUNS)]
+    for _, command in COMMANDS:
+        texts += [command.text, *(field.declared.help for field in command.fields)]
+    wrong = [text for text in texts if not text[:1].isupper() or not text.strip().endswith(".") or "…" in text]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_help_is_wrapped_and_never_cut(width: int) -> None:
+    for path, command in COMMANDS:
+        text = command_help(f"manyhands {path}", command, width)
+        together = " ".join(text.split())
+        for field in command.fields:
+            hidden = getattr(field.declared, "hidden", False)
+            assert (" ".join(field.declared.help.split()) in together) is not hidden, (path, field.name)
+        assert " ".join(command.text.split()) in together
+        body = text.partition("\n")[2]
+        assert "..." not in body
+        assert "…" not in body
+        # A name with all its choices stands on a line of its own, however long it is.
+        assert [line for line in body.splitlines() if len(line) > width and not line.startswith("  --")] == []
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_the_list_of_commands_has_their_first_sentence_whole(width: int) -> None:
+    for name in NOUNS:
+        noun = noun_of(name)
+        if noun.verbs:
+            together = " ".join(noun_help(f"manyhands {name}", noun, width).split())
+            assert [verb for verb, command in noun.verbs.items() if summary(command) not in together] == []
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "0", "many"])
+def test_the_list_of_nouns_is_whole_in_any_terminal(console: Console, columns: str) -> None:
+    done = console.run("--help", COLUMNS=columns)
+    together = " ".join(done.out.split())
+    assert [name for name, text in NOUNS.items() if f"{name} {text}" not in together] == []
 
 
 def test_the_exit_codes_are_in_the_help(console: Console) -> None:
     for command in ((), ("run",)):
         text = " ".join(console.run(*command, "--help").out.split())
-        assert "0 all done; 1 some task did not end well; 2 wrong usage or input" in text
-        assert "75 stopped, busy or broken for now: try the same command again" in text
+        assert "0: everything is done. 1: at least one task did not succeed. 2: the usage or the input is wrong" in text
+        assert "75: stopped, busy or not available now; try the same command again" in text
 
 
-def test_every_command_has_help_that_is_one_whole_sentence_in_the_list(console: Console) -> None:
-    script = (
-        "import sys\n"
-        "from manyhands.surfaces.cli.main import app\n"
-        f"for command in {COMMANDS!r}:\n"
-        "    assert app([*command, '--help'], standalone_mode=False) in (0, None), command\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("Usage: ") == len(COMMANDS)
-    assert "..." not in console.run("--help").out.split("Commands:")[1]
-
-
-@pytest.mark.parametrize("noun", [(), ("plan",)])
+@pytest.mark.parametrize("noun", [(), ("plan",), ("eval",), ("--store", "x")])
 def test_a_noun_that_lists_nothing_shows_its_help_and_exits_2(console: Console, noun: tuple[str, ...]) -> None:
     done = console.run(*noun)
     assert (done.code, done.out) == (2, "")
     assert "Usage: manyhands" in done.err
+
+
+def test_the_version_is_told(console: Console) -> None:
+    done = console.run("--version")
+    assert (done.code, done.out) == (0, f"manyhands {__version__}\n")

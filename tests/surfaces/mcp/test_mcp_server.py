@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
-from manyhands.surfaces.cli.main import app
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.main import NOUNS, noun_of
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.mcp.arguments import schema_of
 from manyhands.surfaces.mcp.tools import tools
 from manyhands.surfaces.verbs.plan_verbs import HandedIn, add
@@ -100,7 +100,7 @@ async def test_an_agent_plans_adds_follows_and_reviews_what_a_dispatcher_runs(co
 
 async def test_read_only_offers_nothing_that_changes_and_shows_no_secret(console: Console) -> None:
     task = sh("a", "true", env={"SERVICE_TOKEN": "hunter2-hunter2", "MODE": "quiet"}, prompt=f"use {KEY}")
-    view = View(load(None, None, str(console.store)))
+    view = View(Settings(store=str(console.store)).load())
     ask(view, add(view, HandedIn(rows=[task], rows_from="test"), None))
     async with agent(console, "--read-only", mode="legacy") as mcp:
         offered = (await mcp.client.list_tools()).tools
@@ -135,12 +135,12 @@ def test_without_the_library_the_extra_is_named(console: Console) -> None:
 
 def test_every_tool_goes_by_the_words_of_a_command_and_is_in_the_docs() -> None:
     """The bare noun lists, so `task_list` is `manyhands task`."""
-    typed = {command.name or command.callback.__name__ for command in app.registered_commands}
-    for group in app.registered_groups:
-        verbs = {command.name for command in group.typer_instance.registered_commands}
-        typed |= {f"{group.name}_{verb}" for verb in verbs}
-        if group.typer_instance.registered_callback:
-            typed.add(f"{group.name}_list")
+    typed = set(NOUNS)
+    for name in NOUNS:
+        noun = noun_of(name)
+        typed |= {f"{name}_{verb}" for verb in noun.verbs}
+        if noun.bare is not None:
+            typed.add(f"{name}_list")
     offered = set(tools(read_only=False))
     assert offered - typed == set()
     page = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text()

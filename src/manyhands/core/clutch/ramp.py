@@ -3,6 +3,7 @@
 import math
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from manyhands.core.clutch.turns import Turn
 
@@ -28,7 +29,7 @@ class Ramp(Struct):
     first_growth: float = 2.0
     pays_prior: float = 0.7  # elasticity expected before anything was measured, and how sure we are of it
     pays_spread: float = 0.4
-    best: Turn | None = None  # the best level so far
+    best: Turn | None = None  # the best level so far: a copy, because a snapshot would part it from the history
     grew: bool = False  # some growth has clearly paid
     descending: bool = False
 
@@ -37,7 +38,7 @@ class Ramp(Struct):
             return self._descend(turn, width, width_min)
         best = self.best
         if best is None or abs(turn.log_width - best.log_width) < APART_MIN:
-            self.best = turn
+            self.best = replace(turn)
             return RampStep(max(width * self.first_growth, width + 1), "trying what more width buys")
         return self._climb(best, turn, width, width_min)
 
@@ -49,7 +50,7 @@ class Ramp(Struct):
         gain = f"{math.expm1(apart):+.0%} in flight bought {math.expm1(gained):+.0%} goodput"
         if apart > 0 and pays > PAYS_MIN:
             if gained > WIDTH_PRICE * apart:
-                self.best = turn
+                self.best = replace(turn)
             growth = 1 + min(1.0, max(GROWTH_MIN, pays))
             return RampStep(max(width * growth, width + 1 if width < 8 else 0.0), gain)
         if apart > 0 and not self.grew and gained + spread < 0.5 * apart:
@@ -81,7 +82,7 @@ class Ramp(Struct):
         lost = best.log_throughput - turn.log_throughput
         spread = math.sqrt(turn.variance + best.variance)
         if lost < max(0.10, spread) and width > width_min:
-            self.best = turn
+            self.best = replace(turn)
             below = max(width_min, width / 2)
             return RampStep(
                 below, f"halving cost {max(0.0, -math.expm1(-lost)):.0%} goodput: halving again", shrinks=True

@@ -143,14 +143,14 @@ class MemoryGate(Struct):
     def read(self, reading: Reading) -> None:
         if reading.attempt_bytes is None or not reading.memory_total_bytes:
             return
-        self.total_bytes = reading.memory_total_bytes
+        self.total_bytes = float(reading.memory_total_bytes)
         self.cores = reading.cores or self.cores
         ours = 0.0
         for attempt, holds in reading.attempt_bytes.items():
             ours += holds
             held = self.held.get(attempt)
             if held is not None and holds > held.peak_bytes:
-                held.peak_bytes = holds
+                held.peak_bytes = float(holds)
         if reading.memory_used_bytes is not None:
             self.others_bytes = max(0.0, reading.memory_used_bytes - ours)
 

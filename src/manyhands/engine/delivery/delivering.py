@@ -1,29 +1,28 @@
-"""Carries letters from the outbox to their sinks: in order per key, side by side otherwise, again until they are taken.
+"""Sends letters from the outbox to their sinks, again and again until they are taken.
 
-It stands beside the dispatcher and reads its book. What a sink does, or does not do, never holds up anything else: a
-letter is out of the outbox only when the journal has it so.
+Letters with the same order go one after another, all others side by side. This works beside the dispatcher and reads
+its book; a sink never holds up anything else. A letter leaves the outbox only when the journal says so.
 """
 
 import asyncio
 import math
-import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from manyhands.core.book import Book
 from manyhands.core.events import AnyEvent, Delivered, DeliveryGivenUp, Input, ResendAsked
 from manyhands.core.outbox import REPLY_TO, Delivery
-from manyhands.engine.delivery.sink_opening import open_replies, open_sink
+from manyhands.engine.delivery.sink_opening import OpenSinks
 from manyhands.engine.delivery.sink_queue import SinkQueue
 from manyhands.engine.delivery.sinks.letters import letter_of
 from manyhands.engine.delivery.sinks.sink import Sink, SinkError
 from manyhands.engine.delivery.sinks.webhook_sink import Posting
+from manyhands.errors import ManyhandsError
 from manyhands.sources.config.route_config import RouteConfig
 
 _ERROR_CHARACTERS_MAX = 300
-#: A sink that does not even let itself be closed is left to itself.
+#: A sink that does not close within this time is abandoned.
 _CLOSE_S = 5.0
 
 Submit = Callable[[Input], Awaitable[None]]
@@ -36,8 +35,7 @@ class Delivering:
         submit: Submit,
         now: Callable[[], float],
         routes: Mapping[str, RouteConfig],
-        workspace: Path,
-        environ: Mapping[str, str],
+        sinks: OpenSinks,
         journal: str,
         redact: Callable[[str], str] = str,
     ) -> None:
@@ -47,30 +45,24 @@ class Delivering:
         self._routes = routes
         self._journal = journal
         self._redact = redact
-        # All of them now: a driver that is missing is named before anything runs, and none is loaded in mid-run.
-        self._sinks: dict[tuple[str, str], Sink] = {
-            (app, name): open_sink(sink, workspace, environ)
-            for app, route in routes.items()
-            for name, sink in route.named().items()
-        }
-        self._replies: dict[str, Posting] = {
-            app: open_replies(route, environ) for app, route in routes.items() if route.reply_to
-        }
+        self._sinks: Mapping[tuple[str, str], Sink] = sinks.sinks
+        self._replies: Mapping[str, Posting] = sinks.replies
+        self._loop = asyncio.get_running_loop()
         self._queues: dict[tuple[str, str], SinkQueue] = {}  # of each app and sink; of replies, each server
         self._alarms: dict[tuple[str, str], asyncio.TimerHandle] = {}
         self._on_their_way: set[int] = set()  # letters in a queue or with a carrier
         self._looked = 0  # letters up to this number have been taken up
-        self._carriers: set[asyncio.Task[None]] = set()
+        self._carriers: dict[asyncio.Task[None], None] = {}  # in the order they left
         self._moved = asyncio.Event()
         self._take(self._book.outbox.waiting.values())
         self._looked = self._book.outbox.last
 
     def recorded(self, batch: Sequence[AnyEvent]) -> None:
-        """To be called with every batch once it is on disk: only then may anything of it leave."""
+        """Called with every batch once it is on disk: only then may its results leave."""
         outbox = self._book.outbox
         if any(isinstance(event, ResendAsked) for event in batch):
             self._take(outbox.waiting.values())
-        else:  # costs nothing where nothing is new, however much waits
+        else:  # costs nothing if nothing is new, however many letters wait
             self._take(one for n in range(self._looked + 1, outbox.last + 1) if (one := outbox.waiting.get(n)))
         self._looked = outbox.last
 
@@ -94,36 +86,41 @@ class Delivering:
         return self._book.runs[delivery.run].records[delivery.task].task.reply_to
 
     def _serve(self, key: tuple[str, str]) -> None:
-        """Send off what may go, and be back when more may."""
+        """Send what may go now, and come back when more may go."""
         queue = self._queues[key]
-        while (delivery := queue.take(time.monotonic())) is not None:
+        while (delivery := queue.take(self._loop.time())) is not None:
             carrier = asyncio.create_task(self._carry(key, delivery))
-            self._carriers.add(carrier)
-            carrier.add_done_callback(self._carriers.discard)
+            self._carriers[carrier] = None
+            carrier.add_done_callback(self._carriers.pop)
         if (alarm := self._alarms.pop(key, None)) is not None:
             alarm.cancel()
         if (at := queue.next_at()) is not None:
-            wait_s = max(0.0, at - time.monotonic())
-            self._alarms[key] = asyncio.get_running_loop().call_later(wait_s, self._serve, key)
+            self._alarms[key] = self._loop.call_at(at, self._serve, key)
 
     async def _carry(self, key: tuple[str, str], delivery: Delivery) -> None:
         queue, number = self._queues[key], delivery.number
         error = await self._sent(delivery)
         tries = queue.refused(delivery) if error is not None else 0
         if error is not None and not error.permanent and tries < self._routes[delivery.app].tries:
-            queue.again(delivery, time.monotonic(), error.retry_after_s)
+            queue.again(delivery, self._loop.time(), error.retry_after_s)
         else:
-            if error is None:
-                await self._submit(Delivered(self._now(), number))
-            else:
-                text = self._redact(str(error))[:_ERROR_CHARACTERS_MAX]
-                await self._submit(DeliveryGivenUp(self._now(), number, text, tries))
+            try:
+                await self._submit(self._outcome(number, error, tries))
+            except ManyhandsError:
+                return  # the dispatcher has died of it and says so; the letter stays in the outbox for the next one
             queue.settled(delivery, answered=error is None or error.permanent)
             self._on_their_way.discard(number)
-            if (resent := self._book.outbox.waiting.get(number)) is not None:  # asked for in the same breath
+            if (
+                resent := self._book.outbox.waiting.get(number)
+            ) is not None:  # a resend was asked for in the same batch
                 self._take([resent])
         self._serve(key)
         self._moved.set()
+
+    def _outcome(self, number: int, error: SinkError | None, tries: int) -> Input:
+        if error is None:
+            return Delivered(self._now(), number)
+        return DeliveryGivenUp(self._now(), number, self._redact(str(error))[:_ERROR_CHARACTERS_MAX], tries)
 
     async def _sent(self, delivery: Delivery) -> SinkError | None:
         try:
@@ -138,17 +135,17 @@ class Delivering:
                 raise SinkError(f"the route has no sink `{delivery.sink}` any more", permanent=True)
         except SinkError as error:
             return error
-        except Exception as error:  # of a driver that raises what it does not say: one letter, not the whole queue
+        except Exception as error:  # an undocumented error of a driver costs this letter a try, and not the whole queue
             return SinkError(f"{type(error).__name__}: {error}".removesuffix(": "))
         return None
 
     async def close(self, grace_s: float = 10.0) -> int:
-        """What is on its way has so long to arrive; how many are left for the next start."""
-        deadline = time.monotonic() + grace_s
-        while self._on_their_way and (left_s := deadline - time.monotonic()) > 0:
+        """Give letters on their way this long to arrive; returns how many are left for the next start."""
+        deadline = self._loop.time() + grace_s
+        while self._on_their_way and (left_s := deadline - self._loop.time()) > 0:
             soonest = min((at for one in self._queues.values() if (at := one.next_at()) is not None), default=math.inf)
             if not self._carriers and soonest > deadline:
-                break  # those that are left would only be tried after that
+                break  # the letters that are left would only be tried after the deadline
             self._moved.clear()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._moved.wait(), left_s)

@@ -1,6 +1,7 @@
-"""Letters for one sink, and which of them may go now: in order per key, some at once; one at a time while it is down.
+"""The letters for one sink, and which of them may go now.
 
-Owns no clock and sends nothing. What waits costs a place in a heap, however long the sink is away.
+Letters with the same order go one after another, and while the sink is down only one goes at a time. The queue owns no
+clock and sends nothing. A waiting letter costs a place in a heap, however long the sink is away.
 """
 
 import heapq
@@ -8,7 +9,7 @@ from collections import deque
 
 from manyhands.core.outbox import Delivery
 
-#: Letters on their way to one sink at once.
+#: How many letters may be on their way to one sink at once.
 AT_ONCE_MAX = 16
 WAIT_FIRST_S = 0.2
 WAIT_LONGEST_S = 60.0
@@ -47,7 +48,7 @@ class SinkQueue:
 
     @property
     def _is_down(self) -> bool:
-        """All that were on their way at once were refused, and more: it is not about this letter or that."""
+        """More letters were refused in a row than can be on their way at once, so it is not about single letters."""
         return self._refused > AT_ONCE_MAX
 
     def settled(self, delivery: Delivery, answered: bool) -> None:

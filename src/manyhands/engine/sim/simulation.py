@@ -1,4 +1,7 @@
-"""The very core that runs live, under virtual time on simulated hosts. Nothing here sleeps or reads a clock."""
+"""The scheduler that runs live, in virtual time on simulated hosts. Nothing here sleeps or reads a clock.
+
+For load studies: it leaves out the dispatcher, which `engine.sim.dispatched` simulates too.
+"""
 
 import heapq
 from collections.abc import Callable, Iterable, Mapping
@@ -12,14 +15,14 @@ from manyhands.core.scheduler import Scheduler, TurnResult
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.engine.sim.hosts.simulated_host import NEVER, Job, SimulatedHost
 
-#: How often a host whose width is the clutch's is looked at while anything is in flight there.
+#: How often a host whose width the clutch sets is read while anything is in flight there.
 LOOK_EVERY_S = 1.0
 #: What a stopped attempt reports; the scheduler knows why it was stopped.
 STOPPED = Ending(EndingKind.CANCELLED, "stopped")
 
 
 class Leader(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a turn of the dispatcher takes, from decision to disk to deed; what ends meanwhile waits for the next."""
+    """How long a turn of the dispatcher takes, with all its work; what ends meanwhile waits for the next."""
 
     turn_s: float = 0.0
     task_s: float = 0.0  # more for each task it starts
@@ -28,7 +31,7 @@ class Leader(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
         return self.turn_s + self.task_s * starts
 
 
-#: Takes no time at all: what is studied then is the order of things alone.
+#: Takes no time at all, to study the order of things alone.
 INSTANT = Leader()
 
 
@@ -143,7 +146,7 @@ class Simulation:
             self._carry_out(command)
 
     def _live_on(self) -> None:
-        """Hosts go on until now; what ends there waits for the next turn."""
+        """Hosts continue until now; what ends there waits for the next turn."""
         ended = self._calendar.advance(self.now)
         for event in ended:
             self._host_of.pop(event.attempt, None)

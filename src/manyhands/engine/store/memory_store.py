@@ -1,4 +1,4 @@
-"""A store that lives as long as its process: held to the contract of the durable one, for tests and trials."""
+"""A store in memory for tests and simulations. It keeps the same contract as the durable stores."""
 
 import contextlib
 import os
@@ -11,22 +11,27 @@ from manyhands.errors import StoreBusy
 
 
 class MemoryStore:
-    """What the directory is to the durable store: one journal at a time, readers and askers at will."""
+    """Stands for the directory of a durable store: one journal at a time, any number of readers and requests."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[int, bytes]] = []  # the number of its last event, its events encoded
         self.snapshots: dict[int, bytes] = {}
         self.waiting: dict[int, bytes] = {}
-        self.asked = 0  # requests there ever were
+        self.asked = 0  # how many requests there ever were
         self.dispatcher: MemoryJournal | None = None
 
     def open_journal(self) -> "MemoryJournal":
+        journal = MemoryJournal(self)
+        self.lead(journal)
+        return journal
+
+    def lead(self, journal: "MemoryJournal") -> None:
         if self.dispatcher is not None:
+            journal.close()
             raise StoreBusy(
                 f"the journal in memory is in use by process {os.getpid()}", "close the other dispatcher first"
             )
-        self.dispatcher = MemoryJournal(self)
-        return self.dispatcher
+        self.dispatcher = journal
 
     def open_reader(self) -> "MemoryReader":
         return MemoryReader(self)
@@ -91,7 +96,7 @@ class MemoryJournal(MemoryReader):
         return self._woken.fileno()
 
     def wake(self) -> None:
-        # When the socket is full, one waking more makes no difference.
+        # When the socket is full, the dispatcher is going to wake anyway.
         with contextlib.suppress(BlockingIOError):
             self._waker.send(b"!")
 
@@ -109,8 +114,8 @@ class MemoryJournal(MemoryReader):
     def close(self) -> None:
         if self._store.dispatcher is self:
             self._store.dispatcher = None
-            self._woken.close()
-            self._waker.close()
+        self._woken.close()
+        self._waker.close()
 
 
 class MemoryRequests:

@@ -1,4 +1,4 @@
-"""Opens the store that a place names: a directory has SQLite in it, a URL leads to PostgreSQL."""
+"""Opens the store at a place: a directory holds SQLite, and a URL names a PostgreSQL database."""
 
 from pathlib import Path
 from typing import Protocol
@@ -13,7 +13,7 @@ Where = Path | str
 
 
 class Asking(Requests, Protocol):
-    heard: bool  # is a dispatcher there that was told of the last request?
+    heard: bool  # did a dispatcher hear of the last request?
 
 
 class SeriesStore(Protocol):
@@ -32,7 +32,7 @@ class StandBy(Protocol):
 
 
 def open_journal(where: Where, durability: Durability = "power") -> Journal:
-    """The journal there, made if there is none, held until it is closed or the process ends."""
+    """The journal there, created if there is none. It is held until it is closed or the process ends."""
     if isinstance(where, Path):
         return sqlite_store.open_journal(where, durability)
     _check_driver()
@@ -72,7 +72,7 @@ def open_series(where: Where) -> SeriesStore:
 
 
 def open_stand_by(where: str) -> StandBy:
-    """For who waits to lead the journal there."""
+    """A way to wait until the journal there can be led."""
     _check_driver()
     from manyhands.engine.store.postgres.leader_lease import open_stand_by
 

@@ -1,4 +1,4 @@
-"""`manyhands add`: more tasks, for whoever dispatches now or next; on disk when the command returns."""
+"""`manyhands add`: more tasks for the dispatcher that runs now or next. They are on disk when the command returns."""
 
 import shlex
 from collections.abc import Sequence
@@ -10,8 +10,9 @@ import msgspec
 from manyhands.errors import UsageError
 from manyhands.sources.config.config_types import Config
 from manyhands.sources.plans.plan_reading import read_plan
+from manyhands.surfaces.cli.add_commands import NewTaskOptions
 from manyhands.surfaces.cli.printing import OutputFormat, print_json, print_rows, say
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.verbs.plan_verbs import Added, HandedIn, add
 from manyhands.surfaces.verbs.request_verbs import ask
 from manyhands.surfaces.verbs.store_view import View
@@ -19,15 +20,13 @@ from manyhands.surfaces.verbs.store_view import View
 
 def add_tasks(
     files: Sequence[Path],
-    fields: dict[str, Any],
+    fields: NewTaskOptions,
     to: str | None,
     output: OutputFormat,
-    config_path: Path | None,
-    hosts_path: Path | None,
-    store: str | None,
+    settings: Settings,
     url: str | None = None,
 ) -> None:
-    config = load(config_path, hosts_path, store)
+    config = settings.load()
     if url is not None:
         _add_over_http(url, files, fields, to, output, config)
         return
@@ -44,9 +43,9 @@ def _tell(added: Added, output: OutputFormat) -> None:
 
 
 def _add_over_http(
-    url: str, files: Sequence[Path], fields: dict[str, Any], to: str | None, output: OutputFormat, config: Config
+    url: str, files: Sequence[Path], fields: NewTaskOptions, to: str | None, output: OutputFormat, config: Config
 ) -> None:
-    """Whether its hosts can take them and its runs know them, the dispatcher itself finds out."""
+    """The dispatcher itself checks whether its hosts can take the tasks and whether it knows the run."""
     from manyhands.surfaces.cli.over_http import RemoteDispatcher
 
     given = _given(files, fields)
@@ -55,16 +54,16 @@ def _add_over_http(
     _tell(msgspec.convert(RemoteDispatcher(url, config.store_directory).ask("POST", "/tasks", body), Added), output)
 
 
-def _given(files: Sequence[Path], fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields of one task, as a plan has them."""
-    given = {name: value for name, value in fields.items() if value not in (None, [], "")}
+def _given(files: Sequence[Path], fields: NewTaskOptions) -> dict[str, Any]:
+    """The fields of one task, as in a plan."""
+    given = {name: value for name, value in fields._asdict().items() if value not in (None, [], "")}
     if bool(files) == bool(given):
         hint = "`manyhands add tasks.toml` or `manyhands add --id lint --run 'ruff check'`"
         raise UsageError("give either plan files or the fields of one task", hint)
     return {name: _argv(name, value) if name in ("run", "check") else value for name, value in given.items()}
 
 
-def _handed_in(files: Sequence[Path], fields: dict[str, Any]) -> HandedIn:
+def _handed_in(files: Sequence[Path], fields: NewTaskOptions) -> HandedIn:
     given = _given(files, fields)
     return HandedIn(files) if files else HandedIn(rows=[given], rows_from="command line")
 
@@ -73,4 +72,6 @@ def _argv(name: str, command: str) -> list[str]:
     try:
         return shlex.split(command)
     except ValueError as error:
-        raise UsageError(f"`--{name}` cannot be taken apart: {error}", "quote it as a shell would want it") from None
+        raise UsageError(
+            f"`--{name}` is not a command that can be split into words: {error}", "quote it as for a shell"
+        ) from None

@@ -1,4 +1,4 @@
-"""`manyhands backlog`: what a backlog of Beads holds and what of it may run now."""
+"""`manyhands backlog`: lists what may run now in a Beads backlog."""
 
 import sys
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from manyhands.surfaces.verbs.ready_issues import ready_in
 
 
 def print_ready(directory: Path, output: OutputFormat, order: Order = Order.PRIORITY) -> None:
-    """What may run now, in the order in which Beads lists it; epics are left out."""
+    """Prints the tasks that may run now, in the order of Beads. Epics are left out."""
     ready = ready_in(directory, order)
     _say(ready.warnings)
     _say_problems(ready.problems, ready.problems_total)

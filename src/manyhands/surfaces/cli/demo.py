@@ -1,4 +1,4 @@
-"""`manyhands demo`: thirty mixed tasks on three hosts, as wide as they bear, and then one at a time per kind."""
+"""`manyhands demo`: thirty mixed tasks on three hosts, as wide as they can bear, then one at a time per kind."""
 
 import asyncio
 import math
@@ -24,7 +24,7 @@ from manyhands.surfaces.cli.interrupts import Interrupts
 from manyhands.surfaces.cli.offered import page_beside, say_address
 from manyhands.surfaces.cli.printing import OutputFormat, duration, print_json, print_table, put, put_lines, say
 from manyhands.surfaces.cli.progress import watch
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 
 if TYPE_CHECKING:
     from manyhands.surfaces.api.api_server import ApiServer
@@ -39,33 +39,35 @@ KINDS: dict[str, tuple[float, str, int]] = {
 
 
 async def work(seconds: float) -> None:
-    """Stands for a model at work."""
+    """Takes as long as a model would."""
     await asyncio.sleep(seconds)
 
 
 def ideal_s(scale: float) -> float:
-    """Each host works off its ten tasks in full rounds; the slowest decides."""
+    """Each host runs its ten tasks in full rounds; the slowest host decides."""
     return scale * max(seconds * math.ceil(TASKS_PER_KIND / width) for seconds, _, width in KINDS.values())
 
 
-def run_demo(scale: float, output: OutputFormat, store: str | None) -> int:
+def run_demo(scale: float, output: OutputFormat, settings: Settings) -> int:
     if not 0 < scale < math.inf:
-        raise UsageError(f"`--scale` must be a number above 0, got {scale:g}", "1.0 is 30/20/40 seconds a task")
-    config = load(None, None, store)
+        raise UsageError(
+            f"`--scale` must be a number above 0, got {scale:g}", "with 1.0 the tasks take 30, 20 and 40 seconds"
+        )
+    config = settings.load()
     stays = output is OutputFormat.TABLE and sys.stdout.isatty() and sys.stderr.isatty()
     asyncio.run(_demo(scale, config, output, stays))
     return 0
 
 
 async def _demo(scale: float, config: Config, output: OutputFormat, stays: bool) -> None:
-    say(f"30 tasks on three hosts of widths 2, 3 and 2; the ideal is {duration(ideal_s(scale))}")
+    say(f"running 30 tasks on three hosts of widths 2, 3 and 2; the ideal is {duration(ideal_s(scale))}")
     async with _measuring("demo", scale, config, wide=True) as (wide, offered):
         port = int(offered.url.rpartition(":")[2])
-    say("the same 30 tasks, now one at a time per kind")
+    say("running the same 30 tasks one at a time per kind")
     async with _measuring("demo-one-at-a-time", scale, config, wide=False, port=port) as (narrow, offered):
         _report(wide, narrow, scale, output)
         if stays:
-            say(f"the page stays up until Ctrl-C: {offered.entry}")
+            say(f"the page stays up until you press Ctrl-C: {offered.entry}")
             await _interrupted()
 
 
@@ -117,7 +119,7 @@ class DemoFigures(NamedTuple):
 async def _measuring(
     stem: str, scale: float, config: Config, wide: bool, port: int = 0
 ) -> AsyncIterator[tuple[DemoFigures, "ApiServer"]]:
-    """Yields when the run is over, with its page still there."""
+    """Yields when the run is finished, while its page is still served."""
     interrupts = Interrupts()
     hosts = [
         Host(name, kinds=(kind,), takes=("call",), width=Width(width, width, width) if wide else Width(1, 1, 1))
@@ -128,7 +130,7 @@ async def _measuring(
         executor = PythonExecutor(PythonSettings(workspace=Path.cwd(), journal=journal), spawned, ended)
         return {host.name: executor for host in hosts}
 
-    # Sleeping is nothing to lose to a power cut; at a small scale a slow disk would be all one measures.
+    # A power cut may lose these tasks. With full syncs and short tasks we would only measure a slow disk.
     async with (
         dispatching(config.store_directory, "crash", hosts, (), executors, store=config.store_at) as dispatcher,
         page_beside(dispatcher, config.store_directory, port=port) as offered,
@@ -146,7 +148,7 @@ async def _measuring(
         run = dispatcher.book.runs[name]
         if interrupts.wanted or run.ended_at is None:
             await dispatcher.submit(CancelAsked(dispatcher.clock.now(), name, why="the demo was stopped"))
-            raise Unavailable("the demo was stopped", "`manyhands demo` starts it over")
+            raise Unavailable("the demo was stopped", "`manyhands demo` starts it again")
         yield DemoFigures(name, run.ended_at - run.opened_at, _peaks(run, hosts)), offered
 
 

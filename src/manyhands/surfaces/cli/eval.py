@@ -1,8 +1,9 @@
-"""`manyhands eval SPEC`: an eval to its end, or until the user has had enough."""
+"""`manyhands eval SPEC`: runs an eval to its end, or until the user stops it."""
 
 import asyncio
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Literal
 
 from manyhands.apps.evals.eval_hosts import check_against
 from manyhands.apps.evals.evaluation import Wishes, evaluate, with_flags
@@ -14,30 +15,27 @@ from manyhands.apps.evals.spec.spec_file import read_spec
 from manyhands.apps.evals.trial.manifest import Scores
 from manyhands.core.state import Record
 from manyhands.errors import UsageError
-from manyhands.surfaces.cli.eval_commands import ReportOutput
+from manyhands.surfaces.cli.eval_options import EvalRunOptions, ReportOutput
 from manyhands.surfaces.cli.eval_report import print_report
 from manyhands.surfaces.cli.interrupts import Interrupts
 from manyhands.surfaces.cli.printing import duration, put_lines, say
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 
-#: More sessions than anyone reads line by line: from here on a line every few seconds says how far it is.
+#: Nobody reads more lines than this. Larger evals get a line every few seconds.
 LINES_MAX = 1000
 LINE_EVERY_S = 5.0
 
 
 def run_eval(
     spec_file: Path,
-    wishes: Wishes,
-    interleave: bool,
-    stop_when_decided: bool,
+    options: EvalRunOptions,
     output: ReportOutput,
-    config_path: Path | None,
-    hosts_path: Path | None,
-    store: str | None,
+    settings: Settings,
 ) -> int:
+    wishes = Wishes(_concurrency(options.concurrency), options.fail_fast, options.fresh, options.allow_tampering)
     _check_libraries()
-    config = load(config_path, hosts_path, store)
-    read = with_flags(read_spec(spec_file), interleave, stop_when_decided)
+    config = settings.load()
+    read = with_flags(read_spec(spec_file), not options.no_interleave, options.stop_when_decided)
 
     async def go() -> EvalRecord:
         return await evaluate(read, config, wishes, Interrupts(), EvalLines(read.spec))
@@ -47,10 +45,20 @@ def run_eval(
     return _exit_code(record)
 
 
+def _concurrency(text: str | None) -> int | Literal["auto"] | None:
+    if text is None or text == "auto":
+        return "auto" if text else None
+    if not text.isdecimal() or int(text) < 1:
+        raise UsageError(
+            f"`--concurrency` must be at least 1, or auto, got {text}", "leave it out to run one at a time"
+        )
+    return int(text)
+
+
 def _check_libraries() -> None:
-    """Asked for now: the figures that need them come hours later."""
+    """Checked now, because the figures that need them come hours later."""
     if find_spec("scipy") is None:
-        raise UsageError("the report of an eval needs scipy", "`pip install 'manyhands[evals]'` has it")
+        raise UsageError("the report of an eval needs scipy", "install it with `pip install 'manyhands[evals]'`")
 
 
 def _print(record: EvalRecord, output: ReportOutput) -> None:
@@ -60,11 +68,11 @@ def _print(record: EvalRecord, output: ReportOutput) -> None:
     took = duration(record.ended_at - record.started_at)
     say(f"eval {record.id}: {record.state} · {scored} of {len(record.outcomes)} trials scored · {took}")
     if record.state == "stopped":
-        say("the same command goes on from here")
+        say("the same command continues from here")
 
 
 def _exit_code(record: EvalRecord) -> int:
-    """That an arm fails is a result; that a trial has none is not as it should be."""
+    """An arm that fails is a result. A trial without a result is a failure of the eval."""
     if record.state == "stopped":
         return 75
     given = {"scored", "missing"} if record.state == "decided" else {"scored"}
@@ -72,8 +80,8 @@ def _exit_code(record: EvalRecord) -> int:
     return 0 if record.state in ("finished", "decided") and whole else 1
 
 
-def check_eval(spec_file: Path, config_path: Path | None, hosts_path: Path | None, store: str | None) -> None:
-    config = load(config_path, hosts_path, store)
+def check_eval(spec_file: Path, settings: Settings) -> None:
+    config = settings.load()
     read = read_spec(spec_file)
     check_against(read, config)
     check_functions(read, config.workspace)
@@ -91,7 +99,7 @@ def check_eval(spec_file: Path, config_path: Path | None, hosts_path: Path | Non
 
 
 class EvalLines:
-    """A line for every session that ends, or every few seconds where those would be too many."""
+    """Prints a line for every session that ends, or one every few seconds if those would be too many."""
 
     def __init__(self, spec: Spec) -> None:
         self._sessions = len(spec.arms) * len(spec.cases) * spec.replications * spec.sessions
@@ -101,7 +109,7 @@ class EvalLines:
     def begins(self, over: int) -> None:
         self._ended = over
         if over:
-            say(f"goes on: {over} of {self._sessions} sessions were over")
+            say(f"the eval continues: {over} of {self._sessions} sessions were finished")
 
     def ended(self, turn: SessionTurn, record: Record) -> None:
         self._ended += 1
@@ -119,7 +127,7 @@ class EvalLines:
 
     def marked(self, trial: Trial, scores: Scores) -> None:
         for scorer, why in scores.errors.items():
-            say(f"scorer {scorer} gave no score on {trial.arm} · {trial.case} · {trial.replication}: {why}")
+            say(f"scorer {scorer} gave no score for {trial.arm} · {trial.case} · {trial.replication}: {why}")
 
     def says(self, text: str) -> None:
         say(text)

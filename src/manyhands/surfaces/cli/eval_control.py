@@ -1,7 +1,6 @@
-"""`manyhands eval pause|resume|abort|inject|status`: asked durably of the process that runs the eval."""
+"""`manyhands eval pause|resume|abort|inject|status`: durable requests to the process that runs the eval."""
 
 import time
-from pathlib import Path
 
 from manyhands.apps.evals.spec.ordering import trials_of
 from manyhands.apps.evals.trial.eval_layout import EvalLayout, read_whole
@@ -22,66 +21,65 @@ from manyhands.engine.store.store_opening import open_requests
 from manyhands.errors import Conflict, UnknownRun, UsageError
 from manyhands.readers.problems import did_you_mean
 from manyhands.sources.config.config_types import Config
+from manyhands.surfaces.cli.eval_options import InjectOptions
 from manyhands.surfaces.cli.printing import print_table, put_lines, say
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.verbs.store_view import is_dispatching, open_book
 
 WATCH_EVERY_S = 1.0
 
 
-def pause_eval(eval_id: str | None, config_path: Path | None, store: str | None) -> None:
-    config = load(config_path, None, store)
+def pause_eval(eval_id: str | None, settings: Settings) -> None:
+    config = settings.load()
     manifest = _running(eval_id, config)
     _ask(config, manifest.id, EvalPaused())
-    say(f"eval {manifest.id} is being paused; `manyhands eval resume {manifest.id}` lets it go on")
+    say(f"eval {manifest.id} is being paused; `manyhands eval resume {manifest.id}` lets it continue")
 
 
-def resume_eval(eval_id: str | None, config_path: Path | None, store: str | None) -> None:
-    config = load(config_path, None, store)
+def resume_eval(eval_id: str | None, settings: Settings) -> None:
+    config = settings.load()
     manifest = _running(eval_id, config)
     _ask(config, manifest.id, EvalResumed())
-    say(f"eval {manifest.id} goes on")
+    say(f"eval {manifest.id} continues")
 
 
-def abort_eval(eval_id: str | None, config_path: Path | None, store: str | None) -> None:
-    config = load(config_path, None, store)
+def abort_eval(eval_id: str | None, settings: Settings) -> None:
+    config = settings.load()
     manifest = _running(eval_id, config)
     _ask(config, manifest.id, EvalAborted())
-    say(f"eval {manifest.id} is being aborted; what finished is kept")
+    say(f"eval {manifest.id} is being aborted; finished trials are kept")
 
 
 def inject_context(
     eval_id: str | None,
-    text: str,
-    arm: str,
-    case: str,
-    replication: int,
-    config_path: Path | None,
-    store: str | None,
+    options: InjectOptions,
+    settings: Settings,
 ) -> None:
-    config = load(config_path, None, store)
+    config = settings.load()
     manifest = _running(eval_id, config)
     if not manifest.allow_tampering:
         raise Conflict(
-            f"eval {manifest.id} was begun without `--allow-tampering`: nothing can be put into its trials",
-            "begin it with `manyhands eval SPEC --allow-tampering`; trials it reaches are in no figure",
+            f"eval {manifest.id} was begun without `--allow-tampering`, so nothing can be added to its trials",
+            "begin an eval with `manyhands eval SPEC --allow-tampering`; no figure counts the trials it reaches",
         )
     spec = manifest.spec
     for what, name, names in (
-        ("arm", arm, [each.name for each in spec.arms]),
-        ("case", case, [each.name for each in spec.cases]),
+        ("arm", options.arm, [each.name for each in spec.arms]),
+        ("case", options.case, [each.name for each in spec.cases]),
     ):
         if name and name not in names:
-            hint = did_you_mean(name, names) or f"there are {', '.join(names)}"
+            hint = did_you_mean(name, names) or f"its names are {', '.join(names)}"
             raise UsageError(f"eval {manifest.id} has no {what} `{name}`", hint)
-    if replication > spec.replications:
-        raise UsageError(f"eval {manifest.id} has {spec.replications} replications, not {replication}")
-    _ask(config, manifest.id, ContextInjected(text, arm, case, replication))
-    say(f"sessions of eval {manifest.id} that have not begun get it, and their trials are tainted")
+    if options.replication > spec.replications:
+        raise UsageError(
+            f"eval {manifest.id} has no replication {options.replication}", f"name one from 1 to {spec.replications}"
+        )
+    _ask(config, manifest.id, ContextInjected(*options))
+    say(f"sessions of eval {manifest.id} that have not started get the text, and their trials become tainted")
 
 
 def _running(eval_id: str | None, config: Config) -> Manifest:
-    """What it was begun with; refused unless someone is at work on it."""
+    """The manifest of an eval; refused unless a process is running it."""
     book = open_book(config.store_at)
     manifest = _find(eval_id, config, book)
     standing = standing_of(book.runs[manifest.id])
@@ -89,7 +87,7 @@ def _running(eval_id: str | None, config: Config) -> Manifest:
         how = "aborted" if standing.aborted else "finished"
         raise Conflict(f"eval {manifest.id} is {how}", "`manyhands eval SPEC` begins another")
     if not is_dispatching(config.store_at):
-        raise Conflict(f"eval {manifest.id} is not running", f"`manyhands eval {manifest.source}` goes on with it")
+        raise Conflict(f"eval {manifest.id} is not running", f"`manyhands eval {manifest.source}` continues it")
     return manifest
 
 
@@ -115,8 +113,8 @@ def _ask(config: Config, eval_id: str, request: EvalRequest) -> None:
         asking.close()
 
 
-def show_status(eval_id: str | None, watch: bool, config_path: Path | None, store: str | None) -> None:
-    config = load(config_path, None, store)
+def show_status(eval_id: str | None, watch: bool, settings: Settings) -> None:
+    config = settings.load()
     while True:
         book = open_book(config.store_at)
         manifest = _find(eval_id, config, book)
@@ -143,7 +141,7 @@ def _print_status(manifest: Manifest, book: Book, config: Config) -> None:
         column = outcome.state if outcome.state in row else "running" if known and known.in_flight else "waiting"
         row[column] = int(str(row[column])) + 1
         row["tainted"] = int(str(row["tainted"])) + outcome.tainted
-    n = manifest.concurrency.n if manifest.concurrency is not None else "still to be found"
+    n = manifest.concurrency.n if manifest.concurrency is not None else "not known yet"
     print_table(list(rows.values()))
     put_lines([f"eval {manifest.id}: {_state(manifest, book, config)} · concurrency {n}"])
 

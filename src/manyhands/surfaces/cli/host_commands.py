@@ -1,63 +1,54 @@
-"""`manyhands host`: its declarations. The bodies are in `hosts.py` and `host_requests.py`, loaded when wanted."""
+"""`manyhands host`: its declarations."""
 
 from typing import Annotated
 
-import typer
-
-from manyhands.surfaces.cli.options import ConfigOption, HostsOption, OutputOption, StoreOption
+from manyhands.surfaces.cli.options import OutputOption
+from manyhands.surfaces.cli.parsing.declarations import Argument, Noun, Option
 from manyhands.surfaces.cli.printing import OutputFormat
+from manyhands.surfaces.cli.settings import Settings
 
-app = typer.Typer(help="The hosts: list them, pause one, or set its width.", rich_markup_mode=None)
-
-HostArgument = Annotated[str, typer.Argument(metavar="HOST")]
+HostArgument = Annotated[str, Argument("HOST", help="The name of the host.")]
 
 
-@app.callback(invoke_without_command=True)
-def hosts(
-    context: typer.Context,
-    output: OutputOption = OutputFormat.TABLE,
-    hosts: HostsOption = None,
-    config: ConfigOption = None,
-    store: StoreOption = None,
-) -> None:
+def host(settings: Settings, output: OutputOption = OutputFormat.TABLE) -> None:
     """List the hosts: what they take, how wide they are and why."""
-    if context.invoked_subcommand is None:
-        from manyhands.surfaces.cli.host_listing import list_hosts
+    from manyhands.surfaces.cli.host_listing import list_hosts
 
-        list_hosts(output, config, hosts, store)
+    list_hosts(output, settings)
 
 
-@app.command("pause")
+noun = Noun(host)
+
+
+@noun.verb("pause")
 def host_pause(
     host: HostArgument,
-    why: Annotated[str, typer.Option(help="for those who wonder")] = "",
-    config: ConfigOption = None,
-    store: StoreOption = None,
+    settings: Settings,
+    why: Annotated[str, Option(help="The reason, for people who wonder later.")] = "",
 ) -> None:
-    """Start nothing more there until `host resume`; what is in flight settles."""
+    """Start nothing more on a host until `host resume`. Running attempts finish."""
     from manyhands.surfaces.cli.host_requests import pause
 
-    pause(host, why, config, store)
+    pause(host, why, settings)
 
 
-@app.command("resume")
-def host_resume(host: HostArgument, config: ConfigOption = None, store: StoreOption = None) -> None:
+@noun.verb("resume")
+def host_resume(host: HostArgument, settings: Settings) -> None:
     """Let a paused host take tasks again."""
     from manyhands.surfaces.cli.host_requests import resume
 
-    resume(host, config, store)
+    resume(host, settings)
 
 
-@app.command("width")
+@noun.verb("width")
 def host_width(
     host: HostArgument,
+    settings: Settings,
     width: Annotated[
-        int | None, typer.Argument(min=1, metavar="[WIDTH]", help="left out: the clutch decides again")
+        int | None, Argument("WIDTH", help="How many attempts at once. If left out, the clutch decides again.", min=1)
     ] = None,
-    config: ConfigOption = None,
-    store: StoreOption = None,
 ) -> None:
-    """Pin the width of a host, or free it again."""
+    """Pin the width of a host, or let the clutch decide again."""
     from manyhands.surfaces.cli.host_requests import set_width
 
-    set_width(host, width, config, store)
+    set_width(host, width, settings)

@@ -1,11 +1,9 @@
-"""`manyhands host` and `manyhands lane`: where attempts run, how wide, and why."""
-
-from pathlib import Path
+"""`manyhands host` and `manyhands lane`: list where attempts run, how wide, and why."""
 
 from msgspec.structs import asdict
 
 from manyhands.surfaces.cli.printing import OutputFormat, print_rows
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.verbs import host_verbs
 from manyhands.surfaces.verbs.host_verbs import HostRow, LaneRow
 from manyhands.surfaces.verbs.store_view import View
@@ -13,8 +11,8 @@ from manyhands.surfaces.verbs.store_view import View
 _LANE_COLUMNS = ("lane", "width", "in_flight", "peak", "usual_s", "why")
 
 
-def list_hosts(output: OutputFormat, config_path: Path | None, hosts_path: Path | None, store: str | None) -> None:
-    hosts = host_verbs.list_hosts(View(load(config_path, hosts_path, store))).hosts
+def list_hosts(output: OutputFormat, settings: Settings) -> None:
+    hosts = host_verbs.list_hosts(View(settings.load())).hosts
     row = _host_cells if output is OutputFormat.TABLE else asdict
     print_rows([row(host) for host in hosts], output, "host")
 
@@ -32,10 +30,10 @@ def _host_cells(host: HostRow) -> dict[str, object]:
     }
 
 
-def list_lanes(output: OutputFormat, config_path: Path | None, hosts_path: Path | None, store: str | None) -> None:
-    lanes = host_verbs.list_lanes(View(load(config_path, hosts_path, store))).lanes
+def list_lanes(output: OutputFormat, settings: Settings) -> None:
+    lanes = host_verbs.list_lanes(View(settings.load())).lanes
     row = _lane_cells if output is OutputFormat.TABLE else asdict
-    print_rows([row(lane) for lane in lanes], output, "lane", none="no lanes yet: nothing has run here")
+    print_rows([row(lane) for lane in lanes], output, "lane", none="there are no lanes yet, because nothing has run")
 
 
 def _lane_cells(lane: LaneRow) -> dict[str, object]:

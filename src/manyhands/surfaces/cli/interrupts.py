@@ -1,4 +1,7 @@
-"""Ctrl-C once: start nothing more and wait. Twice, or SIGTERM: stop what runs too. Either way it can go on later."""
+"""What signals do to a run. It can continue later in any case.
+
+Ctrl-C once: nothing new starts, and running attempts finish. Ctrl-C twice, or SIGTERM: they are stopped too.
+"""
 
 import asyncio
 import signal
@@ -11,7 +14,7 @@ DRAIN, STOP = 1, 2
 
 
 class Interrupts:
-    """Takes the signals from the first moment, also while there is no run yet that could be stopped."""
+    """Receives the signals from the start, even before there is a run to stop."""
 
     def __init__(self) -> None:
         self.wanted = 0  # nothing, DRAIN or STOP
@@ -20,17 +23,17 @@ class Interrupts:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._interrupted)
         loop.add_signal_handler(signal.SIGTERM, self._terminated)
-        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # `nohup` means: live on
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # `nohup` asks us to ignore it
             loop.add_signal_handler(signal.SIGHUP, self._terminated)
 
     def watch_over(self, dispatcher: Dispatcher, run: str) -> list[Input]:
-        """From now on signals go to this run; what has been wanted already is to be told with its opening."""
+        """From now on signals go to this run. Returns what was asked for before, to be submitted with its opening."""
         self._dispatcher, self._run = dispatcher, run
         return [self._event()] if self.wanted else []
 
     def _interrupted(self) -> None:
         if self.wanted == STOP:
-            say("already stopping: what does not end by itself is killed after its grace")
+            say("already stopping: an attempt that does not end by itself is killed after its grace period")
             return
         self._want(self.wanted + 1)
 
@@ -45,7 +48,7 @@ class Interrupts:
             return
         in_flight = len(self._dispatcher.book.running)  # an eval has many runs
         if level == DRAIN:
-            say(f"stopping: waiting for {in_flight} in flight; Ctrl-C again stops them too")
+            say(f"stopping: waiting for {in_flight} in flight; press Ctrl-C again to stop them too")
         else:
             say(f"stopping {in_flight} in flight")
         self._dispatcher.tell(self._event())

@@ -18,19 +18,19 @@ from manyhands.surfaces.cli.progress import totals
 from manyhands.surfaces.cli.time_left import expected_s
 
 REFRESHES_PER_S = 8
-#: Drawing may take this share of the dispatcher's time at the most: the slower it is, the seldomer it is done.
+#: Drawing may take at most this share of the dispatcher's time. The slower it is, the less often it happens.
 DRAWING_SHARE = 0.02
-#: And yet a picture older than this is not a live one.
+#: A picture older than this is not live any more.
 STALE_S = 1.0
-#: The rate looks back over this long.
+#: The rate is measured over this long.
 RATE_WINDOW_S = 20.0
-#: Wider than this a bar is no longer read slot by slot.
+#: In a wider bar nobody can count the slots.
 BAR_SLOTS_MAX = 24
 NAMED_IN_FLIGHT_MAX = 6
 
 
 class Live:
-    """Drawn from counts the core keeps anyway, so that a million tasks cost no more than ten."""
+    """Draws only counts that the core already has, so that a million tasks cost no more than ten."""
 
     def __init__(self, dispatcher: Dispatcher, run: str) -> None:
         self._dispatcher = dispatcher
@@ -45,13 +45,13 @@ class Live:
 
     async def _refresh(self) -> None:
         while True:
-            began = time.thread_time()  # not the wall's: others on the machine are not the drawing's fault
+            began = time.thread_time()  # CPU time: other processes must not slow the drawing down
             self._live.update(self._picture(), refresh=True)
             drawing_s = time.thread_time() - began
             await asyncio.sleep(min(STALE_S, max(1 / REFRESHES_PER_S, drawing_s / DRAWING_SHARE)))
 
     def stop(self) -> None:
-        """Leave the lanes as they ended; the totals follow in the report."""
+        """Leave the final lanes on the screen. The totals follow in the report."""
         self._dispatcher.recorded.remove(self.recorded)
         self._refreshing.cancel()
         self._live.update(self._lanes(self._dispatcher.clock.now(), running=False), refresh=True)
@@ -75,7 +75,7 @@ class Live:
             for kind in sorted(host.lanes):
                 lane = host.lanes[kind]
                 if not lane.peak:
-                    continue  # looked at, never used
+                    continue  # nothing has run in it
                 usual = "" if lane.usual_s is None else duration(lane.usual_s)
                 row = [host.name, kind or "–", _bar(host, kind) if running else f"{_width(host, kind)}", usual]
                 if running:
@@ -106,7 +106,7 @@ class Live:
 
 
 def pace(per_s: float) -> str:
-    """1,234/s, 8.7/s, 3.2/min, 1.5/h: whichever has a number one can picture."""
+    """1,234/s, 8.7/s, 3.2/min or 1.5/h: the unit in which the number is easy to picture."""
     for unit, size in (("s", 1), ("min", 60), ("h", 3600)):
         if per_s * size >= 1 or unit == "h":
             break
@@ -114,7 +114,7 @@ def pace(per_s: float) -> str:
 
 
 def _by_kind(running: Iterable[Running]) -> dict[str, list[Running]]:
-    """The oldest few of each kind: all that is ever shown."""
+    """The oldest few of each kind; no more are shown."""
     found: dict[str, list[Running]] = {}
     for one in running:
         same = found.setdefault(one.record.task.kind, [])
@@ -129,7 +129,7 @@ def _width(host: HostState, kind: str) -> int:
 
 
 def _bar(host: HostState, kind: str) -> str:
-    """Filled: this lane. Shaded: other lanes of the host. Empty: free."""
+    """Filled slots are used by this lane, shaded ones by other lanes of the host, and empty ones are free."""
     width = _width(host, kind)
     mine = host.lanes[kind].in_flight
     others = min(len(host.running) - mine, max(0, width - mine))

@@ -1,17 +1,16 @@
-"""`manyhands mcp`: the same verbs for agents, until the client that started it goes away."""
+"""`manyhands mcp`: offers the same verbs to agents, until the client that started it disconnects."""
 
 import signal
 from importlib.util import find_spec
-from pathlib import Path
 
 from manyhands.engine.store.store_opening import shown
 from manyhands.errors import UsageError
 from manyhands.surfaces.cli.printing import say
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 
 
-def serve_agents(read_only: bool, config_path: Path | None, hosts_path: Path | None, store: str | None) -> None:
-    if find_spec("mcp_types") is None:  # version 2 of `mcp` brings it, earlier ones do not have what we need
+def serve_agents(read_only: bool, settings: Settings) -> None:
+    if find_spec("mcp_types") is None:  # part of `mcp` 2; earlier versions lack what we need
         raise UsageError(
             "`manyhands mcp` needs the library `mcp`, which is not installed", "pip install 'manyhands[mcp]'"
         )
@@ -20,9 +19,9 @@ def serve_agents(read_only: bool, config_path: Path | None, hosts_path: Path | N
     from manyhands.surfaces.mcp.mcp_server import serve
     from manyhands.surfaces.mcp.tools import tools
 
-    config = load(config_path, hosts_path, store)  # a wrong one is said now, not by the first call
+    config = settings.load()  # a wrong config is reported now, not by the first call
     offered = tools(read_only)
-    say(f"manyhands mcp: {len(offered)} tools for the store {shown(config.store_at)}, on stdin and stdout")
-    # What was answered is on disk: Ctrl-C may end it at once, where the thread that reads stdin would wait for a line.
+    say(f"manyhands mcp: serving {len(offered)} tools for the store {shown(config.store_at)} on stdin and stdout")
+    # Every answer is on disk, so Ctrl-C may end the process at once. The thread that reads stdin would wait for a line.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    anyio.run(serve, lambda: load(config_path, hosts_path, store), offered)
+    anyio.run(serve, settings.load, offered)

@@ -1,23 +1,22 @@
-"""`manyhands memory`: what earlier runs taught about hosts and kinds, and how to forget it."""
+"""`manyhands memory`: shows what earlier runs taught about hosts and kinds, and forgets it."""
 
 import time
-from pathlib import Path
 
 from manyhands.core.book import Book
 from manyhands.core.events import MemoryForgotten
 from manyhands.engine.store.store_opening import open_requests
 from manyhands.errors import UsageError
 from manyhands.surfaces.cli.printing import OutputFormat, duration, print_rows, say
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.verbs.store_view import open_book
 
 
-def list_memory(output: OutputFormat, config_path: Path | None, store: str | None) -> None:
-    book = open_book(load(config_path, None, store).store_at)
+def list_memory(output: OutputFormat, settings: Settings) -> None:
+    book = open_book(settings.load().store_at)
     rows = [row for name in _names(book) for row in _rows(book, name)]
     print_rows(rows, output, "lane")
     if output is OutputFormat.TABLE and not rows:
-        say("nothing learned yet: only hosts without a pinned width learn")
+        say("nothing is learned yet; only hosts without a pinned width learn")
 
 
 def _names(book: Book) -> list[str]:
@@ -50,14 +49,14 @@ def _rows(book: Book, name: str) -> list[dict[str, object]]:
     return rows
 
 
-def forget(host: str | None, kind: str | None, everything: bool, config_path: Path | None, store: str | None) -> None:
+def forget(host: str | None, kind: str | None, everything: bool, settings: Settings) -> None:
     if not (host or kind or everything):
-        raise UsageError("say what to forget", "`--host NAME`, `--kind KIND`, both, or `--all`")
-    config = load(config_path, None, store)
+        raise UsageError("nothing to forget is named", "add `--host NAME`, `--kind KIND`, both, or `--all`")
+    config = settings.load()
     book = open_book(config.store_at)
     if host and host not in _names(book):
-        known = ", ".join(_names(book)) or "no host at all"
-        raise UsageError(f"nothing is remembered of a host `{host}`", f"there is memory of {known}")
+        known = ", ".join(_names(book)) or "no host yet"
+        raise UsageError(f"nothing is remembered about a host `{host}`", f"something is remembered about {known}")
     asking = open_requests(config.store_at, config.store.durability)
     try:
         asking.ask(MemoryForgotten(time.time(), host or "", kind or ""))

@@ -1,4 +1,4 @@
-"""The page of a dispatcher as commands offer it: where it is, and what is kept out of it."""
+"""How commands serve the page of a dispatcher beside a run, and print its address."""
 
 import sys
 from collections.abc import AsyncIterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def say_address(offered: "ApiServer") -> None:
-    """The token goes to a person's eyes alone, never to where a terminal's output is kept."""
+    """The address with the token is printed only to a terminal, never to a file or a log."""
     say(f"page: {offered.entry if sys.stderr.isatty() else offered.url}")
 
 
@@ -25,8 +25,8 @@ def say_address(offered: "ApiServer") -> None:
 async def page_beside(
     dispatcher: Dispatcher, directory: Path, where: Where | None = None, secrets: Secrets | None = None, port: int = 0
 ) -> AsyncIterator["ApiServer"]:
-    """The page of a run that would go on without it: at the usual port, or if that is taken at any other."""
-    # Imported here: what only reads the config has no need of a web server.
+    """Serve the page of a run at the usual port, or at any other if that one is taken."""
+    # Imported here: commands that only read need no web server.
     from manyhands.surfaces.api.api_server import DEFAULT_PORT, offering
 
     async with AsyncExitStack() as stack:

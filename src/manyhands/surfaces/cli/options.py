@@ -1,24 +1,26 @@
 """The options that several commands share, declared once."""
 
-from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from manyhands.surfaces.cli.parsing.declarations import Argument, Option
 from manyhands.surfaces.cli.printing import OutputFormat
 
+EXIT_CODES = (
+    "Exit codes: 0: everything is done. 1: at least one task did not succeed. 2: the usage or the input is wrong, "
+    "and nothing was done. 75: stopped, busy or not available now; try the same command again."
+)
+
 OutputOption = Annotated[
-    OutputFormat, typer.Option("--output", "-o", help="table for people, json or ids for programs")
+    OutputFormat,
+    Option("--output", "-o", help="How to print the answer: a table for people, json or ids for programs."),
 ]
-ConfigOption = Annotated[
-    Path | None, typer.Option("--config", help="the manyhands.toml to use instead of the one found by walking up")
-]
-HostsOption = Annotated[Path | None, typer.Option("--hosts", help="a file with the [hosts.…] to use")]
-StoreOption = Annotated[
-    str | None, typer.Option("--store", help="the journal: a directory (default .manyhands) or postgresql://…")
-]
-RunOption = Annotated[str | None, typer.Option("--run", help="of this run instead of the newest")]
+RunOption = Annotated[str | None, Option("--run", metavar="RUN", help="Look in this run instead of the newest one.")]
 UrlOption = Annotated[
-    str | None, typer.Option("--url", help="ask a dispatcher over HTTP, with the token of its store or MANYHANDS_TOKEN")
+    str | None,
+    Option(
+        "--url",
+        metavar="URL",
+        help="Ask the dispatcher at this address over HTTP. The token comes from MANYHANDS_TOKEN or from the store.",
+    ),
 ]
-TaskArgument = Annotated[str, typer.Argument(metavar="TASK")]
+TaskArgument = Annotated[str, Argument("TASK", help="The id of the task.")]

@@ -1,4 +1,4 @@
-"""The same wishes over HTTP: for a dispatcher elsewhere, or a store that this user may not write to."""
+"""The same requests over HTTP, for a dispatcher on another machine or a store that this user may not write to."""
 
 import os
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ class RemoteDispatcher:
 
     def __init__(self, url: str, directory: Path) -> None:
         if not url.startswith(("http://", "https://")):
-            raise UsageError(f"`--url {url}` is no address", "for example http://127.0.0.1:8642")
+            raise UsageError(f"`--url {url}` is not an address", "write it like http://127.0.0.1:8642")
         self._url = url.rstrip("/") + "/api/v1"
         self._token = os.environ.get(VARIABLE) or read_token(directory)
 
     def ask(self, method: str, path: str, body: object = None, **query: str) -> Any:
-        import httpx  # here: other commands need no client
+        import httpx  # here: only these commands need a client
 
         headers = {"authorization": f"Bearer {self._token}"} if self._token else {}
         try:
@@ -39,11 +39,11 @@ class RemoteDispatcher:
         raise _error(answer.status_code, _told(answer))
 
     def run_of(self, task: str) -> str:
-        """The newest run that has it."""
+        """The newest run that has the task."""
         for row in self.ask("GET", "/tasks", q=task[:300], limit="1000")["tasks"]:
             if row["task"] == task:
                 return str(row["run"])
-        raise UnknownTask(f"there is no task `{task}` in any run", "its page lists those there are")
+        raise UnknownTask(f"there is no task `{task}` in any run", "the page at that address lists the tasks")
 
 
 def path_of(*names: str) -> str:
@@ -62,5 +62,5 @@ def _told(answer: Any) -> dict[str, str]:
 
 def _error(status: int, told: dict[str, str]) -> ManyhandsError:
     if status == 401:
-        return UsageError(told["error"], f"{VARIABLE} in the environment, or --store with the directory that has it")
+        return UsageError(told["error"], f"set {VARIABLE}, or name the directory that has the token with --store")
     return _ERRORS.get(status, UsageError)(told["error"], told.get("hint", ""))

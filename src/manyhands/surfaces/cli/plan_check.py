@@ -1,4 +1,4 @@
-"""`manyhands plan`: what is wrong with a plan, or what it amounts to; nothing is run."""
+"""`manyhands plan`: says what is wrong with a plan, or how large it is. Runs nothing."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,13 +7,13 @@ from manyhands.sources.plans.plan_figures import PlanFigures, figures_of
 from manyhands.sources.plans.plan_reading import PlanRefused
 from manyhands.sources.plans.plan_schema import plan_schema
 from manyhands.surfaces.cli.printing import OutputFormat, print_json, put, put_lines, say
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.verbs.plan_verbs import HandedIn, check_plan, checked_row
 from manyhands.surfaces.verbs.store_view import View
 
 
-def check_plans(paths: Sequence[Path], output: OutputFormat, config_path: Path | None, hosts_path: Path | None) -> int:
-    view = View(load(config_path, hosts_path, None))
+def check_plans(paths: Sequence[Path], output: OutputFormat, settings: Settings) -> int:
+    view = View(settings.load())
     handed_in = HandedIn(paths)
     if output is OutputFormat.JSON:
         found = check_plan(view, handed_in)

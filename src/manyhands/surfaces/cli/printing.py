@@ -1,4 +1,7 @@
-"""How answers are printed: as a table for people, as JSON or bare ids for programs. stdout is data, stderr is talk."""
+"""How answers are printed: as a table for people, as JSON or bare ids for programs.
+
+Data goes to stdout. Talk goes to stderr.
+"""
 
 import enum
 import os
@@ -6,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TextIO
 
-#: A cell of a table is cut here; `--output json` has all of it.
+#: Longer cells of a table are cut; `--output json` prints them whole.
 CELL_CHARACTERS_MAX = 100
 
 
@@ -23,12 +26,12 @@ class ReviewOutput(enum.StrEnum):
 
 
 def say(text: str) -> None:
-    """Talk: to stderr, so that it never gets into data."""
+    """Print talk to stderr, so that it never mixes with data."""
     _write(sys.stderr, text + "\n")
 
 
 def put(text: str) -> None:
-    """Data: to stdout."""
+    """Print data to stdout."""
     _write(sys.stdout, text)
 
 
@@ -37,7 +40,7 @@ def _write(stream: TextIO, text: str) -> None:
         stream.write(text)
         stream.flush()
     except BrokenPipeError:
-        # Whoever read it has enough (`| head`). That must not stop a run, nor change what it exits with.
+        # The reader has closed the pipe (`| head`). That must not stop a run or change its exit code.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -46,14 +49,14 @@ def put_lines(lines: Iterable[str]) -> None:
 
 
 def print_json(value: object) -> None:
-    # Imported here: `--help` needs none of it and must be quick.
+    # Imported here: tables and help do not need it.
     import msgspec
 
     put(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
 
 
 def print_rows(rows: Sequence[Mapping[str, object]], output: OutputFormat, id_field: str, none: str = "") -> None:
-    """Rows with the same keys. JSON has the values as they are, a table has them as text; `none` is said of no rows."""
+    """Rows with the same keys. JSON has the values unchanged, a table has them as text; `none` is said of no rows."""
     if output is OutputFormat.JSON:
         print_json(list(rows))
     elif output is OutputFormat.IDS:
@@ -82,7 +85,7 @@ def print_table(rows: Sequence[Mapping[str, object]]) -> None:
 
 
 def cell(value: object) -> str:
-    """On one line and of bounded length, as people would write it."""
+    """On one line of limited length, as people would write it."""
     match value:
         case None:
             return ""
@@ -100,7 +103,7 @@ def cell(value: object) -> str:
 
 
 def duration(seconds: float) -> str:
-    """0.3s, 12s, 3m 41s, 2h 5m: two units at the most."""
+    """0.3s, 12s, 3m 41s, 2h 5m: at most two units."""
     if seconds < 10:
         return f"{seconds:.1f}s"
     whole = round(seconds)
@@ -112,5 +115,5 @@ def duration(seconds: float) -> str:
 
 
 def counted(counts: Mapping[str, int], always: Sequence[str] = ("done", "failed")) -> str:
-    """`done 96 · failed 0 · running 6`: complete, with the zeros people look for."""
+    """`done 96 · failed 0 · running 6`: complete, and with the zeros that people look for."""
     return " · ".join(f"{name} {n}" for name, n in counts.items() if n or name in always)

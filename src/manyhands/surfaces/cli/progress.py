@@ -1,4 +1,4 @@
-"""Watching a run: a live picture on a terminal, plain lines elsewhere. All of it goes to stderr."""
+"""Shows the progress of a run on stderr: a live picture on a terminal, plain lines elsewhere."""
 
 import os
 import sys
@@ -12,15 +12,15 @@ from manyhands.core.values.task import TERMINAL, TaskState
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.surfaces.cli.printing import counted, duration, say
 
-#: More tasks than anyone reads line by line: from here on a line every few seconds says how far it is.
+#: Nobody reads more lines than this. Larger runs get a line with the totals every few seconds.
 LINES_TASKS_MAX = 1000
 LINE_EVERY_S = 5.0
-#: Names are padded to the longest, but not beyond this.
+#: Names are padded to the longest one so far, up to this length.
 NAME_CHARACTERS_MAX = 40
 
 
 class Watcher(Protocol):
-    """Told of every batch once it is on disk, until it is stopped."""
+    """Receives every batch of events after it is on disk, until it is stopped."""
 
     def recorded(self, batch: Sequence[AnyEvent]) -> None: ...
 
@@ -28,7 +28,7 @@ class Watcher(Protocol):
 
 
 def watch(dispatcher: Dispatcher, run: str) -> Watcher:
-    """To be called before the run is opened or resumed, so that nothing of it is missed."""
+    """Must be called before the run is opened or resumed, so that it sees every event."""
     watcher: Watcher
     if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         from manyhands.surfaces.cli.live import Live
@@ -41,7 +41,7 @@ def watch(dispatcher: Dispatcher, run: str) -> Watcher:
 
 
 class ProgressLines:
-    """A line for every attempt that ends and every width that moves; for large runs, a line every few seconds."""
+    """Prints a line for every attempt that ends and every width that changes; for large runs, one every few seconds."""
 
     def __init__(self, dispatcher: Dispatcher, run: str) -> None:
         self._dispatcher = dispatcher
@@ -91,7 +91,7 @@ class ProgressLines:
 
 
 def _what_follows(record: Record, tried: AttemptRecord) -> str:
-    """After an attempt that did not end well: will there be another?"""
+    """Whether another attempt follows one that did not succeed."""
     ending = tried.ending
     assert ending is not None
     assert tried.ended_at is not None

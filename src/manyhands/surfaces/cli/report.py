@@ -1,4 +1,4 @@
-"""What `manyhands run` says at the end of a run, and the exit code that goes with it."""
+"""What `manyhands run` prints at the end of a run, and its exit code."""
 
 from collections import Counter
 
@@ -18,23 +18,23 @@ from manyhands.surfaces.cli.printing import (
 )
 from manyhands.surfaces.review.spending import money
 
-#: More than this nobody reads on a screen; the counts are complete all the same.
+#: Nobody reads more than this on a screen. The counts are complete in any case.
 LISTED_MAX = 50
 
 
 def exit_code(run: Run) -> int:
-    """0 if all is done, 75 if it was stopped on the way and can go on, 1 if anything did not end well."""
+    """0 if everything is done, 75 if the run was stopped and can continue, 1 if a task did not succeed."""
     if not _not_done(run):
         return 0
     return 75 if run.unfinished and run.draining else 1
 
 
 def report(run: Run, now: float, output: OutputFormat) -> None:
-    """The time, the peaks and the cost are those since the run was opened or last taken up again."""
+    """The time, the peaks and the cost count from when the run was opened or last continued."""
     took_s = (run.ended_at or now) - run.bounded_at
     counts = _counts(run)
     total, left = sum(counts.values()), sum(n for state, n in counts.items() if TaskState(state) not in TERMINAL)
-    left = left or run.unfinished  # or only what puts a family back
+    left = left or run.unfinished  # only steps that revert a family may be left
     cost = _cost(run)
     paid = f" · cost {money(cost)}" if cost is not None else ""
     summary = f"run {run.name}: {total} tasks · {counted(counts)} · {duration(took_s)} · peak {run.peak}{paid}"
@@ -58,13 +58,13 @@ def report(run: Run, now: float, output: OutputFormat) -> None:
         _print_not_done(run)
         put(summary + "\n")
     if left and run.draining:
-        say(f"{_tasks(left)} left; the same command goes on from here")
+        say(f"{_tasks(left)} left; the same command continues from here")
     elif left:
-        say(f"{_tasks(left)} left for a person to decide on: `manyhands task --run {run.name}` says why")
+        say(f"{_tasks(left)} left that only a person can decide on: `manyhands task --run {run.name}` says why")
 
 
 def _counts(run: Run) -> dict[str, int]:
-    """Of the tasks that someone wanted: steps of a family are how they were done."""
+    """Counts the tasks that someone asked for. Steps of a family are only the way to do them."""
     if not run.families:
         return {str(state): n for state, n in run.counts.items()}
     states = Counter(record.state for record in run.records.values() if not is_step(record.task))
@@ -83,7 +83,7 @@ def _done_in_order(run: Run) -> list[Record]:
 
 
 def _not_done(run: Run) -> list[Record]:
-    """Steps of a family that did not end well are told by what became of its members."""
+    """Steps of a family are left out: what became of its members tells how they ended."""
     if run.counts[TaskState.DONE] == len(run.records):
         return []
     return [

@@ -1,18 +1,14 @@
-"""`manyhands task cancel|retry|defer|resume`: asked durably of whoever dispatches now, or next."""
-
-from pathlib import Path
+"""`manyhands task cancel|retry|defer|resume`: durable requests to the dispatcher that runs now, or next."""
 
 from manyhands.sources.config.config_types import Config
 from manyhands.surfaces.cli.printing import say
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.verbs.request_verbs import ask, wish_for_task
 from manyhands.surfaces.verbs.store_view import View
 
 
-def ask_of_task(
-    verb: str, id: str, run: str | None, config_path: Path | None, store: str | None, url: str | None = None
-) -> None:
-    config = load(config_path, None, store)
+def ask_of_task(verb: str, id: str, run: str | None, settings: Settings, url: str | None = None) -> None:
+    config = settings.load()
     if url is not None:
         _ask_over_http(verb, id, run, url, config)
         return

@@ -1,12 +1,11 @@
-"""`manyhands review`: what happened in a run, and what is left to do about it."""
+"""`manyhands review`: tells what happened in a run, and what is left to do."""
 
 import os
-from pathlib import Path
 
 import msgspec
 
 from manyhands.surfaces.cli.printing import ReviewOutput, put, say
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.review.review_markdown import as_markdown
 from manyhands.surfaces.review.review_page import as_page
 from manyhands.surfaces.review.review_types import Review
@@ -14,12 +13,12 @@ from manyhands.surfaces.verbs import review_verbs
 from manyhands.surfaces.verbs.store_view import View
 
 
-def review_run(run: str | None, output: ReviewOutput, config_path: Path | None, store: str | None) -> None:
-    view = View(load(config_path, None, store))
+def review_run(run: str | None, output: ReviewOutput, settings: Settings) -> None:
+    view = View(settings.load())
     review = review_verbs.review_run(view, run)
     put(view.secrets.redact(_shown(review, output)))
     if output is ReviewOutput.HTML and os.isatty(1):
-        say(f"hint: `manyhands review {review.run} --output html > review.html` keeps it")
+        say(f"hint: `manyhands review {review.run} --output html > review.html` writes it to a file")
 
 
 def _shown(review: Review, output: ReviewOutput) -> str:

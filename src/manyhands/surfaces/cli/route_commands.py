@@ -1,53 +1,46 @@
-"""`manyhands route`: its declarations. The bodies are in `routes.py`, loaded when wanted."""
+"""`manyhands route`: its declarations."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
-import typer
-
-from manyhands.surfaces.cli.options import ConfigOption, OutputOption, StoreOption
+from manyhands.surfaces.cli.options import OutputOption
+from manyhands.surfaces.cli.parsing.declarations import Argument, Noun, Option
 from manyhands.surfaces.cli.printing import OutputFormat
-
-app = typer.Typer(help="Where results are delivered, and those that could not be.", rich_markup_mode=None)
-
-
-@app.callback(invoke_without_command=True)
-def routes(
-    context: typer.Context,
-    output: OutputOption = OutputFormat.TABLE,
-    config: ConfigOption = None,
-    store: StoreOption = None,
-) -> None:
-    """List the routes: their sinks, what waits to be delivered, and what was given up."""
-    if context.invoked_subcommand is None:
-        from manyhands.surfaces.cli.route_listing import list_routes
-
-        list_routes(output, config, store)
+from manyhands.surfaces.cli.settings import Settings
 
 
-@app.command("dead")
+def route(settings: Settings, output: OutputOption = OutputFormat.TABLE) -> None:
+    """List the routes: their sinks, the results that wait for delivery, and those that were given up."""
+    from manyhands.surfaces.cli.route_listing import list_routes
+
+    list_routes(output, settings)
+
+
+noun = Noun(route)
+
+
+@noun.verb("dead")
 def route_dead(
-    route: Annotated[str | None, typer.Option("--app", help="of this app")] = None,
+    settings: Settings,
+    app: Annotated[str | None, Option(help="Only those of this app.")] = None,
     output: OutputOption = OutputFormat.TABLE,
-    config: ConfigOption = None,
-    store: StoreOption = None,
 ) -> None:
-    """List the results that a sink did not take, and why."""
+    """List the results that a sink did not accept, and why."""
     from manyhands.surfaces.cli.route_listing import list_dead
 
-    list_dead(route, output, config, store)
+    list_dead(app, output, settings)
 
 
-@app.command("resend")
+@noun.verb("resend")
 def route_resend(
+    settings: Settings,
     letters: Annotated[
-        list[int] | None, typer.Argument(metavar="[LETTER]…", help="as `route dead` numbers them")
-    ] = None,
-    route: Annotated[str | None, typer.Option("--app", help="all of this app")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="all of them")] = False,
-    config: ConfigOption = None,
-    store: StoreOption = None,
+        Sequence[int], Argument("LETTER", help="The number of a result, as `route dead` lists it.")
+    ] = (),
+    app: Annotated[str | None, Option(help="Send all results of this app again.")] = None,
+    everything: Annotated[bool, Option("--all", help="Send all of them again.")] = False,
 ) -> None:
-    """Send again what was given up, under the same key."""
+    """Send results again that were given up, under the same key."""
     from manyhands.surfaces.cli.route_listing import resend
 
-    resend(letters or [], route, everything, config, store)
+    resend(letters, app, everything, settings)

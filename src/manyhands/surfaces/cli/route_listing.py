@@ -1,9 +1,8 @@
-"""`manyhands route`: where results go, what waits, what was given up, and sending that again."""
+"""`manyhands route`: lists where results go, what waits and what was given up, and sends that again."""
 
 import time
 from collections import Counter
-from collections.abc import Collection
-from pathlib import Path
+from collections.abc import Collection, Sequence
 
 from manyhands.core.events import ResendAsked
 from manyhands.core.outbox import Outbox
@@ -11,19 +10,19 @@ from manyhands.engine.store.store_opening import exists, open_requests
 from manyhands.errors import Conflict, UsageError
 from manyhands.sources.config.config_types import Config
 from manyhands.surfaces.cli.printing import OutputFormat, print_rows, say
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.verbs.store_view import open_book
 
-#: What a sink is known by, the first that it has.
+#: The fields that tell where a sink is; the first one that is set is shown.
 _PLACES = ("path", "stream", "table", "url", "url_env")
 
 
 def say_undelivered(outbox: Outbox, dead_before: Collection[int]) -> None:
-    """After a run: what has not arrived, and what to do about it."""
+    """Says after a run which results have not arrived, and what to do about it."""
     if waiting := len(outbox.waiting):
         are = "1 result is" if waiting == 1 else f"{waiting:,} results are"
         say(
-            f"{are} not delivered yet: the next `manyhands run` or `serve` goes on with that\n"
+            f"{are} not delivered yet: the next `manyhands run` or `serve` continues with that\n"
             "hint: `manyhands route` lists what waits"
         )
     if dead := sum(number not in dead_before for number in outbox.dead):
@@ -31,8 +30,8 @@ def say_undelivered(outbox: Outbox, dead_before: Collection[int]) -> None:
         say(f"{were} given up\nhint: `manyhands route dead` says why, `manyhands route resend` sends again")
 
 
-def list_routes(output: OutputFormat, config_path: Path | None, store: str | None) -> None:
-    config = load(config_path, None, store)
+def list_routes(output: OutputFormat, settings: Settings) -> None:
+    config = settings.load()
     outbox = _outbox(config)
     waiting = Counter((one.app, one.sink) for one in outbox.waiting.values())
     dead = Counter((one.delivery.app, one.delivery.sink) for one in outbox.dead.values())
@@ -48,7 +47,7 @@ def list_routes(output: OutputFormat, config_path: Path | None, store: str | Non
         }
         for app, name in dict.fromkeys((*sinks, *waiting, *dead))
     ]
-    print_rows(rows, output, "route", none="no routes: results stay here")
+    print_rows(rows, output, "route", none="there are no routes, so results stay in the store")
 
 
 def _shown(sink: object) -> str:
@@ -57,8 +56,8 @@ def _shown(sink: object) -> str:
     return f"{kind} {where}"
 
 
-def list_dead(app: str | None, output: OutputFormat, config_path: Path | None, store: str | None) -> None:
-    outbox = _outbox(load(config_path, None, store))
+def list_dead(app: str | None, output: OutputFormat, settings: Settings) -> None:
+    outbox = _outbox(settings.load())
     rows = [
         {
             "letter": number,
@@ -72,20 +71,22 @@ def list_dead(app: str | None, output: OutputFormat, config_path: Path | None, s
         for number, letter in outbox.dead.items()
         if app in (None, letter.delivery.app)
     ]
-    print_rows(rows, output, "letter", none="no dead letters")
+    print_rows(rows, output, "letter", none="there are no dead letters")
 
 
-def resend(letters: list[int], app: str | None, everything: bool, config_path: Path | None, store: str | None) -> None:
-    config = load(config_path, None, store)
+def resend(letters: Sequence[int], app: str | None, everything: bool, settings: Settings) -> None:
+    config = settings.load()
     if bool(letters) + (app is not None) + everything != 1:
-        raise UsageError("say which letters to send again, one way", "their numbers, `--app NAME`, or `--all`")
+        raise UsageError(
+            "the letters to send again must be named in one way", "give their numbers, `--app NAME`, or `--all`"
+        )
     outbox = _outbox(config)
     unknown = [number for number in letters if number not in outbox.dead]
     if unknown:
         raise Conflict(f"there is no dead letter {unknown[0]}", "`manyhands route dead` lists them")
     count = len(letters) or sum(app in (None, one.delivery.app) for one in outbox.dead.values())
     if not count:
-        say("nothing was given up")
+        say("there is nothing to send again: no result was given up")
         return
     now = time.time()
     wishes = [ResendAsked(now, number) for number in letters] or [ResendAsked(now, 0, app or "")]
@@ -96,7 +97,8 @@ def resend(letters: list[int], app: str | None, everything: bool, config_path: P
         heard = asking.heard
     finally:
         asking.close()
-    say(f"{count} sent again" + ("" if heard else " by the next `manyhands run` or `serve`"))
+    what = "1 result is" if count == 1 else f"{count:,} results are"
+    say(f"{what} sent again" + ("" if heard else " by the next `manyhands run` or `serve`"))
 
 
 def _outbox(config: Config) -> Outbox:

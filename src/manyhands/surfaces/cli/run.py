@@ -1,4 +1,4 @@
-"""`manyhands run`: a plan to its end, or until the user has had enough."""
+"""`manyhands run`: runs a plan to its end, or until the user stops it."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,50 +22,48 @@ from manyhands.surfaces.cli.printing import OutputFormat, say
 from manyhands.surfaces.cli.progress import watch
 from manyhands.surfaces.cli.report import exit_code, report
 from manyhands.surfaces.cli.route_listing import say_undelivered
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.run_commands import RunOptions
+from manyhands.surfaces.cli.settings import Settings
 
-#: Reading more than this takes over a second, and what is slow says so.
+#: Reading more than this takes more than a second, so the user is told.
 LARGE_BYTES = 50_000_000
 
 
 def run_plans(
     paths: Sequence[Path],
-    concurrency: int | None,
-    fail_fast: bool,
-    fresh: bool,
+    options: RunOptions,
     output: OutputFormat,
-    config_path: Path | None,
-    hosts_path: Path | None,
-    store: str | None,
-    follow: bool = False,
+    settings: Settings,
 ) -> int:
+    concurrency = options.concurrency
     if concurrency is not None and concurrency < 1:
-        raise UsageError(f"`--concurrency` must be at least 1, got {concurrency}", "leave it out for no bound")
-    config = load(config_path, hosts_path, store, concurrency)
+        raise UsageError(f"`--concurrency` must be at least 1, got {concurrency}", "leave it out to have no limit")
+    config = settings.load(default_width=concurrency)
     plan = _read(paths, config)
     _warn_of_undeclared(plan)
     check_before(config.workspace, config.landing, plan.tasks)
     source = ", ".join(str(path.resolve()) for path in paths)
     concurrency = concurrency if concurrency is not None else plan.settings.concurrency
-    fail_fast = fail_fast or plan.settings.fail_fast
+    fail_fast = options.fail_fast or plan.settings.fail_fast
 
     async def go() -> int:
         interrupts = Interrupts()
         async with open_session(config) as dispatcher:
             dead_before = frozenset(dispatcher.book.outbox.dead)
-            run = None if fresh else unfinished_run(dispatcher.book, source)
+            run = None if options.fresh else unfinished_run(dispatcher.book, source)
             now = dispatcher.clock.now()
             if run is not None:
                 name = run.name
                 events = list(resuming(run, now, plan.tasks, concurrency, fail_fast))
-                say(f"run {name} goes on: {len(run.records) - run.unfinished} of {len(run.records)} were finished")
+                finished = len(run.records) - run.unfinished
+                say(f"run {name} continues: {finished} of {len(run.records)} tasks were finished")
             else:
                 name = new_name(dispatcher.book, plan.settings.name or paths[0].stem)
                 parents = plan.settings.parents
                 events = list(opening(name, now, plan.tasks, source, concurrency, fail_fast, parents))
             _warn_of_kept_hosts(dispatcher, name)
             async with AsyncExitStack() as stack:
-                if follow:
+                if options.follow:
                     page = page_beside(dispatcher, config.store_directory, config.store_at, secrets_of(config))
                     say_address(await stack.enter_async_context(page))
                 code = await _follow(dispatcher, name, events, interrupts, output)
@@ -78,7 +76,7 @@ def run_plans(
 def _read(paths: Sequence[Path], config: Config) -> Plan:
     size = sum(path.stat().st_size for path in paths if path.is_file())
     if size > LARGE_BYTES:
-        say(f"reading {size / 1e6:,.0f} MB of plan …")
+        say(f"reading a plan of {size / 1e6:,.0f} MB …")
     try:
         plan = read_plan(paths)
         problems = check_hosts(plan, config.core_hosts(), config.core_families(), config.core_routes())
@@ -93,8 +91,8 @@ def _warn_of_undeclared(plan: Plan) -> None:
     undeclared = sum(1 for task in plan.tasks if task.claims is None and claims_of(task) is WHOLE_WORKSPACE)
     if undeclared > 1:
         say(
-            f"note: {undeclared} tasks declare no claims, so they take the workspace one at a time\n"
-            'hint: `claims = { write = ["src/**"] }` says what a task writes, `claims = {}` that it touches nothing'
+            f"note: {undeclared} tasks declare no claims, so they use the workspace one at a time\n"
+            'hint: write `claims = { write = ["src/**"] }` if a task writes files, `claims = {}` if it touches nothing'
         )
 
 
@@ -102,15 +100,15 @@ def _warn_of_kept_hosts(dispatcher: Dispatcher, name: str) -> None:
     for host in dispatcher.book.hosts.values():
         if host.kept_by and not host.kept_by.endswith(f" of run {name}"):
             say(
-                f"note: {host.name} takes nothing else before {host.kept_by} is over, which was stopped in the middle\n"
-                "hint: the command that began that run goes on with it"
+                f"note: {host.name} takes nothing else until {host.kept_by} is finished, which was stopped halfway\n"
+                "hint: run the command that began that run again, and it continues"
             )
 
 
 async def _follow(
     dispatcher: Dispatcher, name: str, events: Sequence[Input], interrupts: Interrupts, output: OutputFormat
 ) -> int:
-    """Submit, and watch the run until it comes to rest; the exit code that tells how."""
+    """Submit, and watch the run until nothing of it can start or is running. Returns the exit code."""
     watcher = watch(dispatcher, name)
     try:
         await dispatcher.submit(*events, *interrupts.watch_over(dispatcher, name))

@@ -1,7 +1,6 @@
-"""`manyhands runs`: what has been run from this store."""
+"""`manyhands runs`: lists the runs of this store."""
 
 import time
-from pathlib import Path
 
 from msgspec.structs import asdict
 
@@ -17,16 +16,16 @@ from manyhands.surfaces.cli.printing import (
     say,
 )
 from manyhands.surfaces.cli.report import LISTED_MAX
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.verbs import run_verbs
 from manyhands.surfaces.verbs.run_verbs import RunRow
 from manyhands.surfaces.verbs.store_view import View, find_run
 
 
-def list_runs(output: OutputFormat, config_path: Path | None, store: str | None) -> None:
-    runs = run_verbs.list_runs(View(load(config_path, None, store))).runs
+def list_runs(output: OutputFormat, settings: Settings) -> None:
+    runs = run_verbs.list_runs(View(settings.load())).runs
     row = _cells if output is OutputFormat.TABLE else asdict
-    print_rows([row(run) for run in runs], output, "run", none="no runs yet")
+    print_rows([row(run) for run in runs], output, "run", none="there are no runs yet")
 
 
 def _cells(run: RunRow) -> dict[str, object]:
@@ -45,8 +44,8 @@ def _when(at: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
 
 
-def show_run(name: str | None, output: OutputFormat, config_path: Path | None, store: str | None) -> None:
-    run = find_run(View(load(config_path, None, store)).book, name)
+def show_run(name: str | None, output: OutputFormat, settings: Settings) -> None:
+    run = find_run(View(settings.load()).book, name)
     if output is OutputFormat.IDS:
         put_lines(run.records)
         return

@@ -1,4 +1,4 @@
-"""`manyhands serve`: watches backlogs and works them off until it is told to stop."""
+"""`manyhands serve`: watches backlogs and runs their tasks until it is told to stop."""
 
 import asyncio
 import signal
@@ -24,7 +24,7 @@ from manyhands.sources.beads.issue_kinds import table_of
 from manyhands.sources.config.config_types import BacklogConfig, Config
 from manyhands.surfaces.cli.offered import say_address
 from manyhands.surfaces.cli.printing import say
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 
 
 def serve(
@@ -32,23 +32,23 @@ def serve(
     plans: Sequence[Path],
     address: str,
     port: int,
-    config_path: Path | None,
-    hosts_path: Path | None,
-    store: str | None,
+    settings: Settings,
 ) -> int:
-    config = load(config_path, hosts_path, store)
+    config = settings.load()
     backlogs = backlogs_of(config, beads, plans)
     if not backlogs:
-        raise UsageError("there is no backlog to watch", "`--plan FILE`, `--beads DIR`, or [[backlogs]] in the config")
+        raise UsageError(
+            "there is no backlog to watch", "add `--plan FILE` or `--beads DIR`, or write [[backlogs]] in the config"
+        )
     try:
         asyncio.run(_serve(config, backlogs, address, port))
     except StoppedStandingBy:
-        say("stopped standing by")
+        say("stopped before it became the leader")
     return 0
 
 
 def backlogs_of(config: Config, beads: Sequence[Path], plans: Sequence[Path]) -> list[LiveBacklog]:
-    """Those of the config and those of the flags; one that both name is as the config has it."""
+    """The backlogs of the config and of the options. If both name one, the config says how it is run."""
     rows = [*config.backlogs]
     known = {_path_of(row, config.workspace).resolve() for row in rows}
     rows += [BacklogConfig(plan=str(path.absolute())) for path in plans if path.resolve() not in known]
@@ -64,7 +64,10 @@ def _backlog(row: BacklogConfig, config: Config) -> LiveBacklog:
     path = _path_of(row, config.workspace)
     if row.plan:
         if not path.parent.is_dir():
-            raise UsageError(f"there is no directory `{path.parent}`", "the plan may come later, its directory not")
+            raise UsageError(
+                f"there is no directory `{path.parent}`",
+                "the plan file may be created later, but its directory must exist now",
+            )
         return PlanBacklog(path, row.weight, config.core_hosts(), config.core_families(), config.core_routes())
     like = Task(
         "",
@@ -86,7 +89,7 @@ async def _serve(config: Config, backlogs: Sequence[LiveBacklog], address: str, 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # `nohup` means: live on
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # `nohup` asks us to ignore it
         loop.add_signal_handler(signal.SIGHUP, stop.set)
     secrets = secrets_of(config)
     talk = _Talk()
@@ -94,14 +97,14 @@ async def _serve(config: Config, backlogs: Sequence[LiveBacklog], address: str, 
 
     async def stand_by(busy: StoreBusy) -> None:
         say(f"standing by: {busy.message}")
-        import manyhands.surfaces.api.api_server  # noqa: F401  # so that it need not be waited for when its turn comes
+        import manyhands.surfaces.api.api_server  # noqa: F401  # loaded now, so that taking over is quick
 
         await stop.wait()
 
     async with AsyncExitStack() as stack:
         dispatcher = await stack.enter_async_context(open_session(config, service.layer, stand_by))
         talk.begin(dispatcher, secrets)
-        # Imported here: what only reads the config has no need of a web server.
+        # Imported here: a wrong config is reported before a web server is loaded.
         from manyhands.surfaces.api.api_server import offering
         from manyhands.surfaces.api.sampling import sampling
 
@@ -116,7 +119,7 @@ async def _serve(config: Config, backlogs: Sequence[LiveBacklog], address: str, 
 
 
 class _Talk:
-    """What the service says, as lines of the log; there is one as soon as there is a dispatcher."""
+    """Writes what the service says to the log, which exists as soon as there is a dispatcher."""
 
     def __init__(self) -> None:
         self._log: Log | None = None

@@ -1,4 +1,4 @@
-"""`manyhands sim`: what would happen to this backlog on these hosts, under virtual time."""
+"""`manyhands sim`: predicts what would happen to a backlog on given hosts, in virtual time."""
 
 import time
 from pathlib import Path
@@ -24,17 +24,17 @@ def simulate(path: Path, tasks: int | None, journal: Path | None, page: Path | N
     if scenario.streams:
         if journal is not None or page is not None:
             raise UsageError(
-                f"scenario `{path}` has a backlog with a `block`, which is not kept: no `--journal`, no `--page`",
-                "leave out `block` to have all tasks at once, and kept",
+                f"scenario `{path}` has a backlog with a `block`, so there can be no `--journal` and no `--page`",
+                "leave out `block` to keep all tasks and their events",
             )
         return simulate_load(scenario, output)
     if journal is not None and (journal / "journal.db").exists():
-        raise UsageError(f"there is a journal in `{journal}` already", "name a directory that has none, or remove it")
+        raise UsageError(f"there already is a journal in `{journal}`", "name a directory without one, or remove it")
     began = time.monotonic()
     events: list[AnyEvent] = []
     is_kept = journal is not None or page is not None
     found = run_trial(scenario, path.parent, recorded=events.append if is_kept else None)
-    say(f"{found.tasks:,} tasks in {time.monotonic() - began:.1f} s; sweeping fixed widths to compare")
+    say(f"simulated {found.tasks:,} tasks in {time.monotonic() - began:.1f} s; now trying fixed widths to compare")
     if journal is not None:
         _write(journal, events)
     if page is not None:
@@ -68,11 +68,11 @@ def _write(directory: Path, events: list[AnyEvent]) -> None:
             written.append(events[start : start + EVENTS_AT_ONCE])
     finally:
         written.close()
-    say(f"journal in {directory}: `manyhands runs --store {directory}`")
+    say(f"wrote the journal to {directory}: `manyhands runs --store {directory}` lists its run")
 
 
 def _write_page(file: Path, events: list[AnyEvent]) -> None:
-    # Imported here: a simulation by itself has no need of the page.
+    # Imported here: a simulation without a page does not need it.
     from manyhands.surfaces.api.offline import recorded
     from manyhands.surfaces.api.picture.recording import Recording
     from manyhands.surfaces.page.inlining import single_page
@@ -81,10 +81,8 @@ def _write_page(file: Path, events: list[AnyEvent]) -> None:
     try:
         file.write_text(single_page(told.decode()), encoding="utf-8")
     except OSError as error:
-        raise UsageError(
-            f"cannot write `{file}`: {error.strerror}", "name a file in a directory that is there"
-        ) from None
-    say(f"page in {file}: any browser opens it")
+        raise UsageError(f"cannot write `{file}`: {error.strerror}", "name a file in a directory that exists") from None
+    say(f"wrote the page to {file}: any browser opens it")
 
 
 def _print(found: ScenarioResult, widths: dict[str, int], best: ScenarioResult) -> None:
@@ -111,11 +109,13 @@ def _print(found: ScenarioResult, widths: dict[str, int], best: ScenarioResult) 
     print(f"\n{done} in {duration(found.makespan_s)}, {found.goodput:.3g} tasks/s")
     fixed = ", ".join(f"{name} {width}" for name, width in widths.items())
     pace = best.makespan_s / found.makespan_s
-    print(f"the best fixed widths ({fixed}) take {duration(best.makespan_s)}: {pace:.3f} of their pace was reached")
+    print(
+        f"the best fixed widths ({fixed}) take {duration(best.makespan_s)}; this run reached {pace:.3f} of their pace"
+    )
 
 
 def chart(host: HostResult, until: float) -> str:
-    """The width over time, a column for each part of the run."""
+    """The width over time, with a column for each part of the run."""
     columns: list[int] = []
     moves = iter([*host.moves, None])
     upcoming, width = next(moves), 0

@@ -1,4 +1,4 @@
-"""`manyhands sim` of a backlog that streams: how full the hosts were, and how far one leader carries."""
+"""`manyhands sim` of a backlog that streams: how full the hosts were, and how much one leader can dispatch."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from manyhands.engine.sim.load_trial import LEADER, LoadResult, run_load
 from manyhands.engine.sim.scenario import Scenario
 from manyhands.surfaces.cli.printing import OutputFormat, duration, print_json, print_table, put_lines, say
 
-#: Mean lengths of a task for which it is told how busy the leader would be.
+#: Mean lengths of a task, for each of which the table says how busy the leader would be.
 TASK_S = (3600.0, 300.0, 60.0, 30.0, 10.0, 5.0, 2.0)
 
 
@@ -20,7 +20,7 @@ def simulate_load(scenario: Scenario, output: OutputFormat) -> int:
             tenths = 10 * done // backlog.tasks
             say(f"  {done:,} of {backlog.tasks:,} done")
 
-    say(f"{backlog.tasks:,} tasks in blocks of {backlog.block:,}")
+    say(f"simulating {backlog.tasks:,} tasks in blocks of {backlog.block:,}")
     found = run_load(scenario, put_away=told)
     if output is OutputFormat.JSON:
         print_json(as_json(found))
@@ -71,19 +71,20 @@ def _print_costs(found: LoadResult) -> None:
 
 
 def _print_summary(found: LoadResult) -> None:
-    full = "room for all at once"
+    full = "there was room for all tasks at once"
     if found.utilisation is not None:
-        full = f"{found.utilisation:.1%} of them full while tasks waited"
+        full = f"{found.utilisation:.1%} of the slots were full while tasks waited"
     memory = f"{found.memory_bytes / 1e9:.2f} GB"
     put_lines(
         [
             "",
             f"{found.done:,} of {found.tasks:,} done on {found.hosts:,} hosts in {duration(found.makespan_s)},"
             f" {found.of_ideal:.3f} of the ideal pace",
-            f"at most {found.peak:,} in flight in {found.slots:,} slots; {full}",
+            f"at most {found.peak:,} were in flight in {found.slots:,} slots; {full}",
             f"simulated in {duration(found.took_s)} and {found.turns:,} turns:"
             f" {found.tasks_per_cpu_s:,.0f} tasks per CPU second, at most {memory}",
-            f"one leader takes {found.tasks_per_s_max:,.0f} tasks a second; these, of {found.mean_task_s:.0f} s, offer"
-            f" {found.offered_per_s:,.0f}; it saturates below {found.saturating_task_s:.1f} s a task",
+            f"one leader can dispatch {found.tasks_per_s_max:,.0f} tasks a second; this backlog, with tasks of"
+            f" {found.mean_task_s:.0f} s, needs {found.offered_per_s:,.0f}",
+            f"the leader is saturated if tasks are shorter than {found.saturating_task_s:.1f} s",
         ]
     )

@@ -1,8 +1,6 @@
-"""`manyhands split`: a code base or a prepared graph → a tree of subplans → a plan."""
+"""`manyhands split`: from a code base or a prepared graph to a tree of subplans, and to a plan."""
 
 import shlex
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from manyhands.core.values.task import WORKTREE
@@ -16,59 +14,45 @@ from manyhands.sources.split.split_types import Source, SplitSettings, Tree
 from manyhands.sources.split.splitting import nothing_to_read, split
 from manyhands.sources.split.tree_file import read_tree, tree_as_json
 from manyhands.sources.split.views.split_text import summary, tree_as_text
-from manyhands.surfaces.cli.printing import say
-from manyhands.surfaces.cli.split_output import SplitOutput
+from manyhands.surfaces.cli.printing import put, say
+from manyhands.surfaces.cli.split_options import SplitOptions, SplitOutput
 
 
-def split_code_base(
-    path: Path | None,
-    graph: Path | None,
-    settings: SplitSettings,
-    include: Sequence[str],
-    exclude: Sequence[str],
-    gitignore: bool,
-    output: SplitOutput,
-    plan: Path | None,
-    template: Path | None,
-    kind: str,
-    run: str,
-    worktrees: bool,
-    previous: Path | None,
-    again: Sequence[str],
-) -> None:
-    if plan is not None:
-        check_plan_name(plan)
-    if worktrees and not run:
-        raise UsageError("only commands work in worktrees, and the tasks have none", "add --run 'agent -p {prompt}'")
-    prompt = _template(template)
-    if again and previous is None:
-        raise UsageError("--again names subplans of an earlier tree, but none is given", "add --correct TREE.json")
-    earlier = read_tree(previous) if previous is not None else None
-    code = _read(path, graph, include, exclude, gitignore)
-    tree = _split(code, settings, earlier, tuple(again))
+def split_code_base(options: SplitOptions) -> None:
+    if options.plan is not None:
+        check_plan_name(options.plan)
+    if options.worktrees and not options.run:
+        raise UsageError(
+            "`--worktrees` needs a command, because only commands work in worktrees", "add --run 'agent -p {prompt}'"
+        )
+    prompt = _template(options.template)
+    if options.again and options.correct is None:
+        raise UsageError("`--again` names subplans of an earlier tree, but no tree is given", "add --correct TREE.json")
+    earlier = read_tree(options.correct) if options.correct is not None else None
+    code = _read(options)
+    settings = SplitSettings(options.budget, options.max_depth, options.min_files)
+    tree = _split(code, settings, earlier, tuple(options.again))
     for note in tree.notes:
         say(f"note: {note}")
-    sys.stdout.write(_shown(tree, code.source, output, title=str(graph or path)))
-    if plan is not None:
-        workspace = WORKTREE if worktrees else ""
-        tasks = tasks_of(tree, code.source, prompt, kind, shlex.split(run), workspace)
-        write_plan(plan, tasks)
-        say(f"plan `{plan}`: {len(tasks):,} tasks")
-    if output is not SplitOutput.TREE:
+    put(_shown(tree, code.source, options.output, title=str(options.graph or options.path)))
+    if options.plan is not None:
+        workspace = WORKTREE if options.worktrees else ""
+        tasks = tasks_of(tree, code.source, prompt, options.kind, shlex.split(options.run), workspace)
+        write_plan(options.plan, tasks)
+        say(f"wrote {len(tasks):,} tasks to the plan `{options.plan}`")
+    if options.output is not SplitOutput.TREE:
         say(summary(tree))
 
 
-def _read(
-    path: Path | None, graph: Path | None, include: Sequence[str], exclude: Sequence[str], gitignore: bool
-) -> CodeBase:
-    if (path is None) == (graph is None):
-        what = "nothing to split is named" if path is None else "both a directory and a graph are named"
+def _read(options: SplitOptions) -> CodeBase:
+    path, graph = options.path, options.graph
+    if path is not None and graph is None:
+        return read_directory(path, options.include, options.exclude, options.gitignore, told=say)
+    if graph is None or path is not None:
+        what = "there is nothing to split" if graph is None else "both a directory and a graph are given"
         raise UsageError(what, "`manyhands split PATH` or `manyhands split --graph FILE`")
-    if path is not None:
-        return read_directory(path, include, exclude, gitignore, told=say)
-    assert graph is not None
-    if include or exclude:
-        raise UsageError("--include and --exclude are for directories", "a graph is split as it is")
+    if options.include or options.exclude:
+        raise UsageError("`--include` and `--exclude` are for directories", "leave them out: a graph is split as it is")
     return CodeBase(read_graph(graph), nothing_to_read, ())
 
 
@@ -87,7 +71,7 @@ def _template(file: Path | None) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"template `{file}` cannot be read: {error}") from None
+        raise UsageError(f"template `{file}` cannot be read: {error}", "name a text file in UTF-8") from None
 
 
 def _shown(tree: Tree, source: Source, output: SplitOutput, title: str) -> str:

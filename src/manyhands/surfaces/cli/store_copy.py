@@ -1,4 +1,4 @@
-"""`manyhands store copy`: a journal from one place to another."""
+"""`manyhands store copy`: copies a journal from one store to another."""
 
 from pathlib import Path
 
@@ -19,12 +19,14 @@ def copy_store(source: str, target: str, output: OutputFormat) -> None:
     else:
         say(f"copied {shown(old)} to {shown(new)}: {copied.events:,} events, checksum {copied.checksum}, verified")
         if copied.requests:
-            say(f"{copied.requests:,} requests wait there for a dispatcher")
+            say(f"{copied.requests:,} requests wait for a dispatcher in the new store")
 
 
 def _where(store: str) -> Where:
     if not is_url(store):
         return Path(store).absolute()
     if not is_database(store):
-        raise UsageError(f"`{without_secrets(store)}` is no store", "a directory, or postgresql://user@host/database")
+        raise UsageError(
+            f"`{without_secrets(store)}` is not a store", "name a directory, or postgresql://user@host/database"
+        )
     return store

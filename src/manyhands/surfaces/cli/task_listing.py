@@ -1,4 +1,4 @@
-"""`manyhands task`: what the tasks of a run are doing, and why."""
+"""`manyhands task`: shows what the tasks of a run are doing, and why."""
 
 import contextlib
 import shlex
@@ -21,7 +21,7 @@ from manyhands.surfaces.cli.printing import (
     put_lines,
     say,
 )
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.review.spending import used
 from manyhands.surfaces.review.task_tree import tree_lines, tree_of
 from manyhands.surfaces.verbs import task_verbs
@@ -37,10 +37,9 @@ def list_tasks(
     kind: str | None,
     limit: int,
     output: OutputFormat,
-    config_path: Path | None,
-    store: str | None,
+    settings: Settings,
 ) -> None:
-    view = View(load(config_path, None, store))
+    view = View(settings.load())
     found = find_run(view.book, run)
     listed = task_verbs.list_tasks(view, [found], TaskFilter(state, kind), limit)
     row = _cells if output is OutputFormat.TABLE else asdict
@@ -68,8 +67,8 @@ def _cells(task: TaskRow) -> dict[str, object]:
     }
 
 
-def show_task(id: str, run: str | None, output: OutputFormat, config_path: Path | None, store: str | None) -> None:
-    view = View(load(config_path, None, store))
+def show_task(id: str, run: str | None, output: OutputFormat, settings: Settings) -> None:
+    view = View(settings.load())
     record = find_task(view.book, id, run)
     whole = report_task(view, record)
     if output is OutputFormat.JSON:
@@ -84,7 +83,7 @@ def show_task(id: str, run: str | None, output: OutputFormat, config_path: Path 
 
 
 def _planned(name: str, value: object) -> str:
-    """As it would be typed or written."""
+    """As a person would type or write it."""
     if name in ("run", "check") and isinstance(value, (list, tuple)):
         return cell(shlex.join(str(word) for word in value))
     if name == "claims" and not value:
@@ -104,8 +103,8 @@ def _attempt_lines(attempt: AttemptRow) -> Iterable[str]:
         yield from (f"    {line}" for line in text.splitlines()[-10:])
 
 
-def print_tree(run: str | None, output: OutputFormat, config_path: Path | None, store: str | None) -> None:
-    roots = tree_of(find_run(View(load(config_path, None, store)).book, run).records)
+def print_tree(run: str | None, output: OutputFormat, settings: Settings) -> None:
+    roots = tree_of(find_run(View(settings.load()).book, run).records)
     if output is OutputFormat.JSON:
         print_json(msgspec.to_builtins(roots))
     elif output is OutputFormat.IDS:
@@ -114,16 +113,16 @@ def print_tree(run: str | None, output: OutputFormat, config_path: Path | None, 
         put_lines(tree_lines(roots))
 
 
-def explain_task(id: str, run: str | None, config_path: Path | None, store: str | None) -> None:
-    view = View(load(config_path, None, store))
+def explain_task(id: str, run: str | None, settings: Settings) -> None:
+    view = View(settings.load())
     record = find_task(view.book, id, run)
     reasons = task_verbs.explain_task(view, record).why
     put_lines([f"{record.state}{': ' if reasons else ''}{reasons[0] if reasons else ''}"])
     put_lines(f"  also: {reason}" for reason in reasons[1:])
 
 
-def print_log(id: str, attempt: int | None, run: str | None, config_path: Path | None, store: str | None) -> None:
-    left = left_by(View(load(config_path, None, store)), id, run, attempt)
+def print_log(id: str, attempt: int | None, run: str | None, settings: Settings) -> None:
+    left = left_by(View(settings.load()), id, run, attempt)
     for file in left.results:
         _put_file(file)
     if not left.results and left.ending is not None and left.ending.result:
@@ -135,7 +134,7 @@ def print_log(id: str, attempt: int | None, run: str | None, config_path: Path |
 
 
 def _put_file(file: Path) -> None:
-    """As it is, however long; an answer is followed by a new line even if it has none."""
+    """Copied unchanged, however long it is. A new line is added if the file does not end with one."""
     last = b""
     with file.open("rb") as text, contextlib.suppress(BrokenPipeError):
         while piece := text.read(1 << 16):

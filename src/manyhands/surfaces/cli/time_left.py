@@ -1,4 +1,4 @@
-"""When a run will be over, from how long its kinds usually take and how many of them are in flight."""
+"""When a run will be finished, from how long its kinds usually take and how many attempts are in flight."""
 
 from collections.abc import Iterable
 
@@ -6,9 +6,9 @@ from manyhands.core.state import HostState, Run
 
 
 def expected_s(run: Run, hosts: Iterable[HostState], now: float) -> float | None:
-    """The slowest group of kinds that share hosts decides. None while a kind is unknown or nothing of it runs.
+    """The slowest group of kinds that share hosts decides. None while a kind is unknown or has nothing in flight.
 
-    Looks at hosts, lanes and what is in flight, never at all tasks: it is asked several times a second.
+    It looks at hosts, lanes and attempts in flight, never at all tasks, because it is called several times a second.
     """
     hosts = list(hosts)
     usual_s = _usual(hosts)
@@ -20,7 +20,7 @@ def expected_s(run: Run, hosts: Iterable[HostState], now: float) -> float | None
         for one in host.running.values():
             kind = one.record.task.kind
             if one.record.run == run.name:
-                # What takes longer than usual already counts as nearly over.
+                # An attempt that takes longer than usual counts as nearly finished.
                 work_s[kind] -= min(now - one.started_at, usual_s[kind])
     slowest_s = 0.0
     for kinds, in_flight in _sharing(hosts, left):
@@ -31,7 +31,7 @@ def expected_s(run: Run, hosts: Iterable[HostState], now: float) -> float | None
 
 
 def _usual(hosts: Iterable[HostState]) -> dict[str, float]:
-    """Kind → seconds; the mean of the hosts that have done it."""
+    """Kind → seconds: the mean over the hosts that have run it."""
     known: dict[str, list[float]] = {}
     for host in hosts:
         for kind, lane in host.lanes.items():
@@ -41,7 +41,7 @@ def _usual(hosts: Iterable[HostState]) -> dict[str, float]:
 
 
 def _sharing(hosts: Iterable[HostState], left: Iterable[str]) -> list[tuple[set[str], int]]:
-    """Kinds that run on the same hosts wait for each other's slots; with them, how many are in flight."""
+    """Groups of kinds that wait for each other's slots on the same hosts, each with its number in flight."""
     groups: list[tuple[set[str], int]] = [({kind}, 0) for kind in left]
     for host in hosts:
         here = {kind for kind, lane in host.lanes.items() if lane.in_flight}

@@ -1,4 +1,4 @@
-"""`manyhands tune`: the width a real host can bear, measured with real tasks."""
+"""`manyhands tune`: measures the width a real host can bear, with real tasks."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ from manyhands.sources.config.width_writing import with_width, write_width
 from manyhands.sources.plans.plan_reading import Plan, read_plan
 from manyhands.surfaces.cli.interrupts import Interrupts
 from manyhands.surfaces.cli.printing import OutputFormat, duration, print_json, print_table, put_lines, say
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
 
-#: A step that takes longer than this says how far it is.
+#: A step that takes longer than this prints its progress.
 LINE_EVERY_S = 5.0
 
 
@@ -27,17 +27,16 @@ def tune_host(
     most: int,
     write: bool,
     output: OutputFormat,
-    config_path: Path | None,
-    hosts_path: Path | None,
+    settings: Settings,
 ) -> int:
-    config = load(config_path, hosts_path, None)
+    config = settings.load()
     host = _host(config, name)
     plan = read_plan(plans)
     probes = _probes(plan, host)
-    file = _file_to_write(hosts_path or config.file, name) if write else None
+    file = _file_to_write(settings.hosts or config.file, name) if write else None
     say(
-        f"note: {_listed(probes)} will run over and over on host `{name}`, several at once: "
-        "they must be harmless to repeat"
+        f"note: {_listed(probes)} will run over and over on host `{name}`, several at once, "
+        "so they must be harmless to repeat"
     )
 
     async def go() -> Tuned:
@@ -46,7 +45,7 @@ def tune_host(
     found = asyncio.run(go())
     _print(found, output)
     if found.choice is None:
-        raise Unavailable(f"no width of host `{name}` was measured to its end: {found.why}", "try again")
+        raise Unavailable(f"no width of host `{name}` was measured completely: {found.why}", "try again")
     if file is not None and not found.stopped:
         write_width(file, name, found.choice.width)
         say(f"wrote `width = {found.choice.width}` for host `{name}` to {file}")
@@ -64,11 +63,11 @@ def _probes(plan: Plan, host: HostConfig) -> list[Task]:
     probes = probes_for(host.core_host(), plan.tasks)
     if not probes:
         hint = f"it takes {' and '.join(host.takes)} tasks of kind {', '.join(host.kinds)}"
-        raise UsageError(f"host `{host.name}` takes no task of {plan.source}", hint)
+        raise UsageError(f"host `{host.name}` cannot take any task of {plan.source}", hint)
     if all(claims_of(task) is WHOLE_WORKSPACE for task in probes):
         raise UsageError(
-            f"tasks of {plan.source} declare no claims, so each takes the workspace for itself",
-            "`claims = {}` says that a task touches nothing; only such tasks can be repeated side by side",
+            f"the tasks of {plan.source} declare no claims, so each of them needs the workspace for itself",
+            "write `claims = {}` if a task touches nothing; only such tasks can be repeated side by side",
         )
     return probes
 
@@ -79,7 +78,7 @@ def _listed(probes: Sequence[Task]) -> str:
 
 
 def _file_to_write(file: Path | None, host: str) -> Path:
-    """Said before anything is measured, not after."""
+    """Checked before anything is measured, not after."""
     if file is None:
         raise ConfigError("there is no manyhands.toml to write a width to", f"write one with [hosts.{host}] first")
     with_width(file.read_bytes().decode("utf-8-sig"), host, 1, str(file))
@@ -101,7 +100,7 @@ class _Onlooker:
         self._step, self._ended, self._attempts = run, 0, attempts
         self._said_at = dispatcher.clock.now()
         if run == "warm-up":
-            say("one attempt to warm up")
+            say("running one attempt to warm up")
         return self._interrupts.watch_over(dispatcher, run)
 
     def ends(self, step: MeasuredWidth) -> None:

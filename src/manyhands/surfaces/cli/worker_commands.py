@@ -1,38 +1,48 @@
-"""Declares `manyhands worker`; what it does is in `worker.py`, so that `--help` is quick."""
+"""`manyhands worker`: its declaration."""
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal, NamedTuple
 
-import typer
+from manyhands.surfaces.cli.parsing.declarations import Argument, Noun, Option
+from manyhands.surfaces.cli.settings import Settings
 
-from manyhands.surfaces.cli.options import ConfigOption
 
-
-def worker(
+class WorkerOptions(NamedTuple):
     models: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="MODEL", help="a folder, a .gguf file or a package; NAME=MODEL gives it a name"),
-    ] = None,
+        Sequence[str],
+        Argument("MODEL", help="A folder, a .gguf file or a Python package. NAME=MODEL gives it a name."),
+    ] = ()
     only: Annotated[
-        list[str] | None,
-        typer.Option("--only", metavar="NAME", help="of [models.…] in the config; may be given again (default: all)"),
-    ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any")] = 8650,
-    address: Annotated[str, typer.Option(help="beyond 127.0.0.1 only with a token")] = "127.0.0.1",
-    token_env: Annotated[str | None, typer.Option(help="the variable that has the token callers must send")] = None,
-    threads: Annotated[int, typer.Option(min=0, help="batches computed at once; 0: one for each core, at most 4")] = 0,
-    device: Annotated[Literal["auto", "cpu", "cuda"], typer.Option(help="where to compute")] = "auto",
-    prep: Annotated[int, typer.Option(min=0, help="processes that tokenise; 0: a thread of the worker does")] = 0,
-    with_parent: Annotated[
-        bool, typer.Option("--with-parent", help="stop when standard input closes", hidden=True)
-    ] = False,
-    config: ConfigOption = None,
-) -> None:
-    """Host models over HTTP, as OpenAI's clients expect it, until stopped. Prints its address.
+        Sequence[str],
+        Option(
+            metavar="NAME",
+            help="Serve this one of [models.NAME] in the config; all if left out. Can be given more than once.",
+        ),
+    ] = ()
+    port: Annotated[int, Option(min=0, max=65535, help="Serve at this port; 0 is any free one.")] = 8650
+    address: Annotated[
+        str, Option(metavar="IP", help="Serve at this address. Beyond 127.0.0.1 a token is required.")
+    ] = "127.0.0.1"
+    token_env: Annotated[
+        str | None,
+        Option(metavar="VARIABLE", help="The environment variable that holds the token that callers must send."),
+    ] = None
+    threads: Annotated[
+        int, Option(min=0, help="Compute this many batches at once; 0 is one for each core, at most 4.")
+    ] = 0
+    device: Annotated[Literal["auto", "cpu", "cuda"], Option(help="Where to compute.")] = "auto"
+    prep: Annotated[int, Option(min=0, help="Tokenize in this many processes; 0 is in a thread of the worker.")] = 0
+    with_parent: Annotated[bool, Option("--with-parent", help="Stop when standard input closes.", hidden=True)] = False
 
-    Ctrl-C or SIGTERM answers what was taken in, then stops.
+
+def worker(options: WorkerOptions, settings: Settings) -> int:
+    """Serve models over HTTP in the way that OpenAI clients expect, until stopped. Prints its address.
+
+    Ctrl-C or SIGTERM: the worker answers the requests it has accepted, then stops.
     """
-    from manyhands.surfaces.cli.worker_command import run_worker
+    from manyhands.surfaces.cli.worker_serving import run_worker
 
-    raise typer.Exit(
-        run_worker(models or [], only or [], address, port, token_env, threads, device, prep, config, with_parent)
-    )
+    return run_worker(options, settings)
+
+
+noun = Noun(worker)

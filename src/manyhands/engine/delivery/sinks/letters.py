@@ -1,4 +1,4 @@
-"""A result as it leaves: what every sink gets, whatever it is."""
+"""A result as every sink gets it."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from manyhands.core.values.ending import Ending, EndingKind
 
 
 class Letter(Struct, frozen=True, omit_defaults=True):
-    """`key` is the same however often the result is sent: who keeps the keys has each result once."""
+    """`key` is the same however often the result is sent, so a receiver that remembers keys has each result once."""
 
     key: str
     app: str
@@ -34,7 +34,7 @@ class Letter(Struct, frozen=True, omit_defaults=True):
 
 
 def letter_of(delivery: Delivery, run: Run, journal: str) -> Letter:
-    """As it was when it was posted: the task may have been given another go since."""
+    """The result as it was when it was posted: the task may have been retried since."""
     record = run.records[delivery.task]
     worker = run.records[delivery.step] if delivery.step else record
     tried = worker.history[delivery.attempt - 1] if worker.history and delivery.attempt else None

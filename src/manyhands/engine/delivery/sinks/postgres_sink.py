@@ -29,7 +29,9 @@ class PostgresSink:
             psycopg.conninfo.conninfo_to_dict(url)
         except psycopg.Error:  # which would repeat it, password and all
             hint = "postgresql://user:password@host/database"
-            raise UsageError(f"the URL of the postgres sink with table `{table}` is no PostgreSQL URL", hint) from None
+            raise UsageError(
+                f"the URL of the postgres sink with table `{table}` is not a PostgreSQL URL", hint
+            ) from None
         self._url = url
         self._psycopg = psycopg
         self._lock = asyncio.Lock()

@@ -6,7 +6,6 @@ manyhands must refuse such a journal rather than read it without the field.
 
 import sqlite3
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 
 from manyhands.errors import StoreBroken
@@ -16,10 +15,8 @@ APPLICATION_ID = 0x6D616E79
 
 
 def _files() -> tuple[str, dict[int, str]]:
-    here = resources.files(__package__)
-    steps = sorted(
-        (file for file in (here / "migrations").iterdir() if file.name.endswith(".sql")), key=lambda file: file.name
-    )
+    here = Path(__file__).parent  # not `importlib.resources`, which loads archives and more
+    steps = sorted((here / "migrations").glob("*.sql"))
     return (here / "schema.sql").read_text("utf-8"), {
         int(file.name.split("_")[0]): file.read_text("utf-8") for file in steps
     }

@@ -1,6 +1,5 @@
 """The journal as one SQLite file: `journal.db` in a directory of its own, with `lock` and `wake` beside it."""
 
-import hashlib
 import os
 import sqlite3
 import time
@@ -90,6 +89,8 @@ class SqliteJournal(SqliteReader):
         self._wake = wake_socket
         with sqlite_faults.named(path):
             self.last = _last(connection, path)
+        import hashlib  # here: reading needs no digests
+
         self.identity = hashlib.sha256(f"{path}:{path.stat().st_ino}".encode()).hexdigest()[:16]
 
     def append(self, events: Iterable[AnyEvent], answered: Sequence[int] = ()) -> int:

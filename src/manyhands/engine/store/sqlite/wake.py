@@ -2,8 +2,6 @@
 
 import contextlib
 import os
-import socket
-import tempfile
 from pathlib import Path
 
 from manyhands.errors import StoreBroken
@@ -13,6 +11,8 @@ class WakeSocket:
     """The dispatcher's end. Its path is free to take over: whoever binds it holds the directory's lock."""
 
     def __init__(self, directory: Path) -> None:
+        import socket  # here and below: a command that only reads the journal needs no sockets
+
         self._path = directory / "wake"
         _remove(self._path)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
@@ -49,6 +49,8 @@ class WakeSocket:
 
 def wake(directory: Path) -> bool:
     """Wake the dispatcher of this directory; was there one?"""
+    import socket
+
     path = directory / "wake"
     with (
         # Nobody there, or its leavings only.
@@ -63,10 +65,14 @@ def wake(directory: Path) -> bool:
 
 
 def _short_directory() -> Path:
+    import tempfile
+
     made = tempfile.mkdtemp(prefix="manyhands-")
     if len(os.fsencode(made)) > 90:
         os.rmdir(made)
-        made = tempfile.mkdtemp(prefix="manyhands-", dir="/tmp")
+        import tempfile
+
+    made = tempfile.mkdtemp(prefix="manyhands-", dir="/tmp")
     return Path(made)
 
 

@@ -1,50 +1,40 @@
-"""`manyhands worker`: hosts models until it is told to stop."""
+"""`manyhands worker`: serves models until it is told to stop."""
 
 import asyncio
 import os
 import signal
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from manyhands.errors import UsageError
 from manyhands.surfaces.cli.printing import say
-from manyhands.surfaces.cli.settings import load
+from manyhands.surfaces.cli.settings import Settings
+from manyhands.surfaces.cli.worker_commands import WorkerOptions
 from manyhands.worker.values.model_config import ModelConfig
 
-#: How long what was taken in may take when the worker is asked to stop.
+#: How long accepted requests may take when the worker is asked to stop.
 DRAIN_S = 30.0
 
 
-def run_worker(
-    places: Sequence[str],
-    only: Sequence[str],
-    address: str,
-    port: int,
-    token_env: str | None,
-    threads: int,
-    device: str,
-    prep: int,
-    config_path: Path | None,
-    with_parent: bool,
-) -> int:
+def run_worker(options: WorkerOptions, settings: Settings) -> int:
     from manyhands.worker.model_worker import WorkerSettings, named
 
-    config = load(config_path, None, None)
+    places, only = options.models, options.only
+    config = settings.load()
     models = _chosen(config.models, only) + named(places) if not places or only else named(places)
     names = [model.name for model in models]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise UsageError(f"there are two models called `{twice}`", "`NAME=PATH` gives one another name")
-    settings = WorkerSettings(
+        raise UsageError(f"there are two models called `{twice}`", "write `NAME=PATH` to give one of them another name")
+    worker = WorkerSettings(
         models=models,
         workspace=config.workspace,
-        threads=threads,
-        device=device,
-        prep_processes=prep,
+        threads=options.threads,
+        device=options.device,
+        prep_processes=options.prep,
         learned_file=config.store_directory / "worker-memory.json",
     )
-    asyncio.run(_work(settings, address, port, _token(token_env), with_parent))
-    # Threads may be deep in a batch that nobody waits for any more.
+    asyncio.run(_work(worker, options, _token(options.token_env)))
+    # Threads may still compute a batch that nobody waits for.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
@@ -53,7 +43,9 @@ def run_worker(
 def _chosen(models: tuple[ModelConfig, ...], only: Sequence[str]) -> tuple[ModelConfig, ...]:
     known = {model.name: model for model in models}
     if unknown := next((name for name in only if name not in known), None):
-        raise UsageError(f"there is no model `{unknown}` in the config", f"there is {', '.join(known) or 'none'}")
+        raise UsageError(
+            f"there is no model `{unknown}` in the config", f"its models are: {', '.join(known) or 'none'}"
+        )
     return tuple(known[name] for name in only) if only else models
 
 
@@ -62,11 +54,13 @@ def _token(variable: str | None) -> str:
         return ""
     token = os.environ.get(variable, "").strip()
     if not token:
-        raise UsageError(f"the environment variable {variable} is not set; it should hold the token")
+        raise UsageError(
+            f"the environment variable `{variable}` is not set", "set it to the token that callers must send"
+        )
     return token
 
 
-async def _work(settings: object, address: str, port: int, token: str, with_parent: bool) -> None:
+async def _work(settings: object, options: WorkerOptions, token: str) -> None:
     from manyhands.worker.http.serving import serving
     from manyhands.worker.http.worker_app import make_app
     from manyhands.worker.model_worker import WorkerSettings, working
@@ -76,14 +70,14 @@ async def _work(settings: object, address: str, port: int, token: str, with_pare
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    if with_parent:
+    if options.with_parent:
         loop.add_reader(sys.stdin.fileno(), lambda: None if os.read(sys.stdin.fileno(), 1024) else stop.set())
-    async with working(settings) as texts, serving(make_app(texts, token), address, port, token) as url:
+    async with working(settings) as texts, serving(make_app(texts, token), options.address, options.port, token) as url:
         print(url, flush=True)
         for each in texts.engine.descriptions():
             say(f"{each.name}: {each.task} on {each.backend}, {each.weights_bytes / 2**20:,.0f} MB of weights")
         await stop.wait()
-        if with_parent:
+        if options.with_parent:
             loop.remove_reader(sys.stdin.fileno())
-        say("stopping: answering what was taken in")
+        say("stopping: answering the requests that were accepted")
         await texts.engine.drain(DRAIN_S)

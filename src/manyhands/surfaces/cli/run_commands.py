@@ -1,0 +1,38 @@
+"""`manyhands run`: its declaration."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+from manyhands.surfaces.cli.options import EXIT_CODES, OutputOption
+from manyhands.surfaces.cli.parsing.declarations import Argument, Noun, Option
+from manyhands.surfaces.cli.printing import OutputFormat
+from manyhands.surfaces.cli.settings import Settings
+
+
+class RunOptions(NamedTuple):
+    concurrency: Annotated[int | None, Option(help="Run at most this many attempts at once.")] = None
+    fail_fast: Annotated[bool, Option("--fail-fast", help="Cancel the waiting tasks when one task has failed.")] = False
+    fresh: Annotated[
+        bool, Option("--fresh", help="Open a new run, even if an earlier run of this plan is unfinished.")
+    ] = False
+    follow: Annotated[bool, Option("--follow", help="Show the run on a web page too, and print its address.")] = False
+
+
+def run(
+    plans: Annotated[Sequence[Path], Argument("PLAN", help="A plan file: .toml, .yaml or .jsonl.")],
+    options: RunOptions,
+    settings: Settings,
+    output: OutputOption = OutputFormat.TABLE,
+) -> int:
+    """Run a plan to its end.
+
+    Press Ctrl-C once: nothing new starts, and running attempts finish. Press it again to stop them too. The same
+    command continues from there.
+    """
+    from manyhands.surfaces.cli.run import run_plans
+
+    return run_plans(plans, options, output, settings)
+
+
+noun = Noun(run, epilog=EXIT_CODES)

@@ -1,0 +1,59 @@
+"""What may be asked of `manyhands split`, as one value."""
+
+import enum
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+from manyhands.surfaces.cli.parsing.declarations import Argument, Option
+
+
+class SplitOutput(enum.StrEnum):
+    TREE = "tree"
+    JSON = "json"
+    DOT = "dot"
+    HTML = "html"
+
+
+class SplitOptions(NamedTuple):
+    path: Annotated[Path | None, Argument("PATH", help="The directory of a code base.")] = None
+    graph: Annotated[
+        Path | None, Option(help="Split this prepared graph instead of a directory: JSON, gzipped or not.")
+    ] = None
+    budget: Annotated[int, Option(min=1, help="The most tokens a leaf may hold. A token is 4 bytes.")] = 40_000
+    max_depth: Annotated[int, Option(min=0, help="The most levels below the root.")] = 8
+    min_files: Annotated[int, Option(min=1, help="Do not split this many files or fewer.")] = 1
+    include: Annotated[
+        Sequence[str],
+        Option(metavar="PATTERN", help="Read only files like this, as in .gitignore. Can be given more than once."),
+    ] = ()
+    exclude: Annotated[
+        Sequence[str],
+        Option(metavar="PATTERN", help="Leave out files like this, as in .gitignore. Can be given more than once."),
+    ] = ()
+    gitignore: Annotated[
+        bool, Option("--gitignore/--no-gitignore", help="Leave out what .gitignore files name, which is the default.")
+    ] = True
+    plan: Annotated[
+        Path | None, Option(help="Write a plan with a task for each leaf to this .toml, .yaml or .jsonl file.")
+    ] = None
+    template: Annotated[
+        Path | None, Option(help="A text for the prompts, with {files}, {neighbours}, {name} and other fields.")
+    ] = None
+    kind: Annotated[str, Option(help="The kind of the tasks in the plan.")] = "code"
+    run: Annotated[
+        str, Option(metavar="COMMAND", help="The command of the tasks in the plan, such as 'agent -p {prompt}'.")
+    ] = ""
+    worktrees: Annotated[bool, Option("--worktrees", help="Give each task of the plan a git worktree.")] = False
+    correct: Annotated[
+        Path | None,
+        Option(metavar="TREE", help="Bring this tree (JSON) up to date. Subplans that still fit keep their ids."),
+    ] = None
+    again: Annotated[
+        Sequence[str],
+        Option(metavar="SUBPLAN", help="With --correct: split this subplan again. Can be given more than once."),
+    ] = ()
+    output: Annotated[
+        SplitOutput,
+        Option("--output", "-o", help="How to print the result: tree or html for people, json or dot for programs."),
+    ] = SplitOutput.TREE

@@ -1,0 +1,345 @@
+"""A seeded world around the real dispatcher, which dies, restarts and recovers while hosts, sinks and disks fail.
+
+One seed is one story. Run this file with a seed to tell that story again:
+
+    .venv/bin/python tests/engine/sim/dispatcher_story.py 17
+"""
+
+import asyncio
+import hashlib
+import logging
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from msgspec.structs import replace
+
+from engine.sim.drawn_world import FAMILY, ROUTES, draw_hosts, draw_task, job_source
+from engine.sim.story_checks import Promises, check_store, key_of, left_over, unfinished_business
+from manyhands.core import events as ev
+from manyhands.core.events import AnyEvent
+from manyhands.core.invariants import violations
+from manyhands.core.learning import is_adaptive
+from manyhands.core.values.widths import Reading
+from manyhands.engine.delivery.sinks.sink import SinkError
+from manyhands.engine.dispatcher import Dispatcher, SnapshotPace
+from manyhands.engine.sim.dispatched.dispatcher_life import DispatcherLife, SimulatedWorld
+from manyhands.engine.sim.dispatched.simulated_sink import Reception, SimulatedSink
+from manyhands.engine.sim.dispatched.simulated_site import LiveAttempts, SimulatedSite
+from manyhands.engine.sim.dispatched.timeline import Timeline
+from manyhands.engine.sim.hosts.simulated_host import SimulatedHost
+from manyhands.engine.store.memory_store import MemoryStore
+from manyhands.errors import ManyhandsError, StoreBroken
+from manyhands.hosts.probes.guarded_probe import GuardedProbe
+
+RUNS = ("r", "s")
+#: For so long things go wrong; from then on nothing does, and all must come to its end.
+TROUBLE_S = 240.0
+#: Far longer than everything takes that is left then.
+PATIENCE_S = 5_000.0
+WALL_AHEAD_S = 1_000_000.0
+
+
+class MoodyProbe(GuardedProbe):
+    def __init__(self, model: SimulatedHost, mood: Callable[[], str]) -> None:
+        super().__init__()
+        self._model = model
+        self._mood = mood
+
+    async def ask(self, at: float) -> Reading:
+        match self._mood():
+            case "hangs":
+                await asyncio.sleep(60)
+            case "fails":
+                raise RuntimeError("no such metric")
+            case "lies":
+                return Reading(at=at, utilisation=7.0)
+        reading = self._model.reading(at - WALL_AHEAD_S)
+        if reading is None:
+            raise RuntimeError("it shows nothing")
+        return replace(reading, at=at)
+
+
+class DispatcherStory:
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.seen: Counter[str] = Counter()  # what happened, for whoever wants to know whether anything did
+        self.timeline = Timeline()
+        self.store = MemoryStore()
+        self.promises = Promises()
+        self.life: DispatcherLife | None = None
+        self.is_calm = False
+        self.is_told = False
+        self._draws = Random(f"{seed} draws")
+        self._faults = Random(f"{seed} faults")
+        self._times = Random(f"{seed} times")
+        self._runs = RUNS[: self._draws.choice((1, 2))]
+        self._tasks = dict.fromkeys(self._runs, 0)
+        self._wanted: list[ev.Input] = []  # what a client submits until it is acknowledged
+        self._deaths: list[tuple[str, int]] = []  # the dispatcher dies at the nth such deed from now on
+        self._disk_is_full = False
+        self._sink_mood = self._probe_mood = "fine"
+        self._wall_ahead_s = WALL_AHEAD_S
+        self._recorded: set[int] = set()  # attempts whose start is on disk
+        self._seen_last = 0
+        self.attempts = LiveAttempts(self._is_recorded)
+        self.hosts = draw_hosts(self._draws)
+        job_for = job_source(seed, self.hosts)
+        self.sites = {
+            name: SimulatedSite(name, model, bond, self.timeline, self.attempts, job_for, self._delay_s, self._told)
+            for name, (_, model, bond) in self.hosts.items()
+        }
+        self.sinks = {(app, app): SimulatedSink(self._receive) for app in ROUTES}
+        self._snapshots = SnapshotPace(self._draws.choice((20, 200, 10**6)), self._draws.choice((1, 10**6)))
+
+    # The story
+
+    def tell(self) -> None:
+        for run in self._runs:
+            self._wanted.append(ev.RunOpened(0.0, run, self._draws.randrange(99), parents={"epic": 2}))
+            for _ in range(self._draws.randint(1, 3)):
+                self._wanted.append(self._submission(run))
+        self._plan_trouble()
+        self.timeline.plan(TROUBLE_S, self._calm_down)
+        self.timeline.plan(TROUBLE_S + PATIENCE_S, self._lose_patience)
+        while not self.is_told:
+            self._live()
+            check_store(self.store, self.promises, self.sinks)
+            assert self.attempts.wrong == [], self.attempts.wrong
+            self._stay_away()
+        assert self.attempts.of == {}, f"still alive at the end: {[*self.attempts.of]}"
+        assert self.store.waiting == {}, f"requests {[*self.store.waiting]} are left unanswered"
+
+    def digest(self) -> str:
+        told = hashlib.sha256()
+        for seq, body in self.store.rows:
+            told.update(f"{seq}:".encode() + body)
+        for sink in self.sinks.values():
+            told.update(repr(sink.taken).encode())
+        return told.hexdigest()
+
+    def _live(self) -> None:
+        hosts = tuple(host for host, _, _ in self.hosts.values())
+        world = SimulatedWorld(
+            timeline=self.timeline,
+            store=self.store,
+            sites=self.sites,
+            configured=ev.HostsConfigured(
+                0.0, hosts, families=(FAMILY,), routes=tuple(route.core_route(app) for app, route in ROUTES.items())
+            ),
+            probes={
+                name: MoodyProbe(model, lambda: self._probe_mood)
+                for name, (host, model, _) in self.hosts.items()
+                if is_adaptive(host)
+            },
+            routes=ROUTES,
+            sinks=self.sinks,
+            wall_ahead_s=self._wall_ahead_s,
+            thread_times=self._thread_times,
+            snapshots=self._snapshots,
+            all_runs_go_on=self.is_calm or self._faults.random() < 0.7,
+            acting=self._acting,
+            recorded=self._check_batch,
+        )
+        self.life = DispatcherLife(world)
+        self.timeline.plan(self.timeline.now + self._times.uniform(0, 5), self._act_as_clients)
+        self.life.run()
+        self.seen["lives"] += 1
+        self.seen["failures"] += self.life.failure is not None
+        self.life = None
+
+    def _stay_away(self) -> None:
+        """Nobody dispatches for a while; the world goes on."""
+        until = self.timeline.now + self._times.choice((0.0, 0.1, 3.0, 30.0))
+        while not self.is_told and self.timeline.now < until:
+            self.timeline.pass_time(until)
+
+    def _check_batch(self, dispatcher: Dispatcher, batch: Sequence[AnyEvent]) -> None:
+        wrong = violations(dispatcher.book)
+        assert not wrong, f"after {batch}: {wrong}"
+        for event in batch:
+            self.seen[type(event).__name__] += 1
+
+    def _is_recorded(self, attempt: int) -> bool:
+        for number, event in self.store.open_reader().read(self._seen_last):
+            self._seen_last = number
+            if isinstance(event, ev.AttemptStarted):
+                self._recorded.add(event.attempt)
+        return attempt in self._recorded
+
+    # What may go wrong
+
+    def _acting(self, deed: str) -> None:
+        assert self.life is not None
+        if deed == "append" and self._disk_is_full and not self.life.is_dead:
+            self._disk_is_full = False
+            self.seen["disk full"] += 1
+            raise StoreBroken("the disk is full")
+        for place, (fatal, left) in enumerate(self._deaths):
+            if fatal == deed:
+                self._deaths[place] = (fatal, left - 1)
+                if left == 0:
+                    del self._deaths[place]
+                    self.seen[f"death at {deed}"] += not self.life.is_dead
+                    self.life.crash()
+                    return
+
+    def _plan_trouble(self) -> None:
+        at = self.timeline.now + self._faults.expovariate(1 / 4.0)
+        if at < TROUBLE_S:
+            self.timeline.plan(at, self._make_trouble)
+
+    def _make_trouble(self) -> None:
+        faults = self._faults
+        draw = faults.random()
+        if draw < 0.06 and self.life is not None:
+            self.seen["crash"] += 1
+            self.life.crash()
+        elif draw < 0.20:
+            deeds = ("append", "appended", "start", "release", "stop", "deliver", "snapshot", "reclaim")
+            self._deaths.append((faults.choice(deeds), faults.randrange(4)))
+        elif draw < 0.23 and self.life is not None:
+            self.life.close()
+        elif draw < 0.26:
+            self._disk_is_full = True
+        elif draw < 0.32:
+            self._wall_ahead_s = WALL_AHEAD_S + faults.choice((-1e5, -3.0, 0.0, 3.0, 1e5))
+        elif draw < 0.40:
+            self._sink_mood = faults.choice(("fine", "down", "moody", "refuses"))
+        elif draw < 0.46:
+            self._probe_mood = faults.choice(("fine", "hangs", "fails", "lies"))
+        elif draw < 0.56:
+            self._wanted.append(self._submission(faults.choice(self._runs)))
+            self._act_as_clients()
+        else:
+            self._wish(self._some_wish())
+        self._plan_trouble()
+
+    def _thread_times(self) -> tuple[float, float]:
+        if self.is_calm:
+            return 0.001, 0.0
+        return self._times.choice((0.0, 0.001, 0.02, 0.5)), self._times.choice((0.0, 0.0, 0.001, 0.1))
+
+    def _delay_s(self) -> float:
+        return self._times.choice((0.0, 0.0, 0.01, 0.3))
+
+    def _told(self) -> tuple[float, ...]:
+        """When an ending is told: mostly once, soon."""
+        if self.is_calm:
+            return (0.0,)
+        return self._times.choice(((0.0,), (0.0,), (0.05,), (2.0,), (0.0, 0.0), (0.0, 4.0)))
+
+    def _receive(self) -> Reception:
+        match self._sink_mood:
+            case "down":
+                return Reception(0.1, False, SinkError("connection refused"))
+            case "refuses":
+                return Reception(0.0, False, SinkError("400", permanent=self._times.random() < 0.3))
+            case "moody":
+                taken, heard = self._times.random() < 0.7, self._times.random() < 0.5
+                error = None if taken and heard else SinkError("it hung up", retry_after_s=self._times.choice((0, 2)))
+                return Reception(self._times.choice((0.0, 1.0, 20.0)), taken, error)
+            case _:
+                return Reception(0.01)
+
+    # What people and programs ask for
+
+    def _submission(self, run: str) -> ev.TasksSubmitted:
+        first = self._tasks[run]
+        self._tasks[run] += self._draws.randint(1, 12)
+        return ev.TasksSubmitted(0.0, run, tuple(draw_task(self._draws, n) for n in range(first, self._tasks[run])))
+
+    def _some_wish(self) -> ev.Input:
+        faults, run = self._faults, self._faults.choice(self._runs)
+        task, host = f"t{faults.randrange(self._tasks[run])}", faults.choice([*self.hosts])
+        wishes: tuple[Callable[[], ev.Input], ...] = (
+            lambda: ev.CancelAsked(0.0, run, task, "changed their mind"),
+            lambda: ev.RetryAsked(0.0, run, task),
+            lambda: ev.DeferAsked(0.0, run, task),
+            lambda: ev.ResumeAsked(0.0, run, task),
+            lambda: ev.HostPaused(0.0, host, "a break"),
+            lambda: ev.HostResumed(0.0, host),
+            lambda: ev.WidthSet(0.0, host, faults.choice((None, 0, 1, 3))),
+            lambda: faults.choice((ev.RunDrained, ev.RunStopped))(0.0, run),
+            lambda: ev.RunResumed(0.0, run, faults.choice((None, 2)), faults.random() < 0.1),
+            lambda: ev.RunResumed(0.0, run),
+            lambda: ev.ResendAsked(0.0),
+            lambda: ev.MemoryForgotten(0.0, host),
+        )
+        return faults.choice(wishes)()
+
+    def _wish(self, event: ev.Input) -> None:
+        """From another process, as a durable request; or from a client of the dispatcher itself."""
+        if self.life is None or self._faults.random() < 0.5:
+            self.promises.asked[key_of(event)] += 1
+            self.store.open_requests().ask(event)
+        else:
+            self.life.do(self._submit(event))
+
+    def _act_as_clients(self) -> None:
+        """Whoever was not answered asks again: submitting twice is submitting once."""
+        if self.life is not None and not self.life.is_dead:
+            for event in [*self._wanted]:
+                self.life.do(self._submit(event))
+
+    async def _submit(self, event: ev.Input) -> None:
+        life = self.life
+        if life is None or life.dispatcher is None or life.is_dead:
+            return
+        self.promises.submitted[key_of(event)] += 1
+        try:
+            await life.dispatcher.submit(replace(event, at=life.dispatcher.clock.now()))
+        except (ManyhandsError, asyncio.CancelledError):
+            return
+        if not life.is_dead:
+            self.promises.acknowledged[key_of(event)] += 1
+            if event in self._wanted:
+                self._wanted.remove(event)
+
+    # How it ends
+
+    def _calm_down(self) -> None:
+        self.is_calm = True
+        self._deaths = []
+        self._disk_is_full = False
+        self._sink_mood = self._probe_mood = "fine"
+        self._look_whether_done()
+
+    def _look_whether_done(self) -> None:
+        dispatcher = self.life.dispatcher if self.life is not None else None
+        if self.life is not None and dispatcher is not None:
+            lifting = unfinished_business(dispatcher.book)
+            if not lifting and not self._wanted and not self.attempts.of:
+                self.is_told = True
+                self.life.close()
+                return
+            for event in lifting:
+                self.life.do(self._submit(event))
+            self._act_as_clients()
+        self.timeline.plan(self.timeline.now + 60.0, self._look_whether_done)
+
+    def _lose_patience(self) -> None:
+        if self.is_told:
+            return
+        assert self.life is not None
+        assert self.life.dispatcher is not None
+        book = self.life.dispatcher.book
+        raise AssertionError(f"it never comes to its end: {left_over(book)}; {[*self.attempts.of]} still work")
+
+
+def tell(seed: int) -> DispatcherStory:
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    story = DispatcherStory(seed)
+    story.tell()
+    return story
+
+
+if __name__ == "__main__":
+    for number in sys.argv[1:]:
+        told = tell(int(number))
+        print(f"seed {number}: {told.digest()} after {told.timeline.now:.1f} s, {dict(sorted(told.seen.items()))}")
