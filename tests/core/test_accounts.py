@@ -97,3 +97,17 @@ def test_a_task_that_needs_a_person_waits_for_one_and_others_go_on() -> None:
     assert player.running == ["a"]
     player.end("a")
     assert player.state("a") == "done"
+
+
+def test_a_run_that_has_cost_what_it_may_starts_nothing_more_and_continues_with_a_new_budget() -> None:
+    player = Player(a_host(width=1))
+    player.open(*(a_task(f"t{n}") for n in range(5)), max_cost=5.0)
+    dear = Ending(EndingKind.DONE, cost=3.0)
+    player.end("t0", ending=dear)
+    player.end("t1", ending=dear)
+    assert player.running == []
+    assert why(player, "t2")[0] == "run r has cost 6.00 of at most 5.00"
+    assert player.book.runs["r"].settled
+    player.play(ev.RunResumed(player.at, "r", max_cost=20.0))
+    player.run_to_end()
+    assert player.book.runs["r"].counts["done"] == 5  # type: ignore[index]

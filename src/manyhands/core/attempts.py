@@ -78,6 +78,9 @@ def end(book: Book, event: AttemptEnded) -> None:
     # Only now: what is left to do, by which those who waited are put in order, has changed.
     book.ready.wake(("attempt", running.attempt))
     run, parent = book.runs[running.record.run], running.record.task.parent
+    run.cost += ending.cost or 0.0
+    if run.max_cost is not None and run.cost >= run.max_cost:
+        run.draining = True
     if parent in run.parent_bounds:
         book.ready.wake(("parent", (run.name, parent)))
     book.touch(run)

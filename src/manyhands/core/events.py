@@ -39,6 +39,7 @@ class RunOpened(Event, frozen=True, tag="run"):
     source: str = ""  # where its tasks come from, for people and for resuming
     parents: dict[str, int] = {}  # parent → the most of its children at once
     weight: float = 1.0  # its share of the hosts, against other runs
+    max_cost: float | None = None  # nothing more starts once its attempts have cost this much
 
 
 class RunResumed(Event, frozen=True, tag="resumed"):
@@ -48,6 +49,7 @@ class RunResumed(Event, frozen=True, tag="resumed"):
     concurrency: int | None = None
     fail_fast: bool = False
     weight: float | None = None  # None: as before
+    max_cost: float | None = None
 
 
 class RunDrained(Event, frozen=True, tag="drained"):

@@ -23,6 +23,8 @@ class Obstacle(Struct, frozen=True):
 
 def run_obstacle(pool: Pool) -> Obstacle | None:
     run = pool.run
+    if run.draining and run.max_cost is not None and run.cost >= run.max_cost:
+        return Obstacle("drained", f"run {run.name} has cost {run.cost:.2f} of at most {run.max_cost:.2f}")
     if run.draining:
         return Obstacle("drained", f"run {run.name} is stopping: nothing more is started")
     if pool.held_by:

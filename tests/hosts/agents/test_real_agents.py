@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,12 +90,14 @@ def run(
     return subprocess.run(argv, cwd=workspace, env=env, capture_output=True, text=True, timeout=within_s, check=False)
 
 
-def shown(tmp_path: Path, task: str) -> dict[str, object]:
-    argv = [sys.executable, "-m", "manyhands", "task", "show", task, "-o", "json"]
+def said(tmp_path: Path, *words: str) -> str:
+    argv = [sys.executable, "-m", "manyhands", "task", *words]
     env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path / "home")}
-    done = subprocess.run(argv, cwd=tmp_path / "work", env=env, capture_output=True, text=True, check=True)
-    content: dict[str, object] = json.loads(done.stdout)
-    return content
+    return subprocess.run(argv, cwd=tmp_path / "work", env=env, capture_output=True, text=True, check=True).stdout
+
+
+def shown(tmp_path: Path, task: str) -> Any:
+    return json.loads(said(tmp_path, "show", task, "-o", "json"))
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -108,6 +111,9 @@ def test_a_task_is_done_with_its_tokens_and_nothing_left_behind(
     log = next((tmp_path / "work" / ".manyhands").rglob("output.log")).read_text()
     assert "All done." in log
     assert "printf done > out-0.txt" in log
+    assert "All done." in said(tmp_path, "log", "t0")
+    assert '{"type"' in said(tmp_path, "log", "t0", "--raw")
+    assert '{"type"' not in said(tmp_path, "log", "t0")
     assert (
         shutil.which("ps") is None
         or str(tmp_path) not in subprocess.run(["ps", "axww"], capture_output=True, text=True, check=True).stdout
@@ -125,8 +131,10 @@ def test_an_account_that_closes_for_a_while_costs_no_attempt(
     assert all((tmp_path / "work" / f"out-{n}.txt").exists() for n in range(12))
     refused = accounts[0].model.asked.count("closed")
     assert refused >= 1
-    attempts = {f"t{n}": [one["ending"]["kind"] for one in shown(tmp_path, f"t{n}")["attempts"]] for n in range(12)}
+    attempts = {f"t{n}": [one["ending"] for one in shown(tmp_path, f"t{n}")["attempts"]] for n in range(12)}
     assert all(kinds[-1] == "done" for kinds in attempts.values())
     assert all(kinds[:-1] in ([], ["overloaded"]) for kinds in attempts.values()), attempts
     if agent != "qwen":  # which waits by itself, without a word
         assert 1 <= sum(len(kinds) - 1 for kinds in attempts.values()) <= 3, "only what was in flight already"
+        resumed = (tmp_path / "work" / ".manyhands").rglob("said.txt")
+        assert {file.read_text() for file in resumed} == {"continue"}

@@ -16,7 +16,8 @@ from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.hosts.agents.adapter import Adapter, Errand, LineMoment
 from manyhands.hosts.agents.agent_events import AgentEvent, AgentSession, Closed, Does, Says
-from manyhands.hosts.agents.agent_listener import ERRORS_FILE, AgentListener
+from manyhands.hosts.agents.agent_files import ERRORS_FILE
+from manyhands.hosts.agents.agent_listener import AgentListener
 from manyhands.hosts.agents.agent_sessions import KeptSession, earlier_session, keep_session
 from manyhands.hosts.agents.agent_tally import AgentTally
 from manyhands.hosts.agents.confinement import Confine, confined, make_own_places, rights_for

@@ -9,13 +9,11 @@ from pathlib import Path
 
 from manyhands.hosts.agents.adapter import LINE_CHARACTERS_MAX, LineMoment, OutputReader
 from manyhands.hosts.agents.agent_events import AgentEvent
+from manyhands.hosts.agents.agent_files import ERRORS_FILE, RAW_FILE
 from manyhands.hosts.agents.agent_tally import AgentTally
 from manyhands.hosts.agents.agent_words import AgentWords
 from manyhands.hosts.executors.attempt_steps import LOG_FILE
 
-#: All that the program prints as it prints it; its standard error goes to the other.
-RAW_FILE = "agent.jsonl"
-ERRORS_FILE = "agent.stderr"
 _PIECE_BYTES = 65_536
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 

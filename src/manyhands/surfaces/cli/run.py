@@ -1,6 +1,7 @@
 """`manyhands run`: runs a plan to its end, or until the user stops it."""
 
 import asyncio
+import math
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -38,6 +39,8 @@ def run_plans(
     concurrency = options.concurrency
     if concurrency is not None and concurrency < 1:
         raise UsageError(f"`--concurrency` must be at least 1, got {concurrency}", "leave it out to have no limit")
+    if options.max_cost is not None and not 0 < options.max_cost < math.inf:
+        raise UsageError(f"`--max-cost` must be above 0, got {options.max_cost:g}", "leave it out to have no limit")
     config = settings.load(default_width=concurrency)
     plan = _read(paths, config)
     _warn_of_undeclared(plan)
@@ -54,13 +57,13 @@ def run_plans(
             now = dispatcher.clock.now()
             if run is not None:
                 name = run.name
-                events = list(resuming(run, now, plan.tasks, concurrency, fail_fast))
+                events = list(resuming(run, now, plan.tasks, concurrency, fail_fast, options.max_cost))
                 finished = len(run.records) - run.unfinished
                 say(f"run {name} continues: {finished} of {len(run.records)} tasks were finished")
             else:
                 name = new_name(dispatcher.book, plan.settings.name or paths[0].stem)
                 parents = plan.settings.parents
-                events = list(opening(name, now, plan.tasks, source, concurrency, fail_fast, parents))
+                events = list(opening(name, now, plan.tasks, source, concurrency, fail_fast, parents, options.max_cost))
             _warn_of_kept_hosts(dispatcher, name)
             async with AsyncExitStack() as stack:
                 if options.follow:
