@@ -100,7 +100,7 @@ async def test_leaving_with_0_is_not_enough(stage: AgentStage) -> None:
 
 
 async def test_a_task_without_a_prompt_is_refused(stage: AgentStage) -> None:
-    ending = await stage.desk("claude", {}).run(Task("t", run=("true",)))
+    ending = await stage.desk("claude", {}).run(Task("t", call="a:b"))
     assert ending.permanent
     assert "has no `prompt`" in ending.detail
 

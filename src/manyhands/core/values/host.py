@@ -40,7 +40,7 @@ class Host(Struct, frozen=True, omit_defaults=True):
 
     name: str
     kinds: tuple[str, ...] = ("*",)  # globs
-    takes: tuple[str, ...] = ("run", "call", "prompt")  # what a task may bring here, see `form_of`
+    takes: tuple[str, ...] = ("run", "call", "prompt", "agent")  # what a task may bring here, see `form_of`
     width: Width = Width()
     lanes: dict[str, int] = {}  # kind → the most of that kind at once on this host
     rate: Rate | None = None

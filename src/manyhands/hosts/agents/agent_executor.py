@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -37,6 +38,7 @@ from manyhands.hosts.executors.attempt_steps import (
 from manyhands.hosts.executors.executor import Ended, Spawned
 from manyhands.hosts.executors.in_flight import InFlight
 from manyhands.hosts.executors.output_text import last_line, one_line, tail_of
+from manyhands.hosts.executors.report_files import open_plain
 from manyhands.hosts.executors.said_ending import as_said
 from manyhands.sources.config.agent_config import AgentLimits
 
@@ -84,6 +86,8 @@ class AgentExecutor:
         await self._in_flight.close()
 
     async def _carry(self, order: StartAttempt, directory: Path) -> Ending:
+        if order.task.run:  # the check of what landed: a command, in the place of this task
+            return await self._steps.run(order, directory, order.task.run)
         if not order.task.prompt:
             return Ending(
                 EndingKind.FAILED,
@@ -244,8 +248,8 @@ class _AgentRun:
     def _never_began(self, ending: Ending) -> Ending:
         """Before it has done anything, what is on its standard error is its own word and no tool's."""
         errors = tail_of(self._directory / ERRORS_FILE)
-        with open(self._directory / LOG_FILE, "a", encoding="utf-8", errors="replace") as log:
-            log.write(errors)
+        with suppress(OSError), open(open_plain(self._directory / LOG_FILE, os.O_WRONLY | os.O_APPEND), "ab") as log:
+            log.write(errors.encode(errors="replace"))
         tally = AgentTally()
         tally.note(Closed(refusal(errors, time.time(), zone=self._zone)))
         told = tally.ending(ending, time.time(), self._zone)

@@ -6,8 +6,6 @@ from manyhands.hosts.agents.adapter import Adapter, Errand, JsonLines, Launch, L
 from manyhands.hosts.agents.agent_events import AgentEvent, Closed, Denied, Does, Retrying, Says, Used
 from manyhands.hosts.agents.refusal_texts import number, refusal, table, text_of
 
-_READ_ONLY = "Read-only file system"
-
 
 def launch(errand: Errand) -> Launch:
     argv = [*(errand.program or ("codex",)), "exec"]
@@ -49,10 +47,8 @@ class CodexOutput(JsonLines):
                 return [Says(text_of(item.get("text")))]
             case "command_execution" if not completed:
                 return [Does("command", (), text_of(item.get("command")))]
-            case "command_execution" | "file_change" if item.get("status") in ("failed", "declined"):
-                output = text_of(item.get("aggregated_output"))
-                denied = item.get("status") == "declined" or _READ_ONLY in output[-2000:]
-                return [Denied("writing: its sandbox is read-only")] if denied else []
+            case "command_execution" | "file_change" if item.get("status") == "declined":
+                return [Denied(f"{item['type']} {text_of(item.get('command'))}".strip())]
             case "file_change" if completed:
                 changes = item.get("changes")
                 paths = [table(one).get("path") for one in changes] if isinstance(changes, list) else []

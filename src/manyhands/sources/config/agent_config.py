@@ -44,7 +44,7 @@ def named(name: str) -> dict[str, str]:
 class AgentHost(HostFields, frozen=True, kw_only=True, tag="agent"):
     """An agent program on this machine, which is given the prompts of tasks."""
 
-    takes: ClassVar[tuple[str, ...]] = ("prompt",)
+    takes: ClassVar[tuple[str, ...]] = ("prompt", "agent")
 
     agent: Annotated[
         AgentProgram,

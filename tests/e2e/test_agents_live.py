@@ -1,0 +1,35 @@
+"""Agent hosts from the command line, with a program that stands in for the agent."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from hosts.agents.recordings import RECORDINGS
+from surfaces.cli.console import Console
+
+FAKE = Path(__file__).parents[1] / "hosts" / "agents" / "fake_agent.py"
+
+
+def test_what_an_agent_does_in_a_worktree_lands_once_its_check_passes(console: Console) -> None:
+    """The check of what landed is a command, and the agent is not asked a second time for it."""
+    for words in ("init -q", "add -A", "commit -q --allow-empty -m first"):
+        subprocess.run(
+            ["git", "-c", "user.name=n", "-c", "user.email=e@x", *words.split()], cwd=console.directory, check=True
+        )
+    notes = console.directory / "home" / ".cache" / "stand-in"
+    notes.mkdir(parents=True)
+    exit_code, lines = RECORDINGS["claude", "ok"]
+    (notes / "script.json").write_text(
+        json.dumps([{"then": "echo hello > hello.txt", "lines": lines, "exit": exit_code}])
+    )
+    run = json.dumps([sys.executable, str(FAKE), str(notes / "script.json")])
+    console.config(
+        f'[hosts.claude]\ntype = "agent"\nagent = {{ name = "claude", run = {run} }}\n'
+        f'env = {{ HOME = "{console.directory / "home"}" }}\n'
+    )
+    console.plan([{"id": "t", "prompt": "greet", "workspace": "worktree", "check": ["test", "-s", "hello.txt"]}])
+    done = console.run("run", "plan.jsonl")
+    assert done.code == 0, done.err
+    assert (console.directory / "hello.txt").read_text() == "hello\n"
+    assert len(list(notes.glob("given.*.json"))) == 1
