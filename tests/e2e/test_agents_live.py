@@ -33,3 +33,18 @@ def test_what_an_agent_does_in_a_worktree_lands_once_its_check_passes(console: C
     assert done.code == 0, done.err
     assert (console.directory / "hello.txt").read_text() == "hello\n"
     assert len(list(notes.glob("given.*.json"))) == 1
+
+
+def test_a_host_whose_program_or_key_is_missing_is_found_before_a_run(console: Console) -> None:
+    console.config(
+        '[hosts.mine]\ntype = "agent"\nagent = { run = ["git"] }\n'
+        '[hosts.none]\ntype = "agent"\nagent = { run = ["no-such-agent"] }\n'
+        '[hosts.model]\ntype = "openai"\nurl = "http://127.0.0.1:1/v1"\nmodel = "m"\napi_key_env = "NO_SUCH_KEY"\n'
+    )
+    checked = console.run("host", "check")
+    assert checked.code == 2
+    first, second, third = checked.out.splitlines()
+    assert first.startswith("mine: ok, git version ")
+    assert "none: cannot be used, `no-such-agent` is not found on PATH" in second
+    assert third == "model: cannot be used, the environment variable NO_SUCH_KEY is not set"
+    assert console.run("host", "check", "mine").code == 0
