@@ -48,3 +48,11 @@ def test_a_host_whose_program_or_key_is_missing_is_found_before_a_run(console: C
     assert "none: cannot be used, `no-such-agent` is not found on PATH" in second
     assert third == "model: cannot be used, the environment variable NO_SUCH_KEY is not set"
     assert console.run("host", "check", "mine").code == 0
+
+
+def test_agents_that_could_change_the_same_file_are_warned_of(console: Console) -> None:
+    console.config('[hosts.mine]\ntype = "agent"\nagent = { run = ["cat"] }\n')
+    console.write("plan.jsonl", '{"id": "a", "prompt": "hello"}\n{"id": "b", "prompt": "hello"}\n')
+    assert "2 tasks for agents declare no claims" in console.run("run", "plan.jsonl").err
+    console.plan([{"id": f"t{n}", "prompt": "hello", "claims": {}} for n in range(2)])
+    assert "declare no claims" not in console.run("run", "--fresh", "plan.jsonl").err

@@ -8,12 +8,14 @@ from pathlib import Path
 
 from manyhands.assembly import open_session
 from manyhands.core.events import Input
-from manyhands.core.values.task import WHOLE_WORKSPACE, claims_of
+from manyhands.core.placement import takes
+from manyhands.core.values.task import WHOLE_WORKSPACE, claims_of, form_of
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.redaction import secrets_of
 from manyhands.engine.run_opening import new_name, opening, resuming, unfinished_run
 from manyhands.errors import Unavailable, UsageError
 from manyhands.hosts.landing.repository import check_before
+from manyhands.sources.config.agent_config import AgentHost
 from manyhands.sources.config.config_types import Config
 from manyhands.sources.plans.host_check import check_hosts
 from manyhands.sources.plans.plan_reading import Plan, PlanRefused, read_plan
@@ -44,6 +46,7 @@ def run_plans(
     config = settings.load(default_width=concurrency)
     plan = _read(paths, config)
     _warn_of_undeclared(plan)
+    _warn_of_agents_in_one_place(plan, config)
     check_before(config.workspace, config.landing, plan.tasks)
     source = ", ".join(str(path.resolve()) for path in paths)
     concurrency = concurrency if concurrency is not None else plan.settings.concurrency
@@ -96,6 +99,20 @@ def _warn_of_undeclared(plan: Plan) -> None:
         say(
             f"note: {undeclared} tasks declare no claims, so they use the workspace one at a time\n"
             'hint: write `claims = { write = ["src/**"] }` if a task writes files, `claims = {}` if it touches nothing'
+        )
+
+
+def _warn_of_agents_in_one_place(plan: Plan, config: Config) -> None:
+    agents = [host.core_host() for host in config.hosts if isinstance(host, AgentHost)]
+    at_large = sum(
+        any(takes(host, task.kind, "prompt", task.host) for host in agents)
+        for task in plan.tasks
+        if task.claims is None and form_of(task) == "prompt"
+    )
+    if at_large > 1:
+        say(
+            f"note: {at_large} tasks for agents declare no claims, so two agents may change the same file at once\n"
+            'hint: give each `workspace = "worktree"`, or `claims = { write = ["src/**"] }`'
         )
 
 
