@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-torch parts check bench soak format clean
+.PHONY: setup demo test test-torch test-agents agents parts check bench soak format clean
 
 setup: .venv/.ready
 
@@ -25,6 +25,17 @@ parts:
 		command -v $$part >/dev/null || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null \
 		|| { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $$part; } >/dev/null 2>&1 \
 		|| echo "$$part could not be installed; the tests that need it are skipped"; done
+
+# Real agent programs, beside the repository; about 700 MB. Tests that need them are skipped where they are not.
+AGENTS ?= $(HOME)/.cache/manyhands-agents
+agents:
+	npm install --silent --no-audit --no-fund --prefix $(AGENTS) \
+		@openai/codex @anthropic-ai/claude-code @qwen-code/qwen-code@0.15.10
+
+# With loopback alone, where this user may have a network of its own: no agent reaches a real service from a test.
+RUN_AGENTS := MANYHANDS_AGENTS=$(AGENTS) $(BIN)/pytest tests/hosts/agents $(ARGS)
+test-agents: setup agents
+	if unshare -rn true 2>/dev/null; then unshare -rn sh -c 'ip link set lo up && $(RUN_AGENTS)'; else $(RUN_AGENTS); fi
 
 # The tests that hold our encoders against torch, in an environment of their own: torch is large and nothing else needs it.
 test-torch: .venv-torch/.ready

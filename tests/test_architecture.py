@@ -37,6 +37,7 @@ INSIDE: dict[str, set[str]] = {
     "sources.plans": {"sources"},
     "sources.split": {"sources", "sources.split.imports"},
     "sources.split.views": {"sources.split"},
+    "hosts.agents": {"hosts.executors"},
     "hosts.landing": {"hosts.executors"},
     "hosts.ray": {"hosts.executors"},
     "engine": {"engine.store", "engine.store.contract"},

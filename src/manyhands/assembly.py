@@ -18,6 +18,7 @@ from manyhands.hosts.landing.landing_site import LandingSite
 from manyhands.hosts.landing.run_facts import RunFacts
 from manyhands.hosts.landing.worktree_layer import WorktreeLayer
 from manyhands.hosts.ray.ray_clusters import RayClusters, check_ray
+from manyhands.sources.config.agent_config import AgentHost
 from manyhands.sources.config.config_types import (
     Config,
     HostConfig,
@@ -123,9 +124,17 @@ def _executor(
         case ShellHost():
             from manyhands.hosts.executors.shell_executor import ShellExecutor, ShellSettings
 
-            shell = ShellSettings(workspace=workspace / host.cwd, journal=journal, grace_s=host.grace, env=host.env)
+            shell = ShellSettings(
+                workspace=workspace / host.cwd,
+                journal=journal,
+                grace_s=host.grace,
+                env=host.env,
+                overloaded=host.overloaded,
+            )
             layer = WorktreeLayer(ground, host.cwd)
             return LayeredExecutor(lambda told: ShellExecutor(shell, spawned, told), ended, layer)
+        case AgentHost():
+            return _agent(host, workspace, journal, spawned, ended, ground)
         case PythonHost():
             from manyhands.hosts.executors.python_executor import PythonExecutor, PythonSettings
 
@@ -149,6 +158,30 @@ def _executor(
             return _worker(host, workspace, config.file, journal, spawned, ended)
         case RayHost():
             return rays.executor(host, workspace, config.file, journal, spawned, ended)
+
+
+def _agent(
+    host: AgentHost, workspace: Path, journal: str, spawned: Spawned, ended: Ended, ground: LandingSite
+) -> Executor:
+    from manyhands.hosts.agents.agent_executor import AgentExecutor, AgentSettings
+
+    settings = AgentSettings(
+        workspace=workspace / host.cwd,
+        journal=journal,
+        grace_s=host.grace,
+        env=host.env,
+        agent=host.agent.name,
+        run=host.agent.run,
+        reads=host.agent.reads,
+        model=host.model,
+        args=host.args,
+        idle_s=host.idle,
+        limits=host.limits,
+        confine=host.confine,
+        hide=host.hide,
+    )
+    layer = WorktreeLayer(ground, host.cwd)
+    return LayeredExecutor(lambda told: AgentExecutor(settings, spawned, told), ended, layer)
 
 
 def _worker(

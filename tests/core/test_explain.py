@@ -75,7 +75,7 @@ def test_a_paused_host_says_why() -> None:
     player = Player()
     player.play(ev.HostPaused(0.0, "local", "quota used up"))
     player.open(a_task("a"))
-    assert why(player, "a") == ["local is paused: quota used up"]
+    assert why(player, "a") == ["local is paused: quota used up; 1 task waits"]
 
 
 def test_no_host_for_the_kind_is_said() -> None:

@@ -44,7 +44,7 @@ BEYOND_A_SCHEMA = {
     "a model has either": "one of two fields of a model, and not both",
     "a backlog has": "one of two fields of a backlog, and not both",
     "is for `beads` alone": "depends on another field of the backlog",
-    "only a command can have a worktree": "depends on another field of the backlog",
+    "only a command or an agent can have a worktree": "depends on another field of the backlog",
     "must be given, or `url_env` instead": "one of two fields of a sink, and not both",
     "a route has sinks, or": "one of two fields of a route, or both",
     "two sinks have the same name": "compares the sinks of a route",

@@ -11,7 +11,7 @@ from manyhands.core.events import AttemptEnded, AttemptStarted
 from manyhands.core.state import AttemptRecord, FamilyBarrier, HostState, Record, Running
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import Prices
-from manyhands.core.values.provenance import Cause, CausedBy
+from manyhands.core.values.provenance import Cause, CausedBy, Origin
 from manyhands.core.values.task import TaskState, claims_of
 from manyhands.core.values.widths import Sample
 
@@ -79,6 +79,9 @@ def end(book: Book, event: AttemptEnded) -> None:
     # Only now, because the order of waiting groups depends on what is left to do, which has just changed.
     book.ready.wake(("attempt", running.attempt))
     run, parent = book.runs[running.record.run], running.record.task.parent
+    run.cost += ending.cost or 0.0
+    if run.max_cost is not None and run.cost >= run.max_cost:
+        run.draining = True
     if parent in run.parent_bounds:
         book.ready.wake(("parent", (run.name, parent)))
     book.touch(run)
@@ -99,6 +102,7 @@ def _as_decided(ending: Ending, running: Running) -> Ending:
         cost=ending.cost,
         memory_bytes=ending.memory_bytes,
         tail=ending.tail,
+        session=ending.session,
     )
 
 
@@ -162,7 +166,7 @@ def _learn(running: Running, ending: Ending, at: float) -> None:
             running.width_before,
             ending.kind,
             ending.rate_limited,
-            ending.quota,
+            ending.quota or ending.needs_person,  # neither is a sign of load
             ending.retry_after_s,
             tokens_in,
             tokens_out,
@@ -195,6 +199,10 @@ def _settle(book: Book, running: Running, ending: Ending) -> None:
             return
         case EndingKind.OVERLOADED:
             record.setbacks += not running.host.on_trial  # the task is not to blame for a host that accepts nothing
+        case EndingKind.FAILED if ending.needs_person and not (record.task.family or record.origin is Origin.STEP):
+            why = f"needs a person: {ending.detail or 'it gave no reason'}"
+            book.become(record, TaskState.DEFERRED, Cause(CausedBy.ATTEMPT, why))
+            return
         case EndingKind.FAILED | EndingKind.TIMED_OUT:
             record.tries += 1
             record.setbacks = 0

@@ -42,6 +42,7 @@ class RunOpened(Event, frozen=True, tag="run"):
     parents: dict[str, int] = {}  # parent → the most of its children at once
     weight: float = 1.0  # its share of the hosts, against other runs
     purpose: Purpose | None = None
+    max_cost: float | None = None  # nothing more starts once its attempts have cost this much
 
 
 class RunResumed(Event, frozen=True, tag="resumed"):
@@ -51,6 +52,7 @@ class RunResumed(Event, frozen=True, tag="resumed"):
     concurrency: int | None = None
     fail_fast: bool = False
     weight: float | None = None  # None: as before
+    max_cost: float | None = None
 
 
 class RunDrained(Event, frozen=True, tag="drained"):

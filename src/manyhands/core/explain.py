@@ -7,7 +7,7 @@ from manyhands.core.obstacles import could_ever_take, group_obstacle, host_obsta
 from manyhands.core.placement import choose
 from manyhands.core.ready import Group
 from manyhands.core.rules import holding_rule, left_of
-from manyhands.core.state import Record, Run
+from manyhands.core.state import HostState, Record, Run
 from manyhands.core.values.task import TaskState
 
 #: The order in which people ask: first the task itself, then where it could run, then bounds.
@@ -77,6 +77,12 @@ def _what_keeps(book: Book, run: Run, record: Record) -> list[str]:
     return reasons or ["may start now"]
 
 
+def _waiting_for(host: HostState, book: Book) -> str:
+    """How many tasks that are ready could go there."""
+    waiting = sum(len(group.queue) for group in book.ready.groups.values() if host in group.pool.hosts)
+    return "1 task waits" if waiting == 1 else f"{waiting} tasks wait"
+
+
 def _host_reasons(group: Group, book: Book) -> list[str]:
     """Why hosts keep it waiting: no host has room, or a busy host is worth the wait."""
     kind = group.key.kind
@@ -92,7 +98,7 @@ def _host_reasons(group: Group, book: Book) -> list[str]:
             start_at, why = host.limit.start_at(book.at, kind)
             reason = f"{host.name}: {why}" if start_at > book.at else None
         if reason is not None:
-            reasons.append(reason)
+            reasons.append(f"{reason}; {_waiting_for(host, book)}" if host.paused is not None else reason)
         if reason is None:
             free.append(host)
         elif host.paused is None and host.barrier is None and could_ever_take(host, group):

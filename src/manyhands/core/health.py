@@ -1,9 +1,9 @@
-"""Hosts that cannot take anything for now: their quota is used up, or they refuse everything."""
+"""Hosts that cannot take anything for now: closed until an hour, in need of a person, or refusing everything."""
 
 from typing import assert_never
 
 from manyhands.core.book import Book
-from manyhands.core.retry import quota_wait_s
+from manyhands.core.retry import QUOTA_FIRST_S, QUOTA_LONGEST_S, quota_wait_s
 from manyhands.core.state import HostState, Running
 from manyhands.core.values.ending import Ending, EndingKind
 
@@ -20,9 +20,13 @@ def note(book: Book, running: Running, ending: Ending) -> None:
                 host.refused = host.trials = 0
                 host.on_trial = False
         case EndingKind.OVERLOADED:
-            if ending.quota:
+            if ending.needs_person:
+                _note_need(book, host, ending)
+            elif ending.quota:
                 wait_s = quota_wait_s(ending, running.record.setbacks)
-                _pause(book, host, wait_s, f"its quota is used up; next try in {wait_s:.0f} s")
+                why = ending.detail or f"its quota is used up; next try in {wait_s:.0f} s"
+                for one in _of_account(book, host):
+                    _pause(book, one, wait_s, why)
             elif not ending.rate_limited:
                 _note_refusal(book, host, ending)
         case EndingKind.TIMED_OUT | EndingKind.CANCELLED | EndingKind.PREEMPTED | EndingKind.LOST:
@@ -41,8 +45,29 @@ def _note_refusal(book: Book, host: HostState, ending: Ending) -> None:
         _pause(book, host, wait_s, why)
 
 
+def _note_need(book: Book, host: HostState, ending: Ending) -> None:
+    """A person has to do something first. A single attempt finds out whether that has happened."""
+    if host.paused is not None:
+        return  # others that started earlier have said so already
+    wait_s = min(QUOTA_LONGEST_S, QUOTA_FIRST_S * 2.0**host.trials)
+    why = f"it needs a person ({ending.detail or 'it gave no reason'}); next try in {wait_s:.0f} s"
+    for one in _of_account(book, host):
+        one.trials += 1
+        one.on_trial = True
+        _pause(book, one, wait_s, why)
+
+
+def _of_account(book: Book, host: HostState) -> list[HostState]:
+    """The host, and those that are closed together with it."""
+    account = host.host.account
+    return [one for one in book.hosts.values() if one is host or (account and one.host.account == account)]
+
+
 def _pause(book: Book, host: HostState, wait_s: float, why: str) -> None:
     if host.paused is not None and host.paused_until is None:
         return  # a pause by a person has precedence
-    host.paused, host.paused_until = why, book.at + wait_s
-    book.set_timer(host.paused_until)
+    until = book.at + wait_s
+    if host.paused_until is not None and host.paused_until > until:
+        return  # an attempt that started before the host was closed knows less
+    host.paused, host.paused_until = why, until
+    book.set_timer(until)

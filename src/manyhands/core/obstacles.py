@@ -23,6 +23,8 @@ class Obstacle(Struct, frozen=True):
 
 def run_obstacle(pool: Pool) -> Obstacle | None:
     run = pool.run
+    if run.draining and run.max_cost is not None and run.cost >= run.max_cost:
+        return Obstacle("drained", f"run {run.name} has cost {run.cost:.2f} of at most {run.max_cost:.2f}")
     if run.draining:
         return Obstacle("drained", f"run {run.name} is stopping and starts nothing more")
     if pool.held_by is not None:
@@ -36,7 +38,8 @@ def host_obstacle(host: HostState, group: Group) -> str | None:
     """Why this host cannot take the group's first task now. None if it can, apart from rates and memory."""
     kind = group.key.kind
     if host.paused is not None:
-        return f"{host.name} is paused: {host.paused}"
+        says_it_all = host.paused.startswith("closed")
+        return f"{host.name} is {host.paused}" if says_it_all else f"{host.name} is paused: {host.paused}"
     if host.barrier is not None:
         return f"{host.barrier.task.id} runs alone on {host.name}"
     if host.kept_by and host.kept_by != group.key.barrier:

@@ -23,7 +23,8 @@ def is_final(ending: Ending, tries: int, setbacks: int, attempts_max: int) -> bo
     match ending.kind:
         case EndingKind.OVERLOADED:
             # A quota comes back at its hour, however long that takes. That is not a sign of a broken host.
-            return setbacks >= SETBACKS_MAX and not ending.quota
+            # Nor is it one that a person has yet to do something.
+            return setbacks >= SETBACKS_MAX and not ending.quota and not ending.needs_person
         case EndingKind.FAILED | EndingKind.TIMED_OUT:
             return tries >= attempts_max
         case EndingKind.LOST | EndingKind.PREEMPTED:
@@ -45,8 +46,8 @@ def delay_s(ending: Ending, tries: int, setbacks: int, seed: int, task: str) -> 
             nth = max(1, tries)
         case kind:
             assert_never(kind)
-    if ending.quota:
-        return quota_wait_s(ending, setbacks)
+    if ending.quota or (ending.kind is EndingKind.OVERLOADED and ending.needs_person):
+        return 0.0  # its host is paused, and another host may take it at once
     longest = min(DELAY_LONGEST_S, DELAY_FIRST_S * 2.0 ** (nth - 1))
     # Spread over the upper half, so that tasks that failed together do not come back together.
     delay = longest * (0.5 + 0.5 * jitter(seed, task, nth))
@@ -56,7 +57,8 @@ def delay_s(ending: Ending, tries: int, setbacks: int, seed: int, task: str) -> 
 def quota_wait_s(ending: Ending, setbacks: int) -> float:
     """How many seconds to leave a host alone whose quota is used up."""
     if ending.retry_after_s is not None:
-        return ending.retry_after_s
+        # A moment that has passed already must not make everything start again at once.
+        return max(ending.retry_after_s, min(DELAY_LONGEST_S, DELAY_FIRST_S * 2.0 ** max(0, setbacks - 1)))
     return min(QUOTA_LONGEST_S, QUOTA_FIRST_S * 2.0 ** (max(1, setbacks) - 1))
 
 

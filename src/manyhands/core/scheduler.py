@@ -198,6 +198,7 @@ class Scheduler:
         purpose = event.purpose or Purpose.PLAN
         run = Run(event.run, event.seed, event.source, dict(event.parents), event.at, event.at, purpose=purpose)
         run.concurrency, run.fail_fast, run.weight = event.concurrency, event.fail_fast, event.weight
+        run.max_cost = event.max_cost
         self.book.runs[event.run] = run
         self.book.touch(run)
 
@@ -209,6 +210,8 @@ class Scheduler:
         was_serial = run.concurrency == 1
         run.concurrency, run.fail_fast, run.draining = event.concurrency, event.fail_fast, False
         run.weight = run.weight if event.weight is None else event.weight
+        run.max_cost = event.max_cost
+        run.draining = run.max_cost is not None and run.cost >= run.max_cost
         run.bounded_at = book.at
         if was_serial != (run.concurrency == 1) and not book.replaying:
             book.ready.order_anew(run)

@@ -112,6 +112,8 @@ class KeptRun(Struct, omit_defaults=True, eq=False):
     concurrency: int | None = None
     fail_fast: bool = False
     draining: bool = False  # start nothing more
+    max_cost: float | None = None  # it drains once its attempts have cost this much
+    cost: float = 0.0  # of its attempts so far, where known
     ended_at: float | None = None
     peak: int = 0
     families: dict[str, FamilyState] = {}

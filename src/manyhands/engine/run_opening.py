@@ -55,14 +55,22 @@ def opening(
     fail_fast: bool = False,
     parents: dict[str, int] | None = None,
     purpose: Purpose = Purpose.PLAN,
+    max_cost: float | None = None,
 ) -> Iterator[Input]:
     """The events that open a run; on disk together or not at all."""
     seed = crc32(f"{name}@{at}".encode())
-    yield RunOpened(at, name, seed, concurrency, fail_fast, source, parents or {}, purpose=purpose)
+    yield RunOpened(at, name, seed, concurrency, fail_fast, source, parents or {}, purpose=purpose, max_cost=max_cost)
     yield from submitting(name, at, tasks)
 
 
-def resuming(run: Run, at: float, tasks: Iterable[Task], concurrency: int | None, fail_fast: bool) -> Iterator[Input]:
+def resuming(
+    run: Run,
+    at: float,
+    tasks: Iterable[Task],
+    concurrency: int | None,
+    fail_fast: bool,
+    max_cost: float | None = None,
+) -> Iterator[Input]:
     """The events that take a run up again. Tasks the plan has gained are added; none may have changed."""
     new: list[Task] = []
     for task in tasks:
@@ -74,7 +82,7 @@ def resuming(run: Run, at: float, tasks: Iterable[Task], concurrency: int | None
                 f"task `{task.id}` has changed since run {run.name} was left unfinished",
                 "`--fresh` starts a new run of the plan as it is now",
             )
-    yield RunResumed(at, run.name, concurrency, fail_fast)
+    yield RunResumed(at, run.name, concurrency, fail_fast, max_cost=max_cost)
     yield from submitting(run.name, at, new)
 
 

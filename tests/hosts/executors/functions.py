@@ -147,3 +147,11 @@ def returns_odd():
 def hangs_in_a_child(flags):
     raises_flag(flags)
     subprocess.run(["sh", "-c", "setsid sleep 1000 & exec sleep 1000"], check=True)
+
+
+def writes_ending():
+    pathlib.Path(os.environ["MANYHANDS_ENDING_FILE"]).write_text('{"rate_limited": true, "retry_after": 4}')
+
+
+def exits_75():
+    sys.exit(75)

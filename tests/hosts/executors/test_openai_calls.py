@@ -244,10 +244,13 @@ async def test_a_call_of_a_tool_is_an_answer(line: Line) -> None:
 
 
 OVERLOADED, RATE, QUOTA, PERMANENT, FAILED = "overloaded", "rate", "quota", "permanent", "failed"
+PERSON = "needs a person"
 
 
 def meaning(ending: Ending) -> str:
     if ending.kind is EndingKind.OVERLOADED:
+        if ending.needs_person:
+            return PERSON
         return QUOTA if ending.quota else RATE if ending.rate_limited else OVERLOADED
     assert ending.kind is EndingKind.FAILED
     return PERMANENT if ending.permanent else FAILED
@@ -269,7 +272,7 @@ def meaning(ending: Ending) -> str:
         (500, error("internal error"), FAILED),
         (400, error("This model's maximum context length is 8192 tokens", code="context_length_exceeded"), PERMANENT),
         (400, error("the request exceeds the available context size", type="exceed_context_size_error"), PERMANENT),
-        (401, error("Incorrect API key"), PERMANENT),
+        (401, error("Incorrect API key"), PERSON),
         (403, error("not yours"), PERMANENT),
         (404, error("model 'a-model' not found, try pulling it first"), PERMANENT),
         (422, error("bad field"), PERMANENT),
@@ -348,7 +351,7 @@ async def test_a_password_in_the_address_is_not_told(line: Line) -> None:
 async def test_a_key_that_is_not_set_is_asked_for_by_name(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MY_KEY", raising=False)
     ending = await line.answer(says("fine"), api_key_env="MY_KEY")
-    assert meaning(ending) == PERMANENT
+    assert meaning(ending) == PERSON
     assert "the environment variable MY_KEY is not set" in ending.detail
     assert line.server.asked == []
 

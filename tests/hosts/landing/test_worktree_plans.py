@@ -35,8 +35,8 @@ def test_a_command_may_ask_for_a_worktree_in_every_format(tmp_path: Path) -> Non
 def test_other_workspaces_and_tasks_without_a_command_are_refused(tmp_path: Path) -> None:
     assert refusals(tmp_path, run=["true"], workspace="") == []
     assert 'must be "worktree" or be left out' in refusals(tmp_path, run=["true"], workspace="worktrees")[0]
-    assert "only a command can have a worktree" in refusals(tmp_path, prompt="hello", workspace="worktree")[0]
-    assert "only a command can have a worktree" in refusals(tmp_path, call="a:b", workspace="worktree")[0]
+    assert refusals(tmp_path, prompt="hello", workspace="worktree") == [], "an agent can work there"
+    assert "only a command or an agent can have a worktree" in refusals(tmp_path, call="a:b", workspace="worktree")[0]
 
 
 def test_landing_is_configured_checked_and_told(tmp_path: Path) -> None:
@@ -56,10 +56,10 @@ def test_issues_of_a_backlog_may_ask_for_worktrees_if_they_run_a_command(tmp_pat
     config = tmp_path / "manyhands.toml"
     config.write_text('[[backlogs]]\nbeads = "."\nrun = ["true"]\nworkspace = "worktree"\n')
     assert load_config(tmp_path, environ={}).backlogs[0].workspace == "worktree"
-    config.write_text('[[backlogs]]\nbeads = "."\nworkspace = "worktree"\n')
+    config.write_text('[[backlogs]]\nbeads = "."\ncall = "a:b"\nworkspace = "worktree"\n')
     with pytest.raises(ConfigRefused) as refused:
         load_config(tmp_path, environ={})
-    assert "only a command can have a worktree" in refused.value.message
+    assert "only a command or an agent can have a worktree" in refused.value.message
 
 
 def test_every_setting_of_landing_is_explained() -> None:

@@ -23,6 +23,7 @@ def only_problem(directory: Path, text: str | bytes, environ: dict[str, str] | N
     return problem
 
 
+AGENT = '[hosts.h]\ntype = "agent"\n'
 SHELL = '[hosts.h]\ntype = "shell"\n'
 RAY = '[hosts.h]\ntype = "ray"\n'
 SCALED = '[models.m]\npath = "m"\n[hosts.h]\ntype = "ray"\nmodels = ["m"]\n[hosts.h.scaling]\n'
@@ -87,6 +88,13 @@ TEXTS = [
     (SHELL + 'env = { A = "\\u0000" }\n', 3, "hosts.h.env.A", "has a NUL byte", "take the"),
     (SHELL + 'cwd = "../x"\n', 3, "hosts.h.cwd", "leaves the workspace", ""),
     (SHELL + 'grace = "soon"\n', 3, "hosts.h.grace", "must be a length of time, got 'soon'", '"90s"'),
+    (AGENT + 'agent = "claud"\n', 3, "hosts.h.agent", "claude", ""),
+    (AGENT, 1, "hosts.h", "`agent` is missing", "claude"),
+    (AGENT + "agent = { run = [] }\n", 3, "hosts.h.agent", "names no program", "my-agent"),
+    (AGENT + 'agent = { run = ["x"], reads = "y" }\n', 3, "hosts.h.agent.reads", "claude", ""),
+    (AGENT + 'agent = "claude"\nlimits = { cost = 0 }\n', 4, "hosts.h.limits.cost", "above 0, got 0", ""),
+    (AGENT + 'agent = "claude"\nidle = "soon"\n', 4, "hosts.h.idle", "must be a length of time", '"90s"'),
+    (SHELL + 'overloaded = "(busy"\n', 3, "hosts.h.overloaded", "must be a regular expression", '"rate limit'),
     (SHELL + "grace = -1\n", 3, "hosts.h.grace", "0 or more, got -1", ""),
     (SHELL + 'probe = "ollama"\n', 3, "hosts.h.probe", 'must be "local" or "nvml" or "none", got \'ollama\'', ""),
     (SHELL + 'fallback = "yes"\n', 3, "hosts.h.fallback", "must be true or false", ""),

@@ -11,7 +11,7 @@ from sources.config.test_config_reading import FILE
 
 SCHEMA = Draft202012Validator(config_schema())
 #: What a schema cannot know: the order of bounds, paths, names of hosts, NUL.
-BEYOND = ("ordering of bounds", "min = 4", "../x", '"a b"', "u0000", 'dir = ""', "inf", "[::1")
+BEYOND = ("ordering of bounds", "min = 4", "../x", '"a b"', "u0000", 'dir = ""', "inf", "[::1", "(busy", "run = [] }")
 
 
 def test_it_is_a_schema() -> None:

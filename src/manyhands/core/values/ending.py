@@ -58,6 +58,8 @@ class Ending(Struct, frozen=True, omit_defaults=True, gc=False):
     memory_bytes: int = 0  # peak of the attempt's processes, if known
     tail: str = ""  # the last lines of output
     result: str = ""  # what a function returned (JSON) or a model answered, bounded
+    session: str = ""  # by which an agent's conversation is found again
+    needs_person: bool = False  # waiting does not help: with overloaded, the host needs one; with failed, the task does
 
 
 DONE = Ending(EndingKind.DONE)

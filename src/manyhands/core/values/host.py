@@ -45,19 +45,20 @@ class Host(Struct, frozen=True, omit_defaults=True):
 
     name: str
     kinds: tuple[str, ...] = ("*",)  # globs
-    takes: tuple[str, ...] = ("run", "call", "prompt")  # what a task may bring here, see `form_of`
+    takes: tuple[str, ...] = ("run", "call", "prompt", "agent")  # what a task may bring here, see `form_of`
     width: Width = Width()
     lanes: dict[str, int] = {}  # kind → the most of that kind at once on this host
     rate: Rate | None = None
     fallback: bool = False  # takes a task only when no other host that takes its kind has room
     resources: dict[str, float] = {}  # how much it has of each resource that tasks ask for
     prices: Prices | None = None
+    account: str = ""  # when it is closed, so are all hosts that name it
     nature: str = ""  # SERVICE, COMMANDS or AGENTS; "": by what it takes, see `nature_of`
 
 
 def nature_of(host: Host) -> str:
     """A host that takes prompts alone is a model server, unless it says that it runs agents."""
-    return host.nature or (SERVICE if host.takes == ("prompt",) else COMMANDS)
+    return host.nature or (SERVICE if host.takes == ("prompt",) else AGENTS if host.takes == ("agent",) else COMMANDS)
 
 
 class Rule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

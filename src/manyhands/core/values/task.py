@@ -196,8 +196,11 @@ class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
 
 
 def form_of(task: Task) -> str:
-    """What the task brings to its host: a command (`run`), a function (`call`) or a `prompt` alone."""
-    return "run" if task.run else "call" if task.call else "prompt"
+    """What the task brings to its host: a command (`run`), a function (`call`), a `prompt`, or a prompt to be carried
+    out in a worktree, which only an `agent` can."""
+    if task.run or task.call:
+        return "run" if task.run else "call"
+    return "agent" if task.workspace else "prompt"
 
 
 def claims_of(task: Task) -> Claims:

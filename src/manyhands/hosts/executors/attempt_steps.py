@@ -7,8 +7,9 @@ import secrets
 import shlex
 import shutil
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -18,10 +19,17 @@ from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.task import Task
 from manyhands.hosts.executors.executor import Spawned
 from manyhands.hosts.executors.output_text import last_line, tail_of
-from manyhands.hosts.executors.process import Exit, ProcessGroup, keep_exit_statuses, marker_of, spawn_gated
-from manyhands.hosts.executors.process_table import Census
+from manyhands.hosts.executors.process import (
+    Exit,
+    MakeProcess,
+    ProcessGroup,
+    keep_exit_statuses,
+    marker_of,
+    spawn_gated,
+)
+from manyhands.hosts.executors.process_table import Census, Process
+from manyhands.hosts.executors.said_ending import TRY_AGAIN_LATER, report_variables
 from manyhands.hosts.executors.template import environment, filled
-from manyhands.hosts.executors.usage import USAGE_FILE
 
 LOG_FILE = "output.log"
 # No more processes, descriptors or memory just now: the host's state, not the task's fault.
@@ -40,6 +48,16 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
     journal: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
     grace_s: float = 5.0  # between SIGTERM and SIGKILL
     env: dict[str, str] = {}  # over the dispatcher's own environment
+
+
+class ProcessStreams(Struct, frozen=True, kw_only=True):
+    """A command whose output somebody listens to: where its standard streams go, and how its process is made."""
+
+    input: str
+    output: int
+    errors: int
+    env: dict[str, str] = {}  # where nobody else sets them
+    make: Callable[[MakeProcess], Any] | None = None
 
 
 class CannotStart(Exception):
@@ -67,12 +85,17 @@ class AttemptSteps:
             group.release()
 
     async def run(
-        self, order: StartAttempt, directory: Path, argv: Sequence[str], result_file: Path | None = None
+        self,
+        order: StartAttempt,
+        directory: Path,
+        argv: Sequence[str],
+        result_file: Path | None = None,
+        streams: ProcessStreams | None = None,
     ) -> Ending:
         """Run the command to its end. Cancelled, it stops it and says so in the ending."""
         try:
             async with self._making:
-                group, log, begin = self._spawn(order, directory, argv, result_file)
+                group, log, begin = self._spawn(order, directory, argv, result_file, streams)
                 self._groups[order.attempt] = group
                 self._spawned(order.attempt, group.handle)
                 await group.released(_UNTIL_RELEASED_S)
@@ -81,6 +104,11 @@ class AttemptSteps:
         exit, stopped = await group.run_out()
         del self._groups[order.attempt]
         return ending_of(exit, tail_of(log, begin), stopped)
+
+    async def family(self, attempt: int) -> list[Process]:
+        """The processes of the attempt's command that are alive."""
+        group = self._groups.get(attempt)
+        return [] if group is None else await group.family()
 
     async def checked(
         self, ending: Ending, order: StartAttempt, directory: Path, result_file: Path | None = None
@@ -102,7 +130,12 @@ class AttemptSteps:
         )
 
     def _spawn(
-        self, order: StartAttempt, directory: Path, argv: Sequence[str], result_file: Path | None
+        self,
+        order: StartAttempt,
+        directory: Path,
+        argv: Sequence[str],
+        result_file: Path | None,
+        streams: ProcessStreams | None,
     ) -> tuple[ProcessGroup, Path, int]:
         """The process, the file its output goes to, and from which byte on."""
         settings, directory = self._settings, directory.absolute()
@@ -111,8 +144,10 @@ class AttemptSteps:
         cwd = working_directory(settings, order.task)
         env = environment(order, directory, result_file, settings.env)
         if not is_check:
-            env["MANYHANDS_USAGE_FILE"] = str(directory / USAGE_FILE)
-        command = filled(argv, order, directory)
+            env |= report_variables(directory)
+        if streams is not None:
+            env = {**streams.env, **env}
+        command = filled(argv, order, directory) if streams is None else list(argv)
         self._commands.find(command[0], "check" if is_check else "run", cwd, env)
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -127,10 +162,13 @@ class AttemptSteps:
                     command,
                     env=env,
                     cwd=cwd,
-                    output=output,
                     marker=marker_of(settings.journal, order.attempt),
                     grace_s=settings.grace_s,
                     census=self.census,
+                    output=output if streams is None else streams.output,
+                    errors=None if streams is None else streams.errors,
+                    input=os.devnull if streams is None else streams.input,
+                    make=None if streams is None else streams.make,
                 )
             finally:
                 os.close(output)
@@ -164,6 +202,9 @@ def ending_of(exit: Exit, tail: str, stopped: bool) -> Ending:
         kind = EndingKind.DONE
     elif exit.code in (-signal.SIGKILL, 128 + signal.SIGKILL) and exit.out_of_memory:
         kind, detail = EndingKind.OVERLOADED, "killed by the kernel for lack of memory"
+    elif exit.code == TRY_AGAIN_LATER:
+        said = _said(exit.code, tail)
+        kind, detail = EndingKind.OVERLOADED, f"exit {exit.code}, which means try again later{said}"
     else:
         detail = f"{_in_words(exit.code)}{_said(exit.code, tail)}"
     return Ending(kind, detail, exit_code=exit.code, memory_bytes=exit.memory_bytes, tail=tail)

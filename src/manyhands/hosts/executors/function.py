@@ -105,7 +105,8 @@ def describe_error(error: BaseException) -> FunctionOutcome:
         tail = _traceback(error.__cause__) if error.__cause__ else ""
         return FunctionOutcome("failed", one_line(str(error)), permanent=True, tail=tail)
     tail = _traceback(error)
-    if isinstance(error, Unavailable | MemoryError):  # waiting may help
+    asks_to_wait = isinstance(error, SystemExit) and error.code == Unavailable.exit_code
+    if asks_to_wait or isinstance(error, Unavailable | MemoryError):  # waiting may help
         return FunctionOutcome("overloaded", one_line(_named(error)), tail=tail)
     return FunctionOutcome("failed", one_line(_named(error)), permanent=_is_bad_call(error), tail=tail)
 

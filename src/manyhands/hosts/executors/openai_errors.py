@@ -46,8 +46,10 @@ def classify(status: int, headers: Mapping[str, str], body: object, *, where: st
         return Ending(EndingKind.FAILED, f"longer than the model's context: {says}", permanent=True)
     if status in _BUSY_STATUSES or (status >= 500 and _BUSY.search(words)):
         return Ending(EndingKind.OVERLOADED, f"busy: {says}", retry_after_s=retry_after_s)
-    if status in (401, 403):
-        key = f"check the key in the environment variable {key_env}" if key_env else "set `api_key_env` of the host"
+    key = f"check the key in the environment variable {key_env}" if key_env else "set `api_key_env` of the host"
+    if status == 401:  # no task of this host can fare better
+        return Ending(EndingKind.OVERLOADED, f"cannot authenticate: {says}; {key}", needs_person=True)
+    if status == 403:
         return Ending(EndingKind.FAILED, f"refused: {says}; {key}", permanent=True)
     return Ending(EndingKind.FAILED, says, permanent=400 <= status < 500 and status != 409)
 

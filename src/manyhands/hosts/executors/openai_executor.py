@@ -78,7 +78,8 @@ class OpenAIExecutor:
     async def _carry(self, order: StartAttempt, directory: Path) -> Ending:
         if not self._key:
             name = self._settings.api_key_env
-            return _hopeless(f"the environment variable {name} is not set; it holds the key of host `{order.host}`")
+            detail = f"the environment variable {name} is not set; it holds the key of host `{order.host}`"
+            return Ending(EndingKind.OVERLOADED, detail, needs_person=True)
         try:
             answer = await self._answer(order)
         except NothingToSend:

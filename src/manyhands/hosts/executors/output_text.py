@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from manyhands.hosts.executors.report_files import open_plain
+
 TAIL_BYTES = 2_048
 RESULT_CHARACTERS_MAX = 32_000
 _LINE_CHARACTERS_MAX = 300
@@ -11,7 +13,7 @@ _LINE_CHARACTERS_MAX = 300
 def tail_of(path: Path, since: int = 0, bytes_max: int = TAIL_BYTES) -> str:
     """The last lines of what the file holds from byte `since` on; "" if there is no such file."""
     try:
-        with open(path, "rb") as file:
+        with open(open_plain(path), "rb") as file:
             end = file.seek(0, os.SEEK_END)
             begin = max(since, end - bytes_max)
             file.seek(begin)
@@ -49,9 +51,14 @@ def clean(text: str) -> str:
     return text.encode(errors="replace").decode().replace("\0", "")
 
 
+def keep_short(text: str) -> str:
+    """A result as the journal keeps it."""
+    return clean(text[:RESULT_CHARACTERS_MAX])
+
+
 def keep_result(text: str, directory: Path, name: str, always: bool = False) -> str:
     """The result as the journal keeps it; a longer one is (`always`: each is) written to a file as a whole."""
     if always or len(text) > RESULT_CHARACTERS_MAX:
         directory.mkdir(parents=True, exist_ok=True)
         directory.joinpath(name).write_text(text, encoding="utf-8", errors="replace")
-    return clean(text[:RESULT_CHARACTERS_MAX])
+    return keep_short(text)

@@ -24,13 +24,16 @@ from manyhands.hosts.executors.process_table import MARKER, MARKER_SEPARATOR, Ce
 _log = logging.getLogger(__name__)
 
 # Waits for a line, then becomes the command. The pipe closes when its writer dies, and then nothing is run.
-_LAUNCHER = ("/bin/sh", "-c", 'read -r go || exit 125; exec "$@" </dev/null', "sh")
+_LAUNCHER = ("/bin/sh", "-c", 'read -r go || exit 125; input=$1; shift; exec "$@" <"$input"', "sh")
 # A younger leader's family has ids shortly after its own, so looking there is enough. Older than this, the ids
 # could have come round once.
 _YOUNG_S = 1.0
 _NEARBY_PIDS = 64
 # Killed and still there: it waits for the kernel (a dead network disk). Nothing helps but saying so.
 _UNKILLABLE_S = 10.0
+
+
+MakeProcess = Callable[[], "subprocess.Popen[bytes]"]
 
 
 class Exit(NamedTuple):
@@ -132,6 +135,10 @@ class ProcessGroup:
         """Whether anything started since `begin_attempt` is alive beside the leader."""
         return any(process.pid != self.handle.pid for process in await self._family())
 
+    async def family(self) -> list[Process]:
+        """Who of it is alive now."""
+        return process_table.family(self.handle.pid, self._marker, await self._census.take())
+
     async def _family(self) -> list[Process]:
         stopping_it = self._kill_at is not None and self.is_alive
         among = None if stopping_it else self._nearby()
@@ -203,19 +210,29 @@ def spawn_gated(
     marker: str,
     grace_s: float,
     census: Census,
+    input: str = os.devnull,
+    errors: int | None = None,
+    make: Callable[[MakeProcess], "subprocess.Popen[bytes]"] | None = None,
 ) -> ProcessGroup:
-    """The command as a process that waits for `release`. Raises OSError or ValueError if there can be none."""
+    """The command as a process that waits for `release`. Raises OSError or ValueError if there can be none.
+
+    `errors` takes its standard error if that is to go elsewhere; `make` has the process made under other conditions.
+    """
     gate_read, gate_write = os.pipe()
-    try:
-        popen = subprocess.Popen(
-            [*_LAUNCHER, *_with_odd_names(argv, env)],
+
+    def popen_() -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            [*_LAUNCHER, input, *_with_odd_names(argv, env)],
             stdin=gate_read,
             stdout=output,
-            stderr=output,
+            stderr=output if errors is None else errors,
             env=marked(env, marker),
             cwd=cwd,
             start_new_session=True,
         )
+
+    try:
+        popen = popen_() if make is None else make(popen_)
     except BaseException:
         os.close(gate_write)
         raise

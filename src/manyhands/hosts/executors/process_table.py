@@ -38,6 +38,12 @@ def born_at(pid: int) -> float | None:
     return None if fields is None else _born_at(fields)
 
 
+def cpu_s(pid: int) -> float:
+    """The processor time of the process and of its children that have ended; 0 if it is gone."""
+    fields = _stat(pid)
+    return 0.0 if fields is None else sum(int(ticks) for ticks in fields[11:15]) / _TICKS_PER_S
+
+
 @functools.cache
 def boot() -> str:
     """Which boot of the machine this is, and in which container: elsewhere process ids and start times mean nothing."""

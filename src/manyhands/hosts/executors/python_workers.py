@@ -8,6 +8,7 @@ import json
 import pickle
 import socket
 import subprocess
+import time
 from pathlib import Path
 
 import msgspec
@@ -28,7 +29,9 @@ from manyhands.hosts.executors.output_text import tail_of
 from manyhands.hosts.executors.process import Exit, ProcessGroup, marked, marker_of
 from manyhands.hosts.executors.process_table import Census
 from manyhands.hosts.executors.python_worker import BEGUN, HEADER, Reply, Request, command
+from manyhands.hosts.executors.said_ending import as_said, report_variables
 from manyhands.hosts.executors.template import environment
+from manyhands.hosts.executors.usage import with_usage
 
 
 class PythonWorkers:
@@ -56,7 +59,9 @@ class PythonWorkers:
                 ending = await self._carry(self._take(), order.attempt, marker, request)
         except CannotStart as refusal:
             return refusal.ending
-        log_tail = tail_of(Path(request.log))
+        log = Path(request.log)
+        ending = as_said(with_usage(ending, directory, log), directory, log, time.time())
+        log_tail = tail_of(log)
         return ending if ending.tail or not log_tail else msgspec.structs.replace(ending, tail=log_tail)
 
     async def close(self) -> None:
@@ -178,7 +183,7 @@ def _request(order: StartAttempt, directory: Path, settings: ProcessSettings, ma
         task.call,
         task.args or {},
         context_of(order, directory),
-        marked(environment(order, directory, None, settings.env), marker),
+        marked(environment(order, directory, None, settings.env) | report_variables(directory), marker),
         str(working_directory(settings, task)),
         str(directory / LOG_FILE),
         bool(task.check),

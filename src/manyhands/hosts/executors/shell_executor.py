@@ -1,5 +1,7 @@
 """Commands: an agent's command line or anything else, each in a process group of its own."""
 
+import re
+import time
 from pathlib import Path
 
 from manyhands.core.commands import StartAttempt
@@ -7,16 +9,20 @@ from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.hosts.executors.attempt_steps import LOG_FILE, AttemptSteps, ProcessSettings
 from manyhands.hosts.executors.executor import Ended, Spawned
 from manyhands.hosts.executors.in_flight import InFlight
+from manyhands.hosts.executors.said_ending import as_printed, as_said
 from manyhands.hosts.executors.usage import with_usage
 
 
 class ShellSettings(ProcessSettings, frozen=True, kw_only=True):
     """What a shell host is built from."""
 
+    overloaded: str = ""  # a pattern: output that has it means that the command was refused for lack of room
+
 
 class ShellExecutor:
     def __init__(self, settings: ShellSettings, spawned: Spawned, ended: Ended) -> None:
         self._steps = AttemptSteps(settings, spawned)
+        self._overloaded = re.compile(settings.overloaded) if settings.overloaded else None
         self._in_flight = InFlight(ended, settings.grace_s)
 
     def start(self, order: StartAttempt, directory: str) -> None:
@@ -39,5 +45,7 @@ class ShellExecutor:
                 permanent=True,
             )
         ending = await self._steps.run(order, directory, order.task.run)
-        ending = with_usage(ending, directory, directory / LOG_FILE)
+        log = directory / LOG_FILE
+        ending = as_printed(with_usage(ending, directory, log), self._overloaded, log)
+        ending = as_said(ending, directory, log, time.time())
         return await self._steps.checked(ending, order, directory)

@@ -24,6 +24,7 @@ _OURS = {
     "MANYHANDS_LAST_OUTPUT",
     "MANYHANDS_RESULT_FILE",
     "MANYHANDS_USAGE_FILE",
+    "MANYHANDS_ENDING_FILE",
 }
 #: `git rev-parse --local-env-vars`
 _OF_A_REPOSITORY = {

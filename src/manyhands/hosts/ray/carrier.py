@@ -170,7 +170,13 @@ class Carrier:
         key = encode(ground)
         if key not in self._executors:
             workspace = Path(ground.workspace)
-            shell = ShellSettings(workspace=workspace, journal=self._mark, grace_s=ground.grace_s, env=ground.env)
+            shell = ShellSettings(
+                workspace=workspace,
+                journal=self._mark,
+                grace_s=ground.grace_s,
+                env=ground.env,
+                overloaded=ground.overloaded,
+            )
             python = PythonSettings(
                 workspace=workspace, journal=self._mark, grace_s=ground.grace_s, env=ground.env, in_processes=True
             )

@@ -49,6 +49,7 @@ class RayClusters:
             env=host.env,
             nodes=host.nodes,
             place_within_s=host.place_within,
+            overloaded=host.overloaded,
             each=(host.scaling.worker or A_GPU) if host.scaling is not None else None,
         )
         executor = RayExecutor(settings, link, spawned, ended)

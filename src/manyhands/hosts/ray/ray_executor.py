@@ -36,6 +36,7 @@ class RaySettings(Struct, frozen=True, kw_only=True):
     env: dict[str, str] = {}
     nodes: dict[str, str] = {}  # label selectors of the nodes that are this host
     place_within_s: float = 600.0
+    overloaded: str = ""
     worker: messages.ModelWorker | None = None  # for tasks with a prompt alone
     each: dict[str, float] | None = None  # what each worker reserves; None: nobody has a say in how many there are
 
@@ -45,7 +46,12 @@ class RayExecutor:
         self._settings = settings
         self._link = link
         self._ground = messages.NodeSettings(
-            settings.journal, settings.workspace, settings.grace_s, settings.env, settings.worker
+            settings.journal,
+            settings.workspace,
+            settings.grace_s,
+            settings.env,
+            settings.worker,
+            settings.overloaded,
         )
         self._spawned = spawned
         self._ended = ended

@@ -44,8 +44,8 @@ def _names_one(row: dict[str, Any], path: FieldPath, sheet: Sheet) -> bool:
         message = f"`{extra}` is for `beads` alone: the tasks of a plan say it themselves"
         sheet.tell((*path, extra), message, "put it into the plan", row[extra])
         return False
-    if row.get("workspace") and not row.get("run"):
-        message = "only a command can have a worktree, and this backlog has no `run`"
+    if row.get("workspace") and row.get("call"):
+        message = "only a command or an agent can have a worktree, and this backlog has a `call`"
         sheet.tell((*path, "workspace"), message, "give it `run`, or leave out `workspace`", row["workspace"])
         return False
     if row.get("run") and row.get("call"):

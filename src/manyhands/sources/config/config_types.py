@@ -6,12 +6,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 from msgspec import Struct
 
-from manyhands.core.values.host import Family, Host, Prices, Rate, Route, Rule, Width
+from manyhands.core.values.host import Family, Host, Route, Rule
 from manyhands.core.values.task import Claims
 from manyhands.durations import Duration, Wait
 from manyhands.field_rules import (
-    TABLE_KEY,
-    Amount,
     Command,
     Count,
     Function,
@@ -21,24 +19,16 @@ from manyhands.field_rules import (
     WebAddress,
     rule,
     says,
-    short_for,
 )
+from manyhands.sources.config.agent_config import AgentHost
 from manyhands.sources.config.family_config import FamilyConfig
+from manyhands.sources.config.host_fields import PROBE, HostFields
 from manyhands.sources.config.route_config import RouteConfig
 from manyhands.sources.config.scaling_config import ScalingConfig
 from manyhands.worker.values.model_config import ModelConfig
 
-_CLUTCH_DECIDES = "leave it out and the clutch decides"
-_PINNED_WIDTH = Annotated[
-    int,
-    rule("must be a whole number or { min, start, max }", type="integer"),
-    rule(minimum=1),
-]
 _WORKER_MODEL = "The model for tasks that name none in their `args`."
 _SYSTEM = "A system message before every prompt."
-
-
-_PROBE = "What to look at about once a second while something runs there."
 
 
 def _address_hint(address: object) -> str:
@@ -48,73 +38,7 @@ def _address_hint(address: object) -> str:
     return hint
 
 
-def _pinned(width: int) -> dict[str, int]:
-    return {"min": width, "start": width, "max": width}
-
-
-class _HostFields(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="type"):
-    takes: ClassVar[tuple[str, ...]]  # what a task may bring to a host of this type
-
-    name: Annotated[str, TABLE_KEY]
-    kinds: Annotated[
-        tuple[Annotated[str, rule("must name a kind", minLength=1)], ...],
-        rule("must name the kinds that this host takes", minItems=1),
-        says("Globs of the kinds of task that it takes.", 'leave it out, or write `["*"]`, for all'),
-    ] = ("*",)
-    width: Annotated[
-        Width,
-        short_for(_PINNED_WIDTH, _pinned),
-        says(
-            "How many attempts run at once. `4` pins it; `{ min = 1, start = 2, max = 16 }` bounds the clutch. "
-            "Left out, the clutch decides.",
-            _CLUTCH_DECIDES,
-        ),
-    ] = Width()
-    lanes: Annotated[
-        dict[str, Count],
-        says(
-            "The most of a kind at once on this host: `{ audit = 1 }`.",
-            "use `kinds` to keep a kind away from a host",
-        ),
-    ] = {}
-    rate: Annotated[
-        Rate | None,
-        says(
-            "A budget: `{ requests_per_minute = 60, tokens_per_minute = 90000 }`, either or both. "
-            "Starts are spread over the minute."
-        ),
-    ] = None
-    fallback: Annotated[
-        bool,
-        says("`true`: it takes a task only when no other host that takes it has room."),
-    ] = False
-    resources: Annotated[
-        dict[str, Amount],
-        says("What it has of what tasks ask for: `{ gpu_gb = 48 }`."),
-    ] = {}
-    prices: Annotated[
-        Prices | None,
-        says(
-            "The price of a million tokens, in your currency: `{ tokens_in = 3.0, tokens_out = 15.0 }`. "
-            "The cost of an attempt is computed when it ends. Left out: what attempts report themselves."
-        ),
-    ] = None
-
-    def core_host(self) -> Host:
-        return Host(
-            name=self.name,
-            kinds=self.kinds,
-            takes=self.takes,
-            width=self.width,
-            lanes=self.lanes,
-            rate=self.rate,
-            fallback=self.fallback,
-            resources=self.resources,
-            prices=self.prices,
-        )
-
-
-class ShellHost(_HostFields, frozen=True, kw_only=True, tag="shell"):
+class ShellHost(HostFields, frozen=True, kw_only=True, tag="shell"):
     """Commands on this machine."""
 
     takes: ClassVar[tuple[str, ...]] = ("run",)
@@ -122,25 +46,32 @@ class ShellHost(_HostFields, frozen=True, kw_only=True, tag="shell"):
     env: Annotated[
         dict[VariableName, str],
         says("Environment variables, added to those of the dispatcher. A task's own `env` overrides them."),
-    ] = {}
+    ] = {}  # noqa: RUF012 - a struct copies it
     cwd: Annotated[
         str,
         says("The directory of tasks that name no `cwd`, relative to the workspace."),
     ] = ""
     grace: Annotated[Wait, says("How long a stopped command has between SIGTERM and SIGKILL.")] = 5.0
-    probe: Annotated[Literal["local", "nvml", "none"], says(_PROBE)] = "local"
+    overloaded: Annotated[
+        str,
+        says(
+            "A regular expression, for programs that only print. An attempt is overloaded if it matches a line in the "
+            "last 8 KiB of the output."
+        ),
+    ] = ""
+    probe: Annotated[Literal["local", "nvml", "none"], says(PROBE)] = "local"
 
 
-class PythonHost(_HostFields, frozen=True, kw_only=True, tag="python"):
+class PythonHost(HostFields, frozen=True, kw_only=True, tag="python"):
     """Python functions, imported from the workspace or the environment."""
 
     takes: ClassVar[tuple[str, ...]] = ("call",)
 
     grace: Annotated[Wait, says("How long a stopped function has before its worker process is killed.")] = 5.0
-    probe: Annotated[Literal["local", "nvml", "none"], says(_PROBE)] = "none"
+    probe: Annotated[Literal["local", "nvml", "none"], says(PROBE)] = "none"
 
 
-class OpenaiHost(_HostFields, frozen=True, kw_only=True, tag="openai"):
+class OpenaiHost(HostFields, frozen=True, kw_only=True, tag="openai"):
     """A model behind an OpenAI-compatible API."""
 
     takes: ClassVar[tuple[str, ...]] = ("prompt",)
@@ -170,10 +101,10 @@ class OpenaiHost(_HostFields, frozen=True, kw_only=True, tag="openai"):
             "the first token is timed. The probes `ollama`, `vllm` and `llamacpp` always do so."
         ),
     ] = False
-    probe: Annotated[Literal["ollama", "vllm", "llamacpp", "nvml", "local", "none"], says(_PROBE)] = "none"
+    probe: Annotated[Literal["ollama", "vllm", "llamacpp", "nvml", "local", "none"], says(PROBE)] = "none"
 
 
-class WorkerHost(_HostFields, frozen=True, kw_only=True, tag="worker"):
+class WorkerHost(HostFields, frozen=True, kw_only=True, tag="worker"):
     """The models of [models.…], in a worker that the dispatcher starts; or a worker that runs elsewhere."""
 
     takes: ClassVar[tuple[str, ...]] = ("prompt",)
@@ -201,10 +132,10 @@ class WorkerHost(_HostFields, frozen=True, kw_only=True, tag="worker"):
         ),
     ] = 0
     device: Annotated[Literal["auto", "cpu", "cuda"], says("What it computes on.")] = "auto"
-    probe: Annotated[Literal["local", "nvml", "none"], says(_PROBE)] = "none"
+    probe: Annotated[Literal["local", "nvml", "none"], says(PROBE)] = "none"
 
 
-class RayHost(_HostFields, frozen=True, kw_only=True, tag="ray"):
+class RayHost(HostFields, frozen=True, kw_only=True, tag="ray"):
     """Commands and functions on the nodes of a Ray cluster, or on those of them that have certain labels."""
 
     takes: ClassVar[tuple[str, ...]] = ("run", "call")
@@ -227,7 +158,7 @@ class RayHost(_HostFields, frozen=True, kw_only=True, tag="ray"):
             str,
         ],
         says("Only nodes with these labels: label → value. `{}`: all nodes."),
-    ] = {}
+    ] = {}  # noqa: RUF012 - a struct copies it
     workspace: Annotated[
         str,
         rule(
@@ -238,8 +169,15 @@ class RayHost(_HostFields, frozen=True, kw_only=True, tag="ray"):
     env: Annotated[
         dict[VariableName, str],
         says("Environment variables, added to those of Ray's own processes on the nodes."),
-    ] = {}
+    ] = {}  # noqa: RUF012 - a struct copies it
     grace: Annotated[Wait, says("How long a stopped command has between SIGTERM and SIGKILL.")] = 1.0
+    overloaded: Annotated[
+        str,
+        says(
+            "A regular expression, for programs that only print. An attempt is overloaded if it matches a line in the "
+            "last 8 KiB of the output."
+        ),
+    ] = ""
     place_within: Annotated[
         Wait,
         says("How long an attempt waits for a node that has what it asks for."),
@@ -253,16 +191,20 @@ class RayHost(_HostFields, frozen=True, kw_only=True, tag="ray"):
         ScalingConfig | None,
         says("How many model workers there are. Left out: one on each GPU, started when needed."),
     ] = None
-    probe: Annotated[Literal["none"], says(_PROBE)] = "none"
+    probe: Annotated[Literal["none"], says(PROBE)] = "none"
 
     def core_host(self) -> Host:
         host = super().core_host()
         return msgspec.structs.replace(host, takes=(*self.takes, "prompt")) if self.models else host
 
 
-HostConfig = ShellHost | PythonHost | OpenaiHost | WorkerHost | RayHost
-HOST_TYPES: dict[str, type[ShellHost] | type[PythonHost] | type[OpenaiHost] | type[WorkerHost] | type[RayHost]] = {
+HostConfig = ShellHost | AgentHost | PythonHost | OpenaiHost | WorkerHost | RayHost
+HOST_TYPES: dict[
+    str,
+    type[ShellHost] | type[AgentHost] | type[PythonHost] | type[OpenaiHost] | type[WorkerHost] | type[RayHost],
+] = {
     "shell": ShellHost,
+    "agent": AgentHost,
     "python": PythonHost,
     "openai": OpenaiHost,
     "worker": WorkerHost,

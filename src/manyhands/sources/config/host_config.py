@@ -1,5 +1,6 @@
 """A `[hosts.NAME]` table becomes a host, or every reason why it cannot."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ from manyhands.sources.config.config_types import HOST_TYPES, HostConfig
 from manyhands.sources.config.scaling_config import check_scaling
 from manyhands.sources.workspace_paths import BadPath, plain_directory
 
-_TYPES_TEXT = "a host is `shell`, `python`, `openai`, `worker` or `ray`"
+_TYPES_TEXT = "a host is `shell`, `agent`, `python`, `openai`, `worker` or `ray`"
 
 
 def host_from(name: str, table: object, sheet: Sheet) -> HostConfig | None:
@@ -28,7 +29,7 @@ def host_from(name: str, table: object, sheet: Sheet) -> HostConfig | None:
     plain = read_as(kind, {field: table[field] for field in table if field not in misplaced}, here, sheet)
     if plain is REFUSED or misplaced or not good:
         return None
-    is_sound = [check(plain, here, sheet) for check in (_check_width, _check_cwd, _check_scaling)]
+    is_sound = [check(plain, here, sheet) for check in _CHECKS]
     return msgspec.convert(plain | {"name": name}, kind) if all(is_sound) else None
 
 
@@ -87,3 +88,26 @@ def _check_scaling(plain: dict[str, Any], here: FieldPath, sheet: Sheet) -> bool
         sheet.tell(path, "`scaling` is of model workers, and this host has none", hint)
         return False
     return check_scaling(plain["scaling"], path, sheet)
+
+
+def _check_pattern(plain: dict[str, Any], here: FieldPath, sheet: Sheet) -> bool:
+    pattern = plain.get("overloaded", "")
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        hint = 'for example "rate limit|overloaded"'
+        sheet.wrong((*here, "overloaded"), pattern, f"must be a regular expression ({error})", hint)
+        return False
+    return True
+
+
+def _check_agent(plain: dict[str, Any], here: FieldPath, sheet: Sheet) -> bool:
+    agent = plain.get("agent")
+    if agent is None or agent.get("name") or agent.get("run"):
+        return True
+    hint = 'for example `agent = "claude"`, or `agent = { run = ["my-agent"] }`'
+    sheet.tell((*here, "agent"), "`agent` names no program", hint)
+    return False
+
+
+_CHECKS = (_check_width, _check_cwd, _check_scaling, _check_pattern, _check_agent)

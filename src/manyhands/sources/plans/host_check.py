@@ -9,7 +9,7 @@ from manyhands.core.values.task import form_of
 from manyhands.readers.problems import Problem, did_you_mean, shown
 from manyhands.sources.plans.plan_reading import Plan
 
-_TYPE_OF_FORM = {"run": "shell", "call": "python", "prompt": "openai"}
+_TYPE_OF_FORM = {"run": "shell", "call": "python", "prompt": "openai", "agent": "agent"}
 _Wants = tuple[str, str, str, tuple[tuple[str, float], ...]]
 
 
@@ -107,7 +107,8 @@ def _unmet(wants: _Wants, hosts: Sequence[Host]) -> tuple[str, object, str, str]
     if not any(form in host.takes for host in hosts):
         hint = f'add a host with `type = "{_TYPE_OF_FORM[form]}"`'
         which = f"host `{name}` does not take" if name else "none takes"
-        return form, form, f"{which} tasks with `{form}`", hint
+        what = "a `prompt` in a worktree" if form == "agent" else f"`{form}`"
+        return "prompt" if form == "agent" else form, form, f"{which} tasks with {what}", hint
     which = f"host `{name}` does not take" if name else f"none that takes `{form}` takes"
     hint = f'add "{kind}" to the `kinds` of a host, or give the task another kind'
     return "kind", kind, f"{which} kind `{kind}`", hint

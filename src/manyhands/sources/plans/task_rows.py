@@ -111,8 +111,8 @@ def _has_work(row: dict[str, Any], sheet: Sheet) -> bool:
     if not (row.get("run") or row.get("call") or row.get("prompt")):
         sheet.tell((), "the task has nothing to run", _NOTHING_TO_RUN)
         return False
-    if row.get("workspace") == WORKTREE and not row.get("run"):
-        hint = "give it `run`, or leave out `workspace`: functions and model calls work in no directory"
-        sheet.tell(("workspace",), "only a command can have a worktree", hint, WORKTREE)
+    if row.get("workspace") == WORKTREE and row.get("call"):
+        hint = "give it `run` or a `prompt` alone, or leave out `workspace`: functions work in no directory"
+        sheet.tell(("workspace",), "only a command or an agent can have a worktree", hint, WORKTREE)
         return False
     return True

@@ -20,6 +20,17 @@ def host(settings: Settings, output: OutputOption = OutputFormat.TABLE) -> None:
 noun = Noun(host)
 
 
+@noun.verb("check")
+def host_check(
+    settings: Settings,
+    host: Annotated[str | None, Argument("HOST", help="Check this host alone.")] = None,
+) -> None:
+    """Start each agent program once, without spending tokens, and say what is missing."""
+    from manyhands.surfaces.cli.host_checking import check_hosts
+
+    check_hosts(host, settings)
+
+
 @noun.verb("pause")
 def host_pause(
     host: HostArgument,

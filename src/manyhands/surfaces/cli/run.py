@@ -1,18 +1,21 @@
 """`manyhands run`: runs a plan to its end, or until the user stops it."""
 
 import asyncio
+import math
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 from manyhands.assembly import open_session
 from manyhands.core.events import Input
-from manyhands.core.values.task import WHOLE_WORKSPACE, claims_of
+from manyhands.core.placement import takes
+from manyhands.core.values.task import WHOLE_WORKSPACE, claims_of, form_of
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.redaction import secrets_of
 from manyhands.engine.run_opening import new_name, opening, resuming, unfinished_run
 from manyhands.errors import Unavailable, UsageError
 from manyhands.hosts.landing.repository import check_before
+from manyhands.sources.config.agent_config import AgentHost
 from manyhands.sources.config.config_types import Config
 from manyhands.sources.plans.host_check import check_hosts
 from manyhands.sources.plans.plan_reading import Plan, PlanRefused, read_plan
@@ -38,9 +41,12 @@ def run_plans(
     concurrency = options.concurrency
     if concurrency is not None and concurrency < 1:
         raise UsageError(f"`--concurrency` must be at least 1, got {concurrency}", "leave it out to have no limit")
+    if options.max_cost is not None and not 0 < options.max_cost < math.inf:
+        raise UsageError(f"`--max-cost` must be above 0, got {options.max_cost:g}", "leave it out to have no limit")
     config = settings.load(default_width=concurrency)
     plan = _read(paths, config)
     _warn_of_undeclared(plan)
+    _warn_of_agents_in_one_place(plan, config)
     check_before(config.workspace, config.landing, plan.tasks)
     source = ", ".join(str(path.resolve()) for path in paths)
     concurrency = concurrency if concurrency is not None else plan.settings.concurrency
@@ -54,13 +60,24 @@ def run_plans(
             now = dispatcher.clock.now()
             if run is not None:
                 name = run.name
-                events = list(resuming(run, now, plan.tasks, concurrency, fail_fast))
+                events = list(resuming(run, now, plan.tasks, concurrency, fail_fast, options.max_cost))
                 finished = len(run.records) - run.unfinished
                 say(f"run {name} continues: {finished} of {len(run.records)} tasks were finished")
             else:
                 name = new_name(dispatcher.book, plan.settings.name or paths[0].stem)
                 parents = plan.settings.parents
-                events = list(opening(name, now, plan.tasks, source, concurrency, fail_fast, parents))
+                events = list(
+                    opening(
+                        name,
+                        now,
+                        plan.tasks,
+                        source,
+                        concurrency,
+                        fail_fast,
+                        parents,
+                        max_cost=options.max_cost,
+                    )
+                )
             _warn_of_kept_hosts(dispatcher, name)
             async with AsyncExitStack() as stack:
                 if options.follow:
@@ -93,6 +110,20 @@ def _warn_of_undeclared(plan: Plan) -> None:
         say(
             f"note: {undeclared} tasks declare no claims, so they use the workspace one at a time\n"
             'hint: write `claims = { write = ["src/**"] }` if a task writes files, `claims = {}` if it touches nothing'
+        )
+
+
+def _warn_of_agents_in_one_place(plan: Plan, config: Config) -> None:
+    agents = [host.core_host() for host in config.hosts if isinstance(host, AgentHost)]
+    at_large = sum(
+        any(takes(host, task.kind, "prompt", task.host) for host in agents)
+        for task in plan.tasks
+        if task.claims is None and form_of(task) == "prompt"
+    )
+    if at_large > 1:
+        say(
+            f"note: {at_large} tasks for agents declare no claims, so two agents may change the same file at once\n"
+            'hint: give each `workspace = "worktree"`, or `claims = { write = ["src/**"] }`'
         )
 
 

@@ -12,6 +12,9 @@ from manyhands.surfaces.cli.settings import Settings
 
 class RunOptions(NamedTuple):
     concurrency: Annotated[int | None, Option(help="Run at most this many attempts at once.")] = None
+    max_cost: Annotated[
+        float | None, Option(help="Start nothing more once the attempts of this run have cost this much.")
+    ] = None
     fail_fast: Annotated[bool, Option("--fail-fast", help="Cancel the waiting tasks when one task has failed.")] = False
     fresh: Annotated[
         bool, Option("--fresh", help="Open a new run, even if an earlier run of this plan is unfinished.")

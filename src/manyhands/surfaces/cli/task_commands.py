@@ -57,11 +57,12 @@ def task_log(
     settings: Settings,
     attempt: Annotated[int | None, Option(min=1, help="Print this attempt instead of the last one.")] = None,
     run: RunOption = None,
+    raw: Annotated[bool, Option("--raw", help="Of an agent, print all that the program printed, unchanged.")] = False,
 ) -> None:
     """Print the output of the last attempt of a task."""
     from manyhands.surfaces.cli.task_listing import print_log
 
-    print_log(task, attempt, run, settings)
+    print_log(task, attempt, run, settings, raw)
 
 
 @noun.verb("cancel")

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from manyhands.core.values.task import TaskState
+from manyhands.hosts.agents.agent_files import ERRORS_FILE, RAW_FILE
 from manyhands.surfaces.cli.printing import (
     OutputFormat,
     cell,
@@ -121,8 +122,15 @@ def explain_task(id: str, run: str | None, settings: Settings) -> None:
     put_lines(f"  also: {reason}" for reason in reasons[1:])
 
 
-def print_log(id: str, attempt: int | None, run: str | None, settings: Settings) -> None:
+def print_log(id: str, attempt: int | None, run: str | None, settings: Settings, raw: bool = False) -> None:
     left = left_by(View(settings.load()), id, run, attempt)
+    said = [left.output.with_name(name) for name in (RAW_FILE, ERRORS_FILE)] if left.output is not None else []
+    of_agent = [file for file in said if file.is_file()]
+    if of_agent:  # its answer is among its words
+        assert left.output is not None
+        for file in of_agent if raw else [left.output]:
+            _put_file(file)
+        return
     for file in left.results:
         _put_file(file)
     if not left.results and left.ending is not None and left.ending.result:

@@ -1,0 +1,103 @@
+"""What an adapter of an agent program is: pure, so that recordings are enough to test it."""
+
+import datetime
+import json
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from manyhands.hosts.agents.agent_events import AgentEvent, AgentSession
+from manyhands.hosts.agents.refusal_texts import table, text_of
+
+#: A longer line is no event that anybody wants to keep; a tool's whole output may be in one.
+LINE_CHARACTERS_MAX = 8_000_000
+
+
+class Errand(Struct, frozen=True, kw_only=True):
+    """What an agent is sent out for."""
+
+    prompt_file: str
+    program: tuple[str, ...] = ()  # in place of the agent's own name: a path, or a wrapper
+    model: str = ""
+    args: tuple[str, ...] = ()  # of the host, put after ours
+    session: str = ""  # to be resumed
+    directory: str = ""  # where it works
+    confined: bool = False  # the kernel keeps it inside already
+    turns: int | None = None
+    cost: float | None = None
+
+
+class Launch(Struct, frozen=True):
+    """How it is started; the prompt is its standard input unless a file says it."""
+
+    argv: tuple[str, ...]
+    env: dict[str, str] = {}
+    by_stdin: bool = True
+
+
+class LineMoment(Struct, frozen=True):
+    """What the world is at a line: adapters look at no clock."""
+
+    now: float
+    zone: datetime.tzinfo | None = None  # of clock times that name none; None: this machine's
+
+
+class OutputReader(Protocol):
+    """Reads one run of a program; never raises, whatever a line holds."""
+
+    def read(self, line: str, moment: LineMoment) -> list[AgentEvent]: ...
+
+    def finish(self, exit_code: int, moment: LineMoment) -> list[AgentEvent]:
+        """What follows from the exit, for programs that do not say it otherwise."""
+        ...
+
+
+class Adapter(Struct, frozen=True):
+    name: str
+    launch: Callable[[Errand], Launch]
+    reader: Callable[[], OutputReader]
+    resumes: bool = False
+    same_directory: bool = False  # resumes only where it began
+    own: tuple[str, ...] = ()  # directories below the home where it keeps conversations, settings and caches
+
+
+class JsonLines:
+    """A reader for programs that write one JSON object a line; other lines are somebody else's."""
+
+    def read(self, line: str, moment: LineMoment) -> list[AgentEvent]:
+        if not line.startswith("{") or len(line) > LINE_CHARACTERS_MAX:
+            return []
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            return []
+        if not isinstance(event, dict):
+            return []
+        return self.hear(text_of(event.get("type")), event, moment)
+
+    def hear(self, kind: str, event: dict[str, Any], moment: LineMoment) -> list[AgentEvent]:
+        raise NotImplementedError
+
+    def finish(self, exit_code: int, moment: LineMoment) -> list[AgentEvent]:
+        return []
+
+
+def session_in(event: dict[str, Any], *names: str) -> list[AgentEvent]:
+    """The session that an event names, if its id can stand on a command line."""
+    for name in names:
+        found = event.get(name)
+        if isinstance(found, str) and is_session(found):
+            return [AgentSession(found)]
+    return []
+
+
+def is_session(text: str) -> bool:
+    return 0 < len(text) <= 100 and text[0].isalnum() and all(c.isalnum() or c in "-_." for c in text)
+
+
+def files_in(fields: object) -> tuple[str, ...]:
+    """The paths among the arguments of a tool."""
+    arguments = table(fields)
+    names = ("file_path", "filePath", "path", "absolute_path", "notebook_path")
+    return tuple(arguments[name] for name in names if isinstance(arguments.get(name), str))

@@ -1,0 +1,43 @@
+"""The conversation of an attempt, kept beside its output as soon as it is known, so that the next one can resume it."""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+
+from manyhands.hosts.agents.adapter import is_session
+from manyhands.hosts.executors.report_files import UnusableReport, read_report
+
+SESSION_FILE = "session.json"
+_Total = Annotated[int, Meta(ge=0, le=2**53)]
+
+
+class KeptSession(Struct, frozen=True, omit_defaults=True):
+    id: str
+    agent: str
+    directory: str  # where it worked
+    tokens_in: _Total = 0  # of all its runs so far, where the program tells them so
+    tokens_out: _Total = 0
+
+
+def keep_session(session: KeptSession, directory: Path) -> None:
+    with suppress(OSError):  # without it the next attempt begins afresh
+        file = directory / SESSION_FILE
+        file.unlink(missing_ok=True)  # never through a link that the task has put there
+        file.write_bytes(msgspec.json.encode(session))
+
+
+def earlier_session(directory: Path, number: int) -> KeptSession | None:
+    """That of the latest attempt of the same task before this one."""
+    stem = str(directory).removesuffix(str(number))
+    for earlier in range(number - 1, 0, -1):
+        try:
+            content = read_report(Path(f"{stem}{earlier}", SESSION_FILE))
+            if content is not None:
+                session = msgspec.json.decode(content, type=KeptSession)
+                return session if is_session(session.id) else None
+        except (UnusableReport, ValueError, RecursionError):
+            return None
+    return None

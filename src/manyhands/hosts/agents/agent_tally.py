@@ -1,0 +1,108 @@
+"""What an agent has done so far, and the ending that follows from it once its process is gone."""
+
+import datetime
+
+from msgspec.structs import replace
+
+from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.hosts.agents.agent_events import (
+    AgentEvent,
+    AgentRefusal,
+    AgentSession,
+    Closed,
+    Denied,
+    Does,
+    RefusalKind,
+    Retrying,
+    Says,
+    Used,
+)
+from manyhands.hosts.executors.output_text import keep_short, one_line
+
+_DAY_S = 86_400.0
+
+
+class AgentTally:
+    def __init__(self) -> None:
+        self.session = ""
+        self.answer = ""  # the last thing it said, as a whole
+        self.used = Used()
+        self.closed: Closed | None = None
+        self.denied: list[str] = []
+        self.retries = 0
+        self.touched: dict[str, None] = {}  # files of its tools, in order
+        self._is_whole = True
+
+    def note(self, event: AgentEvent) -> None:
+        match event:
+            case AgentSession(id):
+                self.session = id
+            case Says(text, whole):
+                self.answer = text if whole or self._is_whole else self.answer + text
+                self._is_whole = whole
+            case Does(_, files):
+                self.touched |= dict.fromkeys(files)
+                self._is_whole = True
+            case Retrying():
+                self.retries += 1
+            case Used():
+                self.used = event if event.is_total else _sum(self.used, event)
+            case Denied(what):
+                self.denied.append(what)
+            case Closed():
+                self.closed = event
+
+    def ending(self, process: Ending, now: float, zone: datetime.tzinfo | None = None) -> Ending:
+        """`process` says how its process ended. Done needs a good closing event: leaving with 0 is not enough."""
+        used = {"tokens_in": self.used.tokens_in, "tokens_out": self.used.tokens_out, "cost": self.used.cost}
+        ending = replace(process, session=self.session, **used)
+        if (process.kind is not EndingKind.DONE and process.exit_code is None) or process.kind is EndingKind.CANCELLED:
+            return ending
+        refused = self.closed.refusal if self.closed is not None else None
+        if refused is not None:
+            return _refused(ending, refused, now, zone)
+        if self.closed is None and process.kind is EndingKind.DONE:
+            return replace(
+                ending, kind=EndingKind.FAILED, detail="it left with exit code 0, but never said it was done"
+            )
+        if process.kind is not EndingKind.DONE:
+            return ending
+        return replace(ending, result=keep_short(self.answer))
+
+
+def _refused(ending: Ending, refused: AgentRefusal, now: float, zone: datetime.tzinfo | None) -> Ending:
+    wait_s, says = refused.wait_s, one_line(refused.text)
+    overloaded = replace(ending, kind=EndingKind.OVERLOADED, detail=says, retry_after_s=wait_s, permanent=False)
+    match refused.kind:
+        case RefusalKind.CLOSED:
+            return replace(overloaded, quota=True, detail=_closed_until(refused, now, zone))
+        case RefusalKind.RATE:
+            return replace(overloaded, rate_limited=True, detail=f"rate limited: {says}")
+        case RefusalKind.BUSY:
+            return overloaded
+        case RefusalKind.BILLING:
+            return replace(overloaded, quota=True, needs_person=True, detail=f"the account cannot pay: {says}")
+        case RefusalKind.AUTH:
+            return replace(overloaded, needs_person=True, detail=f"cannot authenticate: {says}")
+        case RefusalKind.PERMANENT | RefusalKind.LIMIT:
+            return replace(ending, kind=EndingKind.FAILED, detail=says, permanent=True)
+        case RefusalKind.FAILED:
+            return replace(ending, kind=EndingKind.FAILED, detail=says)
+
+
+def _closed_until(refused: AgentRefusal, now: float, zone: datetime.tzinfo | None) -> str:
+    if refused.wait_s is None:
+        return f"closed ({refused.limit or one_line(refused.text)})"
+    moment = datetime.datetime.fromtimestamp(now + refused.wait_s, zone)
+    form = "%H:%M" if refused.wait_s < _DAY_S else "%b %d, %H:%M"
+    return f"closed until {moment.strftime(form)} ({refused.limit or one_line(refused.text)})"
+
+
+def _sum(before: Used, step: Used) -> Used:
+    costs = [cost for cost in (before.cost, step.cost) if cost is not None]
+    return Used(
+        before.tokens_in + step.tokens_in,
+        before.cached + step.cached,
+        before.tokens_out + step.tokens_out,
+        sum(costs) if costs else None,
+    )

@@ -1,0 +1,43 @@
+"""An agent that a person describes in the config, without code: its command line, and whose output it speaks like."""
+
+from manyhands.hosts.agents.adapter import Adapter, Errand, Launch, LineMoment
+from manyhands.hosts.agents.agent_events import AgentEvent, Closed, Says
+from manyhands.hosts.agents.aider_agent import AIDER
+from manyhands.hosts.agents.claude_agent import CLAUDE
+from manyhands.hosts.agents.codex_agent import CODEX
+from manyhands.hosts.agents.gemini_agent import GEMINI
+from manyhands.hosts.agents.opencode_agent import OPENCODE
+from manyhands.hosts.agents.qwen_agent import QWEN
+
+#: The agents that are known by name.
+KNOWN = {adapter.name: adapter for adapter in (CLAUDE, CODEX, GEMINI, QWEN, OPENCODE, AIDER)}
+#: For programs that say how they went by their exit code or the ending file alone.
+BY_EXIT = "exit"
+_PROMPT_FILE = "{prompt_file}"
+
+
+class PlainOutput:
+    """Every line is something it says; the exit code, and the ending file over it, is all that closes."""
+
+    def read(self, line: str, moment: LineMoment) -> list[AgentEvent]:
+        return [Says(line[:2000])] if line.strip() else []
+
+    def finish(self, exit_code: int, moment: LineMoment) -> list[AgentEvent]:
+        return [Closed()] if exit_code == 0 else []
+
+
+def described(run: tuple[str, ...], reads: str) -> Adapter:
+    """`{prompt_file}`, `{model}` and `{session}` are filled in; without `{prompt_file}` the prompt is its input."""
+    by_stdin = not any(_PROMPT_FILE in argument for argument in run)
+
+    def launch(errand: Errand) -> Launch:
+        values = {_PROMPT_FILE: errand.prompt_file, "{model}": errand.model, "{session}": errand.session}
+        argv = []
+        for argument in run:
+            for name, value in values.items():
+                argument = argument.replace(name, value)
+            argv.append(argument)
+        return Launch((*argv, *errand.args), by_stdin=by_stdin)
+
+    reader = PlainOutput if reads == BY_EXIT else KNOWN[reads].reader
+    return Adapter(run[0], launch, reader)

@@ -1,0 +1,55 @@
+"""Gemini CLI, by its stream of JSON."""
+
+from typing import Any
+
+from manyhands.hosts.agents.adapter import Adapter, Errand, JsonLines, Launch, LineMoment, files_in, session_in
+from manyhands.hosts.agents.agent_events import AgentEvent, Closed, Does, RefusalKind, Says, Used
+from manyhands.hosts.agents.refusal_texts import number, refusal, table, text_of
+
+#: It leaves with the HTTP status, of which the system keeps the lowest eight bits.
+_STATUS_OF_EXIT = {status % 256: status for status in (400, 401, 403, 404, 429, 500, 502, 503, 504)}
+_NO_AUTH_EXIT = 41
+
+
+def launch(errand: Errand) -> Launch:
+    argv = [*(errand.program or ("gemini",)), "--yolo", "--skip-trust", "-o", "stream-json"]
+    argv += ["-m", errand.model] if errand.model else []
+    argv += ["--resume", errand.session] if errand.session else []
+    return Launch((*argv, *errand.args))
+
+
+class GeminiOutput(JsonLines):
+    def __init__(self) -> None:
+        self._failed = ""
+
+    def hear(self, kind: str, event: dict[str, Any], moment: LineMoment) -> list[AgentEvent]:
+        match kind:
+            case "init":
+                return session_in(event, "session_id")
+            case "message" if event.get("role") == "assistant" and text_of(event.get("content")):
+                return [Says(text_of(event.get("content")), whole=event.get("delta") is not True)]
+            case "tool_use":
+                arguments = table(event.get("parameters"))
+                tool = text_of(event.get("tool_name"))
+                return [Does(tool, files_in(arguments), text_of(arguments.get("command")))]
+            case "result":
+                stats = table(event.get("stats"))
+                used = Used(number(stats, "input_tokens"), number(stats, "cached"), number(stats, "output_tokens"))
+                if event.get("status") == "success":
+                    return [used, Closed()]
+                # Its status is in the exit code, which says more than the sentence.
+                self._failed = text_of(table(event.get("error")).get("message")) or "it gave no reason"
+                return [used]
+        return []
+
+    def finish(self, exit_code: int, moment: LineMoment) -> list[AgentEvent]:
+        if exit_code == _NO_AUTH_EXIT:
+            return [Closed(refusal("no way to authenticate is set up", moment.now, kind=RefusalKind.AUTH))]
+        if not self._failed:
+            return []
+        status = _STATUS_OF_EXIT.get(exit_code)
+        text = self._failed.strip().removeprefix("[API Error:").removesuffix("]").strip()
+        return [Closed(refusal(text, moment.now, status=status, zone=moment.zone))]
+
+
+GEMINI = Adapter("gemini", launch, GeminiOutput, resumes=True, same_directory=True, own=(".gemini",))

@@ -1,0 +1,40 @@
+"""Qwen Code: says of a refused request that all is well, and puts the error where its answer would be."""
+
+from typing import Any
+
+from manyhands.hosts.agents.adapter import Adapter, Errand, Launch, LineMoment
+from manyhands.hosts.agents.agent_events import AgentEvent, Closed, RefusalKind, Used
+from manyhands.hosts.agents.claude_agent import StreamJson
+from manyhands.hosts.agents.refusal_texts import number, refusal, table, text_of
+
+_ERROR = "[API Error:"
+_TURN_LIMIT_EXIT = 53
+
+
+def launch(errand: Errand) -> Launch:
+    argv = [*(errand.program or ("qwen",)), "--yolo", "-o", "stream-json"]
+    argv += ["-m", errand.model] if errand.model else []
+    argv += ["--max-session-turns", str(errand.turns)] if errand.turns is not None else []
+    argv += ["--resume", errand.session] if errand.session else []
+    return Launch((*argv, *errand.args))
+
+
+class QwenOutput(StreamJson):
+    def _used(self, event: dict[str, Any]) -> list[AgentEvent]:
+        usage = table(event.get("usage"))
+        cached = number(usage, "cache_read_input_tokens")
+        return [Used(number(usage, "input_tokens"), cached, number(usage, "output_tokens"), of_session=True)]
+
+    def _closed(self, event: dict[str, Any], moment: LineMoment) -> Closed:
+        result = text_of(event.get("result"))
+        if result.lstrip().startswith(_ERROR):
+            return Closed(refusal(result.strip()[len(_ERROR) :].rstrip("]"), moment.now, zone=moment.zone))
+        return super()._closed(event, moment)
+
+    def finish(self, exit_code: int, moment: LineMoment) -> list[AgentEvent]:
+        if exit_code == _TURN_LIMIT_EXIT:
+            return [Closed(refusal("stopped at its limit (max turns)", moment.now, kind=RefusalKind.LIMIT))]
+        return []
+
+
+QWEN = Adapter("qwen", launch, QwenOutput, resumes=True, same_directory=True, own=(".qwen",))

@@ -1,0 +1,85 @@
+"""Agent hosts, and what their tables say beside what all hosts say."""
+
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Struct
+
+from manyhands.durations import Wait
+from manyhands.field_rules import Command, Count, Positive, VariableName, says, short_for
+from manyhands.sources.config.host_fields import PROBE, HostFields
+
+#: The agents that are known by name, with what their output means. "": the program is described instead.
+AgentName = Literal["", "claude", "codex", "gemini", "qwen", "opencode", "aider"]
+_EXAMPLE = '`agent = { run = ["my-agent", "--json"], reads = "claude" }`'
+
+
+class AgentProgram(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """An agent program: a known one, or the command line of another and whose output it speaks like."""
+
+    name: Annotated[AgentName, says("A known agent. Its name alone may stand for this table.")] = ""
+    run: Annotated[
+        Command,
+        says("The command line. `{prompt_file}`, `{model}` and `{session}` are filled in.", f"for example {_EXAMPLE}"),
+    ] = ()
+    reads: Annotated[
+        Literal["exit", "claude", "codex", "gemini", "qwen", "opencode", "aider"],
+        says("Of a program that has no known name: whose output it speaks like. `exit`: its exit code is all."),
+    ] = "exit"
+
+
+class AgentLimits(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Where an attempt ends, whatever is left to do."""
+
+    turns: Annotated[Count | None, says("The most turns of an attempt.")] = None
+    cost: Annotated[
+        Positive | None, says("The most that an attempt may cost, in whatever money the program tells.")
+    ] = None
+    tokens: Annotated[Count | None, says("The most tokens of an attempt, read and written together.")] = None
+
+
+def named(name: str) -> dict[str, str]:
+    return {"name": name}
+
+
+class AgentHost(HostFields, frozen=True, kw_only=True, tag="agent"):
+    """An agent program on this machine, which is given the prompts of tasks."""
+
+    takes: ClassVar[tuple[str, ...]] = ("prompt", "agent")
+
+    agent: Annotated[
+        AgentProgram,
+        short_for(AgentName, named),
+        says(
+            'The program: `"claude"`, `"codex"`, `"gemini"`, `"qwen"`, `"opencode"`, `"aider"`, '
+            'or `{ run = ["my-agent"], reads = "claude" }` for another.',
+            'for example `agent = "claude"`',
+        ),
+    ]
+    model: Annotated[str, says("The model that the program is told to use. Left out: its own choice.")] = ""
+    args: Annotated[tuple[str, ...], says("More arguments for the program.")] = ()
+    env: Annotated[
+        dict[VariableName, str],
+        says("Environment variables, added to those of the dispatcher. A task's own `env` overrides them."),
+    ] = {}  # noqa: RUF012 - a struct copies it
+    cwd: Annotated[
+        str,
+        says("The directory of tasks that name no `cwd`, relative to the workspace."),
+    ] = ""
+    grace: Annotated[Wait, says("How long a stopped agent has between SIGTERM and SIGKILL.")] = 5.0
+    idle: Annotated[
+        Wait,
+        says("How long it may print nothing and compute nothing before the attempt ends as timed out. `0`: for ever."),
+    ] = 900.0
+    limits: Annotated[
+        AgentLimits,
+        says("Where an attempt ends: `{ turns = 50, cost = 2.5, tokens = 400000 }`, any of them."),
+    ] = AgentLimits()
+    confine: Annotated[
+        Literal["workspace", "claims", "off"],
+        says("Where an attempt may write: its workspace, only what its task claims, or everywhere (`off`)."),
+    ] = "workspace"
+    hide: Annotated[
+        tuple[str, ...],
+        says('What an attempt may not read either: `["~/.ssh", "/etc/secrets"]`.'),
+    ] = ()
+    probe: Annotated[Literal["local", "nvml", "none"], says(PROBE)] = "local"

@@ -1,0 +1,87 @@
+"""What the tables of all hosts have in common."""
+
+from typing import Annotated, ClassVar
+
+from msgspec import Struct
+
+from manyhands.core.values.host import Host, Prices, Rate, Width
+from manyhands.field_rules import TABLE_KEY, Amount, Count, rule, says, short_for
+
+_CLUTCH_DECIDES = "leave it out and the clutch decides"
+_PINNED_WIDTH = Annotated[
+    int,
+    rule("must be a whole number or { min, start, max }", type="integer"),
+    rule(minimum=1),
+]
+PROBE = "What to look at about once a second while something runs there."
+
+
+def _pinned(width: int) -> dict[str, int]:
+    return {"min": width, "start": width, "max": width}
+
+
+class HostFields(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="type"):
+    takes: ClassVar[tuple[str, ...]]  # what a task may bring to a host of this type
+
+    name: Annotated[str, TABLE_KEY]
+    kinds: Annotated[
+        tuple[Annotated[str, rule("must name a kind", minLength=1)], ...],
+        rule("must name the kinds that this host takes", minItems=1),
+        says("Globs of the kinds of task that it takes.", 'leave it out, or write `["*"]`, for all'),
+    ] = ("*",)
+    width: Annotated[
+        Width,
+        short_for(_PINNED_WIDTH, _pinned),
+        says(
+            "How many attempts run at once. `4` pins it; `{ min = 1, start = 2, max = 16 }` bounds the clutch. "
+            "Left out, the clutch decides.",
+            _CLUTCH_DECIDES,
+        ),
+    ] = Width()
+    lanes: Annotated[
+        dict[str, Count],
+        says(
+            "The most of a kind at once on this host: `{ audit = 1 }`.",
+            "use `kinds` to keep a kind away from a host",
+        ),
+    ] = {}
+    rate: Annotated[
+        Rate | None,
+        says(
+            "A budget: `{ requests_per_minute = 60, tokens_per_minute = 90000 }`, either or both. "
+            "Starts are spread over the minute."
+        ),
+    ] = None
+    fallback: Annotated[
+        bool,
+        says("`true`: it takes a task only when no other host that takes it has room."),
+    ] = False
+    resources: Annotated[
+        dict[str, Amount],
+        says("What it has of what tasks ask for: `{ gpu_gb = 48 }`."),
+    ] = {}
+    prices: Annotated[
+        Prices | None,
+        says(
+            "The price of a million tokens, in your currency: `{ tokens_in = 3.0, tokens_out = 15.0 }`. "
+            "The cost of an attempt is computed when it ends. Left out: what attempts report themselves."
+        ),
+    ] = None
+    account: Annotated[
+        str,
+        says("The account behind it, by any name. Hosts that name the same one pause together while it is closed."),
+    ] = ""
+
+    def core_host(self) -> Host:
+        return Host(
+            name=self.name,
+            kinds=self.kinds,
+            takes=self.takes,
+            width=self.width,
+            lanes=self.lanes,
+            rate=self.rate,
+            fallback=self.fallback,
+            resources=self.resources,
+            prices=self.prices,
+            account=self.account,
+        )

@@ -1,0 +1,209 @@
+"""Attempts on an agent host, with a program that stands in for the agent."""
+
+import json
+import secrets
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from hosts.agents.recordings import RECORDINGS, SESSION
+from hosts.executors.desk import Desk
+from manyhands.core.values.ending import EndingKind
+from manyhands.core.values.task import Task
+from manyhands.hosts.agents.agent_executor import AgentExecutor, AgentSettings
+from manyhands.hosts.agents.described_agent import KNOWN
+from manyhands.sources.config.agent_config import AgentLimits, AgentName
+
+FAKE = Path(__file__).with_name("fake_agent.py")
+
+
+class AgentStage:
+    def __init__(self, tmp_path: Path) -> None:
+        self.place = tmp_path
+        self.workspace = tmp_path / "workspace"
+        self.workspace.mkdir()
+        self.home = tmp_path / "home"
+        self.notes = self.home / ".cache" / "stand-in"
+        self.notes.mkdir(parents=True)
+        self.desks: list[Desk] = []
+
+    def desk(self, agent: str, *runs: dict[str, Any], **fields: Any) -> Desk:
+        script = self.notes / "script.json"
+        script.write_text(json.dumps(runs))
+        journal = f"test-{secrets.token_hex(8)}"
+        settings = AgentSettings(
+            workspace=self.workspace,
+            journal=journal,
+            grace_s=0.5,
+            agent=agent,
+            run=(sys.executable, str(FAKE), str(script)),
+            env={"HOME": str(self.home)},
+            **fields,
+        )
+        self.desks.append(Desk(lambda s, e: AgentExecutor(settings, s, e), self.place / "attempts", journal))
+        return self.desks[-1]
+
+    def given(self, number: int) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads((self.notes / f"given.{number}.json").read_text())
+        return content
+
+
+@pytest.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[AgentStage]:
+    stage = AgentStage(tmp_path)
+    yield stage
+    for desk in stage.desks:
+        await desk.executor.close()
+        assert desk.alive() == []
+
+
+def recorded(agent: str, mode: str) -> dict[str, Any]:
+    exit_code, lines = RECORDINGS[agent, mode]
+    return {"lines": lines, "exit": exit_code}
+
+
+def test_the_config_and_the_adapters_know_the_same_agents() -> None:
+    assert {"", *KNOWN} == set(get_args(AgentName))
+
+
+@pytest.mark.parametrize("agent", KNOWN)
+async def test_a_good_run_is_done_and_its_log_is_in_words(stage: AgentStage, agent: str) -> None:
+    desk = stage.desk(agent, recorded(agent, "ok"))
+    ending = await desk.run(Task("t", prompt="do it"))
+    assert ending.kind is EndingKind.DONE, ending
+    assert ending.tokens_out == 7
+    if agent != "aider":
+        assert ending.result == "All done."
+        log = (desk.directory(1) / "output.log").read_text()
+        assert "All done.\n" in log
+        assert '"type"' not in log
+        assert '"type"' in (desk.directory(1) / "agent.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    "prompt", ["--help", "/help", "a 'b' \"c\" $(d)\n\n", "x" * 1_000_000, "-"], ids=lambda p: p[:6]
+)
+async def test_prompts_arrive_as_they_are(stage: AgentStage, prompt: str) -> None:
+    await stage.desk("claude", recorded("claude", "ok")).run(Task("t", prompt=prompt))
+    assert stage.given(1)["input"] == prompt
+
+
+async def test_leaving_with_0_is_not_enough(stage: AgentStage) -> None:
+    ending = await stage.desk("claude", {"exit": 0}).run(Task("t", prompt="do it"))
+    assert (ending.kind, ending.detail) == (
+        EndingKind.FAILED,
+        "it left with exit code 0, but never said it was done",
+    )
+
+
+async def test_a_task_without_a_prompt_is_refused(stage: AgentStage) -> None:
+    ending = await stage.desk("claude", {}).run(Task("t", call="a:b"))
+    assert ending.permanent
+    assert "has no `prompt`" in ending.detail
+
+
+async def test_an_unknown_flag_is_permanent_and_says_what_the_program_said(stage: AgentStage) -> None:
+    run = {"exit": 1, "errors": "error: unknown option '--colour'\n"}
+    ending = await stage.desk("claude", run).run(Task("t", prompt="do it"))
+    assert (ending.kind, ending.permanent) == (EndingKind.FAILED, True)
+    assert ending.detail == "exit 1: error: unknown option '--colour'"
+    assert "unknown option" in ending.tail
+
+
+async def test_a_program_that_is_not_there_is_named(stage: AgentStage, tmp_path: Path) -> None:
+    settings = AgentSettings(workspace=stage.workspace, agent="codex", env={"PATH": str(tmp_path)})
+    desk = Desk(lambda s, e: AgentExecutor(settings, s, e), stage.place / "others", settings.journal)
+    ending = await desk.run(Task("t", prompt="do it"))
+    assert ending.permanent
+    assert "`codex` not found" in ending.detail
+    await desk.executor.close()
+
+
+async def test_a_conversation_that_was_cut_short_is_continued(stage: AgentStage) -> None:
+    desk = stage.desk("codex", recorded("codex", "rate"), recorded("codex", "ok"))
+    first = await desk.run(Task("t", prompt="do it"))
+    assert first.session == SESSION
+    second = await desk.run(Task("t", prompt="do it"), number=2, last=first)
+    assert second.kind is EndingKind.DONE
+    assert (stage.given(2)["input"], "resume" in stage.given(2)["argv"]) == ("continue", True)
+    assert SESSION in stage.given(2)["argv"]
+
+
+async def test_after_a_failed_check_the_agent_is_told_what_the_check_said(stage: AgentStage) -> None:
+    desk = stage.desk("codex", recorded("codex", "ok"))
+    task = Task("t", prompt="do it", check=("sh", "-c", "echo 3 tests fail; exit 1"))
+    first = await desk.run(task)
+    assert first.detail.startswith("check failed")
+    await desk.run(task, number=2, last=first)
+    assert "3 tests fail" in stage.given(2)["input"]
+
+
+async def test_a_program_that_counts_earlier_runs_again_is_not_believed_twice(stage: AgentStage) -> None:
+    desk = stage.desk("codex", recorded("codex", "ok"))
+    task = Task("t", prompt="do it", check=("false",))
+    first = await desk.run(task)
+    again = await desk.run(task, number=2, last=first)
+    assert (first.tokens_in, again.tokens_in) == (120, 0)
+
+
+async def test_a_conversation_that_nobody_knows_any_more_begins_afresh(stage: AgentStage) -> None:
+    forgotten = {"exit": 1, "errors": f"No conversation found with session ID: {SESSION}\n"}
+    desk = stage.desk("claude", recorded("claude", "rate"), forgotten, recorded("claude", "ok"))
+    first = await desk.run(Task("t", prompt="do it"))
+    second = await desk.run(Task("t", prompt="do it"), number=2, last=first)
+    assert second.kind is EndingKind.DONE
+    assert [stage.given(n)["input"] for n in (1, 2, 3)] == ["do it", "continue", "do it"]
+
+
+async def test_silence_ends_an_attempt_and_a_busy_tool_does_not(stage: AgentStage) -> None:
+    busy = recorded("claude", "ok") | {"then": "timeout 3 sh -c 'while :; do :; done'"}
+    assert (await stage.desk("claude", busy, idle_s=1.0).run(Task("t", prompt="do it"))).kind is EndingKind.DONE
+    hangs = {"lines": RECORDINGS["claude", "ok"][1][:2], "after": "sleep 1000"}
+    (stage.notes / "given.1.json").unlink()
+    ending = await stage.desk("claude", hangs, idle_s=1.0).run(Task("t", prompt="do it"))
+    assert (ending.kind, ending.detail, ending.session) == (EndingKind.TIMED_OUT, "silent for 1 s", SESSION)
+
+
+async def test_a_limit_ends_an_attempt_with_that_reason(stage: AgentStage) -> None:
+    lines = RECORDINGS["opencode", "ok"][1]
+    run = {"lines": lines[:2], "after": "sleep 1000"}
+    desk = stage.desk("opencode", run, limits=AgentLimits(tokens=10))
+    ending = await desk.run(Task("t", prompt="do it"))
+    assert (ending.kind, ending.permanent) == (EndingKind.FAILED, True)
+    assert ending.detail == "reached its limit of 10 tokens"
+    assert ending.tokens_in == 60
+
+
+async def test_a_denied_tool_needs_a_person_unless_a_check_says_that_all_is_well(stage: AgentStage) -> None:
+    exit_code, lines = RECORDINGS["claude", "ok"]
+    closing = json.loads(lines[-1]) | {"permission_denials": [{"tool_name": "Bash"}]}
+    run = {"lines": [*lines[:-1], json.dumps(closing)], "exit": exit_code}
+    desk = stage.desk("claude", run)
+    ending = await desk.run(Task("t", prompt="do it"))
+    assert (ending.kind, ending.needs_person) == (EndingKind.FAILED, True)
+    assert "Bash" in ending.detail
+    assert (await desk.run(Task("t", prompt="do it", check=("true",)))).kind is EndingKind.DONE
+
+
+async def test_a_stopped_agent_is_gone_with_its_tools(stage: AgentStage) -> None:
+    desk = stage.desk("claude", {"lines": RECORDINGS["claude", "ok"][1][:1], "after": "sleep 1000"})
+    attempt = desk.start(Task("t", prompt="do it"))
+    await desk.until(lambda: "session_id" in _raw(desk))
+    desk.executor.stop(attempt)
+    ending = await desk.ending(attempt)
+    assert (ending.kind, ending.session) == (EndingKind.CANCELLED, SESSION)
+    assert desk.alive() == []
+
+
+async def test_endless_and_odd_output_costs_nothing(stage: AgentStage) -> None:
+    odd = recorded("claude", "ok") | {"then": "head -c 20000000 /dev/zero; echo; printf '\\377\\376{\\n'"}
+    ending = await stage.desk("claude", odd).run(Task("t", prompt="do it"))
+    assert ending.kind is EndingKind.DONE
+
+
+def _raw(desk: Desk) -> str:
+    file = desk.directory(1) / "agent.jsonl"
+    return file.read_text() if file.exists() else ""
