@@ -12,7 +12,7 @@ from manyhands.engine.probing import Probing, configured_probes
 from manyhands.engine.redaction import Secrets
 from manyhands.engine.session import dispatching
 from manyhands.engine.worker_scaling import WorkerScaling
-from manyhands.hosts.executors.executor import Ended, Executor, Spawned
+from manyhands.hosts.executors.executor import Ended, Executor, Showed, Spawned
 from manyhands.hosts.executors.layered_executor import Layer, LayeredExecutor, MakeInner
 from manyhands.hosts.landing.landing_site import LandingSite
 from manyhands.hosts.landing.run_facts import RunFacts
@@ -40,15 +40,20 @@ async def open_session(
     """A dispatcher on the configured store and hosts; `layer` goes around the executor of each host."""
     ground: LandingSite | None = None
     identity = ""
+    opened: list[Dispatcher] = []
     rays = RayClusters()
     check_secrets(config.routes, os.environ)
     check_ray(config.hosts)
+
+    def showed(attempt: int) -> None:
+        for dispatcher in opened:
+            dispatcher.showed(attempt)
 
     def executors(journal: str, spawned: Spawned, ended: Ended) -> Mapping[str, Executor]:
         nonlocal ground, identity
         identity = journal
         ground = LandingSite(config.workspace, config.store_directory, config.landing)
-        makers = {host.name: _maker(host, config, journal, spawned, ground, rays) for host in config.hosts}
+        makers = {host.name: _maker(host, config, journal, spawned, showed, ground, rays) for host in config.hosts}
         return {name: LayeredExecutor(make, ended, layer) if layer else make(ended) for name, make in makers.items()}
 
     try:
@@ -63,6 +68,7 @@ async def open_session(
             store=config.store_at,
             wait_turn=wait_turn,
         ) as dispatcher:
+            opened.append(dispatcher)
             assert ground is not None
             ground.facts.set_result(RunFacts(dispatcher.book, dispatcher.tell, dispatcher.clock.now))
             probing = Probing(dispatcher, configured_probes(config, dispatcher.book))
@@ -104,9 +110,15 @@ async def _delivering(dispatcher: Dispatcher, config: Config, journal: str) -> A
 
 
 def _maker(
-    host: HostConfig, config: Config, journal: str, spawned: Spawned, ground: LandingSite, rays: RayClusters
+    host: HostConfig,
+    config: Config,
+    journal: str,
+    spawned: Spawned,
+    showed: Showed,
+    ground: LandingSite,
+    rays: RayClusters,
 ) -> MakeInner:
-    return lambda ended: _executor(host, config, journal, spawned, ended, ground, rays)
+    return lambda ended: _executor(host, config, journal, spawned, ended, showed, ground, rays)
 
 
 def _executor(
@@ -115,6 +127,7 @@ def _executor(
     journal: str,
     spawned: Spawned,
     ended: Ended,
+    showed: Showed,
     ground: LandingSite,
     rays: RayClusters,
 ) -> Executor:
@@ -134,7 +147,7 @@ def _executor(
             layer = WorktreeLayer(ground, host.cwd)
             return LayeredExecutor(lambda told: ShellExecutor(shell, spawned, told), ended, layer)
         case AgentHost():
-            return _agent(host, workspace, journal, spawned, ended, ground)
+            return _agent(host, workspace, journal, spawned, ended, showed, ground)
         case PythonHost():
             from manyhands.hosts.executors.python_executor import PythonExecutor, PythonSettings
 
@@ -153,7 +166,7 @@ def _executor(
                 system=host.system,
                 stream=host.stream or host.probe in STREAMING,
             )
-            return OpenAIExecutor(openai, spawned, ended)
+            return OpenAIExecutor(openai, spawned, ended, showed)
         case WorkerHost():
             return _worker(host, workspace, config.file, journal, spawned, ended)
         case RayHost():
@@ -161,7 +174,13 @@ def _executor(
 
 
 def _agent(
-    host: AgentHost, workspace: Path, journal: str, spawned: Spawned, ended: Ended, ground: LandingSite
+    host: AgentHost,
+    workspace: Path,
+    journal: str,
+    spawned: Spawned,
+    ended: Ended,
+    showed: Showed,
+    ground: LandingSite,
 ) -> Executor:
     from manyhands.hosts.agents.agent_executor import AgentExecutor, AgentSettings
 
@@ -181,7 +200,7 @@ def _agent(
         hide=host.hide,
     )
     layer = WorktreeLayer(ground, host.cwd)
-    return LayeredExecutor(lambda told: AgentExecutor(settings, spawned, told), ended, layer)
+    return LayeredExecutor(lambda told: AgentExecutor(settings, spawned, told, showed), ended, layer)
 
 
 def _worker(

@@ -16,7 +16,7 @@ import msgspec
 
 from manyhands.core import snapshot
 from manyhands.core.commands import AnyCommand, ReleaseAttempt, RunEnded, StartAttempt, StopAttempt, WakeAt
-from manyhands.core.events import AnyEvent, AttemptEnded, AttemptSpawned, Input, Woke
+from manyhands.core.events import AnyEvent, AttemptEnded, AttemptShowed, AttemptSpawned, Input, Woke
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import Running
 from manyhands.core.values.ending import Ending, EndingKind
@@ -82,6 +82,9 @@ class Dispatcher:
 
     def spawned(self, attempt: int, process: ProcessHandle) -> None:
         self.tell(AttemptSpawned(self.clock.now(), attempt, process))
+
+    def showed(self, attempt: int) -> None:
+        self.tell(AttemptShowed(self.clock.now(), attempt))
 
     def ended(self, attempt: int, ending: Ending) -> None:
         self._executor_of.pop(attempt, None)

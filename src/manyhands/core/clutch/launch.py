@@ -159,7 +159,8 @@ class Launch(Struct):
             return False
         if at - self.filled_at < FILLED * step_s - 1e-6:
             return False
-        sees_outputs = self.nature != COMMANDS and (bool(self.waits) or self.nature == AGENTS)
+        # Agents that end without having shown anything never show anything.
+        sees_outputs = self.nature != COMMANDS and (bool(self.waits) or (self.nature == AGENTS and not self.done))
         return not sees_outputs or in_flight - len(self.silent) >= SHOWN * in_flight
 
     def _patience_s(self) -> float:

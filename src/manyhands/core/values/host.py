@@ -58,7 +58,11 @@ class Host(Struct, frozen=True, omit_defaults=True):
 
 def nature_of(host: Host) -> str:
     """A host that takes prompts alone is a model server, unless it says that it runs agents."""
-    return host.nature or (SERVICE if host.takes == ("prompt",) else AGENTS if host.takes == ("agent",) else COMMANDS)
+    if host.nature:
+        return host.nature
+    if host.takes == ("prompt",):
+        return SERVICE
+    return AGENTS if "agent" in host.takes and "run" not in host.takes else COMMANDS
 
 
 class Rule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -35,7 +35,7 @@ from manyhands.hosts.executors.attempt_steps import (
     ProcessStreams,
     working_directory,
 )
-from manyhands.hosts.executors.executor import Ended, Spawned
+from manyhands.hosts.executors.executor import Ended, Showed, Spawned
 from manyhands.hosts.executors.in_flight import InFlight
 from manyhands.hosts.executors.output_text import last_line, one_line, tail_of
 from manyhands.hosts.executors.report_files import open_plain
@@ -63,8 +63,11 @@ class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
 
 
 class AgentExecutor:
-    def __init__(self, settings: AgentSettings, spawned: Spawned, ended: Ended) -> None:
+    def __init__(
+        self, settings: AgentSettings, spawned: Spawned, ended: Ended, showed: Showed = lambda attempt: None
+    ) -> None:
         self._settings = settings
+        self._showed = showed
         self._adapter = KNOWN[settings.agent] if settings.agent else described(settings.run, settings.reads)
         self._steps = AttemptSteps(settings, spawned)
         self._in_flight = InFlight(ended, settings.grace_s)
@@ -101,11 +104,11 @@ class AgentExecutor:
         except CannotStart as refused:
             return refused.ending
         resumed = self._session_for(order, directory, place)
-        run = _AgentRun(self._settings, self._adapter, self._steps, order, directory, place)
+        run = _AgentRun(self._settings, self._adapter, self._steps, order, directory, place, self._showed)
         ending = await run.carry_out(resumed)
         if resumed is not None and not run.began and ending.kind is EndingKind.FAILED:
             # The program knows nothing of that conversation any more: it begins afresh.
-            run = _AgentRun(self._settings, self._adapter, self._steps, order, directory, place)
+            run = _AgentRun(self._settings, self._adapter, self._steps, order, directory, place, self._showed)
             ending = await run.carry_out(None)
         log = directory / LOG_FILE
         ending = as_said(ending, directory, log, time.time())
@@ -136,7 +139,10 @@ class _AgentRun:
         order: StartAttempt,
         directory: Path,
         place: str,
+        showed: Showed,
     ) -> None:
+        self._showed = showed
+        self._has_shown = False
         self.began = False  # it has said something
         self.denied: list[str] = []
         self._settings = settings
@@ -213,6 +219,9 @@ class _AgentRun:
             self._process.cancel()
 
     def _heard(self, event: AgentEvent, tally: AgentTally) -> None:
+        if isinstance(event, Does | Says) and not self._has_shown:  # its model has answered
+            self._has_shown = True
+            self._showed(self._order.attempt)
         match event:
             case AgentSession(id):
                 self.began = True

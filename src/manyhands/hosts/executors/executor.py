@@ -18,6 +18,8 @@ from manyhands.core.values.host import ProcessHandle
 
 #: Told of an attempt's process before it runs: (attempt, process).
 Spawned = Callable[[int, ProcessHandle], None]
+#: Told when an attempt has put out something for the first time, where that is seen.
+Showed = Callable[[int], None]
 #: Told of an attempt's ending, once: (attempt, ending).
 Ended = Callable[[int, Ending], None]
 

@@ -16,7 +16,7 @@ import msgspec
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.hosts.executors.attempt_steps import AttemptSteps, ProcessSettings
-from manyhands.hosts.executors.executor import Ended, Spawned
+from manyhands.hosts.executors.executor import Ended, Showed, Spawned
 from manyhands.hosts.executors.in_flight import InFlight
 from manyhands.hosts.executors.openai_answer import (
     ModelAnswer,
@@ -51,8 +51,11 @@ class OpenAISettings(ProcessSettings, frozen=True, kw_only=True):
 
 
 class OpenAIExecutor:
-    def __init__(self, settings: OpenAISettings, spawned: Spawned, ended: Ended) -> None:
+    def __init__(
+        self, settings: OpenAISettings, spawned: Spawned, ended: Ended, showed: Showed = lambda attempt: None
+    ) -> None:
         self._settings = settings
+        self._showed = showed
         self._steps = AttemptSteps(settings, spawned)
         self._in_flight = InFlight(ended, settings.grace_s)
         self._client: AsyncOpenAI | None = None
@@ -112,12 +115,12 @@ class OpenAIExecutor:
             return embeddings_answer(_decoded(raw.content))._replace(budget=budget_of(raw.headers))
         body = {name: request.pop(name) for name in ("model", "messages")}
         if settings.stream:
-            return await self._streamed(client, body, request, timeout)
+            return await self._streamed(order.attempt, client, body, request, timeout)
         create = client.chat.completions.with_raw_response.create
         raw = await create(**body, extra_body=request, timeout=timeout)
         return chat_answer(_decoded(raw.content))._replace(budget=budget_of(raw.headers))
 
-    async def _streamed(self, client: "AsyncOpenAI", body: Any, extra: Any, patience: Any) -> ModelAnswer:
+    async def _streamed(self, attempt: int, client: "AsyncOpenAI", body: Any, extra: Any, patience: Any) -> ModelAnswer:
         create: Any = client.chat.completions.create
         began = time.monotonic()
         answer = ModelAnswer("")
@@ -137,6 +140,7 @@ class OpenAIExecutor:
                 if choice.delta is not None and choice.delta.content:
                     if not pieces:
                         answer = answer._replace(ttft_s=time.monotonic() - began)
+                        self._showed(attempt)
                     pieces.append(choice.delta.content)
                 if choice.finish_reason:
                     answer = answer._replace(finish_reason=choice.finish_reason)
