@@ -77,7 +77,7 @@ class Player:
         return [str(self.state(id, run)) for id in ids]
 
     def cause(self, id: str, run: str = "r") -> str:
-        return self.book.runs[run].records[id].cause
+        return self.book.runs[run].records[id].cause.why
 
     def run_to_end(self, run: str = "r") -> list[str]:
         """Each second, all that runs is done; the order of the starts."""

@@ -53,7 +53,7 @@ def test_ended_and_deferred_tasks_say_what_came_between() -> None:
     player.play(ev.CancelAsked(player.at, "r", "d", "no longer wanted"))
     assert [why(player, id) for id in "abcd"] == [
         ["exit 1 (attempt 1)"],
-        ["its need a is failed"],
+        ["it needs `a`, which failed"],
         ["deferred in the plan"],
         ["no longer wanted"],
     ]
@@ -87,15 +87,15 @@ def test_no_host_for_the_kind_is_said() -> None:
 def test_missing_resources_are_counted() -> None:
     player = Player(a_host(width=4, resources={"gpu": 2.0}))
     player.open(a_task("a", resources={"gpu": 1.5}), a_task("b", resources={"gpu": 1.0}))
-    assert why(player, "b") == ["local has 0.5 gpu free, it asks for 1"]
+    assert why(player, "b") == ["local has 0.5 gpu free, but the task asks for 1"]
 
 
 def test_barriers_name_each_other() -> None:
     player = Player(a_host(width=2))
     player.open(a_task("a"))
     player.add(a_task("alone", barrier=True), a_task("b"))
-    assert why(player, "alone") == ["wants local alone and 1 still run there"]
-    assert why(player, "b") == ["local empties for alone (1 still run there)"]
+    assert why(player, "alone") == ["needs local alone (1 still running there)"]
+    assert why(player, "b") == ["local is emptying for alone (1 still running there)"]
     player.end("a")
     assert why(player, "b") == ["alone runs alone on local"]
 
@@ -114,7 +114,7 @@ def test_a_reserved_claim_names_who_it_is_kept_for() -> None:
     while not player.book.ready.reservations:
         player.end(player.running[0])
     player.add(a_task("late", claims=writes("src/9")))
-    assert why(player, "late")[0] == f"its claims are reserved for wide, passed over {BYPASSES_MAX} times"
+    assert why(player, "late")[0] == f"its claims are reserved for wide, which was passed over {BYPASSES_MAX} times"
 
 
 def test_the_bounds_of_runs_and_parents_are_told_with_numbers() -> None:
@@ -135,7 +135,7 @@ def test_a_stopping_run_says_so_first() -> None:
     player = Player()
     player.open(a_task("a"), a_task("b"))
     player.play(ev.RunDrained(player.at, "r"))
-    assert why(player, "b")[0] == "run r is stopping: nothing more is started"
+    assert why(player, "b")[0] == "run r is stopping and starts nothing more"
 
 
 def test_claims_come_before_slots_and_slots_before_the_runs_own_bound() -> None:
@@ -169,7 +169,7 @@ def test_waiting_for_a_faster_host_is_told() -> None:
     player.end("s", after_s=58.0)
     player.add(a_task("a"))
     player.add(a_task("b"))
-    assert why(player, "b") == ["slow has room, but a slot elsewhere is worth the wait of 2.0 s"]
+    assert why(player, "b") == ["slow has room, but a slot elsewhere is worth waiting 2.0 s for"]
 
 
 def test_explaining_a_task_makes_no_lane_for_it() -> None:

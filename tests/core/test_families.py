@@ -81,7 +81,7 @@ def test_a_family_that_does_harm_is_put_back_whole() -> None:
     assert player.moves() == [(1, "trying"), (1, "reverting"), (1, "over")]
     records = player.book.runs["r"].records
     assert [records[id].state for id in "ab"] == [TaskState.FAILED] * 2
-    assert records["a"].cause == "its family was put back: verify b of kernel: it broke"
+    assert records["a"].cause.why == "its family was rolled back: verify b of kernel: it broke"
     assert player.book.hosts["local"].paused is None
 
 
@@ -108,7 +108,7 @@ def test_a_family_is_halved_until_the_culprit_is_found_and_the_others_are_done(c
     states = {id: player.state(id) for id in members}
     assert states == {id: TaskState.FAILED if id == bad else TaskState.DONE for id in members}
     rounds = max(round for round, _ in player.moves())
-    assert 3 <= rounds <= 7, "halving, not one by one and not for ever"
+    assert 3 <= rounds <= 7, "halving, not one by one and not without end"
 
 
 def ev_done() -> Ending:

@@ -9,11 +9,12 @@ import pytest
 
 from helpers import Player, a_host, a_task
 from manyhands.core import events as ev
-from manyhands.core import intake, snapshot
+from manyhands.core import snapshot
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import Family, Host
-from manyhands.core.values.task import TERMINAL, Task, TaskState, is_step
+from manyhands.core.values.provenance import CausedBy
+from manyhands.core.values.task import TERMINAL, Task, TaskState
 
 GAMES = 4000 if os.environ.get("MANYHANDS_SOAK") else 150
 GAMES_A_TEST = 50
@@ -106,7 +107,7 @@ class Game:
             isinstance(event, ev.FamilyMoved) and event.phase == "stuck" for event in self.player.journal[-20:]
         )
         kept = book.hosts["local"].kept_by
-        here = {one.record.task.barrier for one in book.hosts["local"].running.values()}
+        here = {one.record.barrier for one in book.hosts["local"].running.values()}
         assert not kept or here <= {kept}, "the host is for the family alone until that is over"
 
     def go_on(self, interfere: bool) -> bool:
@@ -127,7 +128,7 @@ class Game:
     def _end(self, attempt: int) -> None:
         running = self.player.book.running[attempt]
         record = running.record
-        if not is_step(record.task):
+        if not record.is_step:
             ending = DONE if self.draw.random() < 0.9 else FAILED
         else:
             ending = self._carried_out(record.run, record.task.id, running.stop_why is not None)
@@ -169,9 +170,10 @@ class Game:
             self.draw.choice(words)()
 
     def _edit(self, run: str, id: str) -> None:
-        task = self.player.book.runs[run].records[id].task
-        if is_step(task):
+        record = self.player.book.runs[run].records[id]
+        if record.is_step:
             return  # no backlog knows of it
+        task = record.task
         families = ["", *(family.name for family in self.families)]
         edited = a_task(id, kind=task.kind, needs=task.needs, family=self.draw.choice(families), check=task.check)
         if edited.family and edited.kind == "other":
@@ -186,7 +188,7 @@ class Game:
         for run in book.runs.values():
             self.play(ev.RunResumed(at, run.name, None, run.fail_fast))
             for id, record in list(run.records.items()):
-                if record.state is TaskState.DEFERRED and record.cause == intake.BY_A_PERSON:
+                if record.state is TaskState.DEFERRED and record.cause.by is CausedBy.PERSON:
                     self.play(ev.ResumeAsked(at, run.name, id))
         for _ in range(3000):
             if not self.go_on(interfere=False):
@@ -209,12 +211,12 @@ def play(seed: int, quiet: bool = False) -> Game:
 def outcome(game: Game) -> None:
     book = game.player.book
     for host in book.hosts.values():
-        assert host.kept_by == "", "the host is free in the end"
+        assert host.kept_by is None, "the host is free in the end"
     for run in book.runs.values():
         assert {state.phase for state in run.families.values()} <= {"over"}
         assert run.settled, "and it has been said"
         for id, record in run.records.items():
-            assert record.state in TERMINAL, f"{id} is {record.state}: {record.cause}"
+            assert record.state in TERMINAL, f"{id} is {record.state}: {record.cause.why}"
             if record.task.family and record.history is None and game.is_known:
                 is_on = f"{run.name}/{id}" in game.machine.running
                 assert is_on == (record.state is TaskState.DONE), f"{id} is {record.state}, on the machine: {is_on}"

@@ -56,7 +56,7 @@ def test_a_failed_need_skips_the_task_whichever_parent_ends_first(first: str) ->
     for id in ("good", "bad") if first == "good" else ("bad", "good"):
         player.end(id, ending=BROKEN if id == "bad" else Ending(EndingKind.DONE))
     assert player.state("child") == "skipped"
-    assert player.cause("child") == "its need bad is failed"
+    assert player.cause("child") == "it needs `bad`, which failed"
 
 
 def test_skipping_spreads_to_everything_behind_it_with_the_cause() -> None:
@@ -64,7 +64,7 @@ def test_skipping_spreads_to_everything_behind_it_with_the_cause() -> None:
     player.open(*diamond(), a_task("e", needs=("d",)), a_task("apart"))
     player.end("a", ending=BROKEN)
     assert player.states("bcde") == ["skipped"] * 4
-    assert player.cause("e") == "its need d is skipped"
+    assert player.cause("e") == "it needs `d`, which was skipped"
     assert player.running == ["apart"]
 
 
@@ -97,7 +97,7 @@ def test_a_second_go_does_not_bring_back_what_another_need_still_keeps_down() ->
     player.end("a", "x", ending=BROKEN)
     player.play(ev.RetryAsked(player.at, "r", "a"))
     assert player.states(("child", "grandchild")) == ["skipped", "skipped"]
-    assert player.cause("child") == "its need x is failed"
+    assert player.cause("child") == "it needs `x`, which failed"
 
 
 def test_a_second_go_has_a_fresh_set_of_attempts() -> None:

@@ -126,7 +126,7 @@ def test_a_run_stopped_at_its_last_tasks_has_ended_as_they_did(console: Console)
     live.interrupt()
     live.wait_for("stopping")
     (console.directory / "go").touch()
-    assert live.end().code == 1, "nothing is left to go on with"
+    assert live.end().code == 1, "nothing is left to do"
 
 
 def test_a_run_that_was_killed_does_not_go_on_under_the_name_of_another(console: Console) -> None:

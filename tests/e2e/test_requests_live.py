@@ -39,13 +39,13 @@ def test_a_running_task_is_cancelled_within_2_s_and_the_run_goes_on(console: Con
 
 def test_retry_defer_and_resume_are_heard_by_a_run_that_goes_on(console: Console) -> None:
     console.config(shell_host(1))
-    fails_first = "[ -e mended ] || exit 7"
+    fails_first = "[ -e repaired ] || exit 7"
     console.plan([sh("bad", fails_first, attempts=1), sh("held", HELD), sh("later", "exit 0")])
     live = console.start("run", "plan.jsonl")
     live.wait_until(lambda: has_begun(console, "held"), "the second task at work")
     assert "is being deferred" in console.run("task", "defer", "later").err
     live.wait_until(lambda: states(console)["later"] == "deferred", "the deferral")
-    (console.directory / "mended").touch()
+    (console.directory / "repaired").touch()
     assert "is being retried" in console.run("task", "retry", "bad").err
     live.wait_until(lambda: states(console)["bad"] == "ready", "the second go")
     assert console.run("task", "explain", "bad").out.startswith("ready: waiting for a slot on local (1 of 1")
@@ -59,7 +59,7 @@ def test_retry_defer_and_resume_are_heard_by_a_run_that_goes_on(console: Console
 
 def test_what_is_asked_while_nothing_runs_is_done_when_the_run_goes_on(console: Console) -> None:
     console.config(shell_host(1))
-    console.plan([sh("bad", "[ -e mended ] || exit 7", attempts=1), sh("next", "exit 0", needs=["bad"])])
+    console.plan([sh("bad", "[ -e repaired ] || exit 7", attempts=1), sh("next", "exit 0", needs=["bad"])])
     assert console.run("run", "plan.jsonl").code == 1
     asked = console.run("task", "retry", "bad")
     assert "will be retried when `manyhands run plan.jsonl` continues the run" in asked.err
@@ -67,7 +67,7 @@ def test_what_is_asked_while_nothing_runs_is_done_when_the_run_goes_on(console: 
     assert states(console) == {"bad": "ready", "next": "blocked"}
     assert "cannot be retried" in console.run("task", "retry", "bad").err
     assert console.run("task", "defer", "next").code == 0
-    (console.directory / "mended").touch()
+    (console.directory / "repaired").touch()
     ended = console.run("run", "plan.jsonl")
     assert "run plan-1 continues: 0 of 2 tasks were finished" in ended.err
     # The first attempt after the retry is told like any other.

@@ -113,7 +113,7 @@ def test_fail_fast_cancels_what_waits_and_keeps_what_is_done(console: Console) -
     assert done.code == 1
     counts = done.json["counts"]
     assert (counts["done"], counts["failed"], counts["cancelled"]) == (1, 1, 3)
-    assert console.book().runs["plan-1"].records["t0"].cause == "fail_fast: bad failed"
+    assert console.book().runs["plan-1"].records["t0"].cause.why == "fail_fast: bad failed"
 
 
 def test_an_attempt_is_told_how_the_last_one_ended(console: Console) -> None:

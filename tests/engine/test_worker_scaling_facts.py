@@ -28,7 +28,7 @@ def test_what_waits_for_a_host_are_the_prompts_that_it_may_take_now() -> None:
     player.at = 5.0
     player.open(*(a_prompt(f"t{n}") for n in range(5)), a_task("run", kind="text"), a_prompt("held", "late"))
     waiting, since = waiting_for(player.book, far)
-    assert (waiting, since) == (3, 5.0)  # two are in flight; a command is no prompt, and `late` is put off by a rule
+    assert (waiting, since) == (3, 5.0)  # two are in flight; a command is not a prompt, and a rule puts `late` off
     player.play(ev.HostPaused(6.0, "far"))
     assert waiting_for(player.book, far) == (0, 5.0)  # a person wants no more to go there: what runs goes on
     player.play(ev.HostResumed(7.0, "far"), ev.RunDrained(7.0, "r"))

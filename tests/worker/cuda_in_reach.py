@@ -1,4 +1,4 @@
-"""An environment in which CUDA is at hand: a driver that answers, a CUDA library, and a torch that loads it."""
+"""An environment where CUDA seems available: a driver that answers, a CUDA library, and a torch that loads it."""
 
 import os
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ import pytest
 from hosts.probes.nvml_child import build_library
 
 FAKE_DRIVER = Path(__file__).parents[1] / "hosts" / "probes" / "fake_nvml.c"
-#: Whoever imports it, or asks the loader for CUDA, has the library mapped until the process ends.
+#: A process that imports this, or asks the loader for CUDA, has the library mapped until it ends.
 TORCH = "import ctypes\nctypes.CDLL('libcuda.so.1')\n"
 
 
@@ -30,5 +30,5 @@ def cuda_in_reach(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def cuda_of(names: Iterable[str]) -> list[str]:
-    """Of the names of mapped files, those that whoever opened CUDA has; the driver's management library is not one."""
+    """The mapped files that show that a process opened CUDA. The driver's management library does not show it."""
     return [name for name in names if name.startswith(("libcuda", "libcublas", "libcudnn", "libnvrtc", "libtorch"))]

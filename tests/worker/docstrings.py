@@ -1,4 +1,4 @@
-"""Real text of mixed length: the docstrings of the standard library, in an order that has nothing to do with length."""
+"""Real text of mixed length: the docstrings of the standard library, in an order that is unrelated to length."""
 
 import ast
 import random
@@ -7,9 +7,9 @@ import sysconfig
 from functools import cache
 from pathlib import Path
 
-#: About what a word-piece tokenizer makes of English and code: short pieces of words, and each sign.
+#: An approximation of a word-piece tokenizer for English and code: short pieces of words, and single signs.
 PIECE = re.compile(r"[A-Za-z]{1,6}|[0-9]{1,3}|[^\sA-Za-z0-9]")
-LENGTH_MAX = 256  # of MiniLM; what is longer is cut
+LENGTH_MAX = 256  # MiniLM's limit; longer texts are cut
 
 
 @cache
@@ -28,13 +28,13 @@ def docstrings(count: int) -> tuple[str, ...]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 found += filter(None, [ast.get_docstring(node)])
-        if len(found) >= 1.5 * count:  # beyond what is asked for, so that one file's style does not decide
+        if len(found) >= 1.5 * count:  # more than needed, so that the style of one file does not dominate
             break
     random.Random(7).shuffle(found)
-    assert len(found) >= count, "this Python comes without its library's sources"
+    assert len(found) >= count, "this Python does not include the sources of its standard library"
     return tuple(found[:count])
 
 
 def token_lengths(count: int) -> list[int]:
-    """Tokens of each, the two special ones included."""
+    """The number of tokens of each docstring, including the two special ones."""
     return [min(LENGTH_MAX, len(PIECE.findall(text)) + 2) for text in docstrings(count)]

@@ -1,4 +1,4 @@
-"""Carries out the planner's decisions on simulated devices under virtual time, and watches that all is sound."""
+"""Carries out the planner's decisions on simulated devices in virtual time, and checks each of them."""
 
 import heapq
 import random
@@ -17,14 +17,14 @@ GIB = 2**30
 
 
 class Truth(Struct):
-    """What a model really takes; the planner is not told."""
+    """What a model really takes. The planner does not know it."""
 
     weights_bytes: int
     activation: m.Growth
     seconds: m.Growth
     load_s: float = 0.5
     loads: bool = True
-    poison: frozenset[int] = frozenset()  # items that fell any batch they are in
+    poison: frozenset[int] = frozenset()  # items that make every batch they are in fail
     noise: float = 0.03
 
 
@@ -34,7 +34,7 @@ def a_truth(weights_bytes: int = 400 * MIB, **fields: object) -> Truth:
 
 
 def a_spec(name: str = "minilm", truth: Truth | None = None, **fields: object) -> m.ModelSpec:
-    """As its maker would guess it: memory from above by half, durations wrong by half."""
+    """A model with a typical guess: memory is half too high, and durations are wrong by half."""
     truth = truth or a_truth()
     guess = m.Growth(1.5 * truth.activation.k0, 1.5 * truth.activation.k1, 1.5 * truth.activation.k2)
     seconds = m.Growth(truth.seconds.k0 / 2, truth.seconds.k1 * 2, truth.seconds.k2)
@@ -42,7 +42,7 @@ def a_spec(name: str = "minilm", truth: Truth | None = None, **fields: object) -
 
 
 class SimulatedWorker:
-    """Each device computes so many batches at a time, in the order given; memory is taken for as long as one does."""
+    """Each device computes a fixed number of batches at a time, in order. A batch holds memory while it computes."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class SimulatedWorker:
         self.failed: dict[int, m.FailItems] = {}
         self.refused: list[m.RefuseItems] = []
         self.batches: list[m.Batch] = []
-        self.predictions: list[tuple[int, int]] = []  # (set aside, really taken) of batches that ended
+        self.predictions: list[tuple[int, int]] = []  # (set aside, really taken) for each batch that ended
         self.out_of_memory_at: list[float] = []
         self.loads: list[tuple[float, str]] = []
         self.evictions: list[tuple[float, str]] = []
@@ -113,7 +113,7 @@ class SimulatedWorker:
             events = what()
             if events:
                 self.tell(*events)
-        raise AssertionError("it goes on for ever")
+        raise AssertionError("the simulation does not end")
 
     def _carry_out(self, decision: m.Decision) -> None:
         match decision:
@@ -132,7 +132,7 @@ class SimulatedWorker:
                 self.later(self.at + 0.05, lambda: self._evict(name))
             case m.FailItems(ids):
                 for id in ids:
-                    assert id not in self.failed, "failed twice"
+                    assert id not in self.failed, "an item failed twice"
                     self.failed[id] = decision
             case m.RefuseItems():
                 self.refused.append(decision)

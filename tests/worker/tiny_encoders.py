@@ -1,4 +1,4 @@
-"""Encoders of a few thousand random weights in the layouts of their families, written as people publish them."""
+"""Writes encoders with a few thousand random weights, in the layouts in which their families are published."""
 
 import json
 import struct
@@ -11,7 +11,7 @@ HIDDEN, INNER, LAYERS, HEADS, POSITIONS = 32, 64, 2, 4, 64
 
 
 def write_bert(folder: Path, tokenizer: Path, labels: list[str] | None = None, nan_token: int | None = None) -> Path:
-    """A BERT; with labels one that classifies, with one label one that reranks. Of `nan_token` it makes no numbers."""
+    """A BERT that embeds. With labels it classifies, and with one label it reranks. For `nan_token` it returns NaN."""
     folder.mkdir(parents=True)
     vocabulary = len(json.loads(tokenizer.read_bytes())["model"]["vocab"])
     config: dict[str, Any] = {

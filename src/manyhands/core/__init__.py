@@ -2,7 +2,7 @@
 
 `Scheduler.handle(events)` takes everything that happened at once and returns decisions and commands.
 `Scheduler.replay(events)` takes a journal. The scheduler alone changes the state, which is the `Book`. `values/`
-has what everyone speaks in, `clutch/` finds widths.
+has the values that all code uses, and `clutch/` finds widths.
 
 What changes state: `scheduler`, `intake` (tasks come, wait, leave), `attempts` (an attempt's life), `families`,
 `outbox`.

@@ -1,4 +1,4 @@
-"""The life of an attempt in the book: it starts, it ends, and what its task becomes then."""
+"""The life of an attempt in the book: how it starts, how it ends, and what its task becomes then."""
 
 import math
 from typing import assert_never
@@ -8,10 +8,11 @@ from msgspec.structs import replace
 from manyhands.core import health, intake, learning, retry
 from manyhands.core.book import Book
 from manyhands.core.events import AttemptEnded, AttemptStarted
-from manyhands.core.state import AttemptRecord, HostState, Record, Running
+from manyhands.core.state import AttemptRecord, FamilyBarrier, HostState, Record, Running
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import Prices
-from manyhands.core.values.task import TaskState, claims_of, is_step
+from manyhands.core.values.provenance import Cause, CausedBy
+from manyhands.core.values.task import TaskState, claims_of
 from manyhands.core.values.widths import Sample
 
 #: Weight of the newest duration in what is usual; a handful of attempts is enough to follow a change.
@@ -37,7 +38,7 @@ def begin(book: Book, event: AttemptStarted, record: Record) -> None:
 
 
 def occupy(book: Book, running: Running) -> None:
-    """Take all that an attempt takes up while it is in flight; `_let_go` gives it back."""
+    """Take everything that an attempt needs while it is in flight. `_let_go` gives it back."""
     host, record = running.host, running.record
     run, task = book.runs[record.run], record.task
     book.running[running.attempt] = running
@@ -53,9 +54,9 @@ def occupy(book: Book, running: Running) -> None:
     if task.resources:
         for name, amount in task.resources.items():
             host.used[name] = host.used.get(name, 0.0) + amount
-    if isinstance(task.barrier, str):
-        host.kept_by = task.barrier
-    elif task.barrier:
+    if isinstance(barrier := record.barrier, FamilyBarrier):
+        host.kept_by = barrier
+    elif barrier:
         host.barrier = record
     run.in_flight += 1
     if run.in_flight > run.peak:
@@ -67,7 +68,7 @@ def occupy(book: Book, running: Running) -> None:
 def end(book: Book, event: AttemptEnded) -> None:
     running = book.running.pop(event.attempt, None)
     if running is None:
-        return  # told twice: recorded once
+        return  # it was reported twice
     ending = _priced(_as_decided(event.ending, running), running.host.host.prices)
     _let_go(book, running)
     running.tried.ended_at = book.at
@@ -75,7 +76,7 @@ def end(book: Book, event: AttemptEnded) -> None:
     _learn(running, ending, book.at)
     _settle(book, running, ending)
     health.note(book, running, ending)
-    # Only now: what is left to do, by which those who waited are put in order, has changed.
+    # Only now, because the order of waiting groups depends on what is left to do, which has just changed.
     book.ready.wake(("attempt", running.attempt))
     run, parent = book.runs[running.record.run], running.record.task.parent
     run.cost += ending.cost or 0.0
@@ -87,7 +88,7 @@ def end(book: Book, event: AttemptEnded) -> None:
 
 
 def _as_decided(ending: Ending, running: Running) -> Ending:
-    """An attempt that we stopped ended for our reason, unless it was done first."""
+    """An attempt that we stopped has our reason as its ending, unless it was done first."""
     if ending.kind is EndingKind.DONE:
         return ending
     if running.stop_why is None:
@@ -117,7 +118,7 @@ def _as_told(ending: Ending) -> Ending:
 
 
 def _priced(ending: Ending, prices: Prices | None) -> Ending:
-    """At the prices of this moment: what it has cost does not change with them."""
+    """The ending with its cost at the current prices. A later change of prices does not change it."""
     if prices is None or ending.cost is not None or not (ending.tokens_in or ending.tokens_out):
         return ending
     return replace(ending, cost=prices.cost(ending.tokens_in, ending.tokens_out))
@@ -146,7 +147,7 @@ def _let_go(book: Book, running: Running) -> None:
 def _learn(running: Running, ending: Ending, at: float) -> None:
     host, task = running.host, running.record.task
     kind = task.kind
-    # What commands say of themselves measures no host: some kinds do and others do not, and seconds are no tokens.
+    # Tokens that commands report do not measure the host: only some kinds report them, and others count seconds.
     tokens_in, tokens_out = (0, 0) if task.run else (ending.tokens_in, ending.tokens_out)
     took_s = at - running.started_at
     if ending.kind is EndingKind.DONE:
@@ -193,13 +194,14 @@ def _settle(book: Book, running: Running, ending: Ending) -> None:
             intake.release_dependents(book, record)
             return
         case EndingKind.CANCELLED:
-            book.become(record, TaskState.CANCELLED, ending.detail)
+            book.become(record, TaskState.CANCELLED, Cause(running.stop_by, ending.detail))
             intake.skip_dependents(book, record)
             return
         case EndingKind.OVERLOADED:
-            record.setbacks += not running.host.on_trial  # no task is to blame for a host that takes nothing
-        case EndingKind.FAILED if ending.needs_person and not (record.task.family or is_step(record.task)):
-            book.become(record, TaskState.DEFERRED, f"needs a person: {ending.detail or 'it gave no reason'}")
+            record.setbacks += not running.host.on_trial  # the task is not to blame for a host that accepts nothing
+        case EndingKind.FAILED if ending.needs_person and not (record.task.family or record.is_step):
+            why = f"needs a person: {ending.detail or 'it gave no reason'}"
+            book.become(record, TaskState.DEFERRED, Cause(CausedBy.ATTEMPT, why))
             return
         case EndingKind.FAILED | EndingKind.TIMED_OUT:
             record.tries += 1
@@ -211,15 +213,15 @@ def _settle(book: Book, running: Running, ending: Ending) -> None:
     if cut_short or retry.is_final(ending, record.tries, record.setbacks, record.task.attempts):
         _fail(book, record, ending)
     else:
-        book.become(record, TaskState.BACKOFF, ending.detail)
-        record.until = math.inf  # until that is decided
+        book.become(record, TaskState.BACKOFF, Cause(CausedBy.ATTEMPT, ending.detail))
+        record.until = math.inf  # decided at the end of this turn
         book.to_retry[record.number] = record
 
 
 def _fail(book: Book, record: Record, ending: Ending) -> None:
     run = book.runs[record.run]
-    book.become(record, TaskState.FAILED, ending.detail or str(ending.kind))
+    book.become(record, TaskState.FAILED, Cause(CausedBy.ATTEMPT, ending.detail or str(ending.kind)))
     book.outbox.post(record)
     intake.skip_dependents(book, record)
-    if run.fail_fast and not is_step(record.task):  # a family first puts back what it did, then fails its members
-        intake.cancel_waiting(book, run, f"fail_fast: {record.task.id} failed")
+    if run.fail_fast and not record.is_step:  # a family is first rolled back, then its members fail
+        intake.cancel_waiting(book, run, Cause(CausedBy.RUN, f"fail_fast: {record.task.id} failed"))

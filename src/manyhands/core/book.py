@@ -1,4 +1,4 @@
-"""The book the scheduler keeps: all state in one place, and the few changes that every event is made of.
+"""The book of the scheduler: all state in one place, and the few changes that make up every event.
 
 Only the scheduler and the modules it calls (`intake`, `attempts`, `starting`, `rules`) write here.
 """
@@ -19,19 +19,18 @@ from manyhands.core.state import FamilyState, HostState, Record, Run, Running
 from manyhands.core.transitions import TRANSITIONS
 from manyhands.core.values.host import Family, Host, Route, Rule
 from manyhands.core.values.host_memory import HostMemory
+from manyhands.core.values.provenance import NO_CAUSE, Cause, CausedBy
 from manyhands.core.values.task import TERMINAL, Task, TaskState
 from manyhands.core.values.widths import Limit
 from manyhands.errors import IllegalTransition
 
 #: With fewer timers than this it does not pay to drop the stale ones.
 TIMERS_MIN = 1024
-#: Why a host that the config no longer has takes nothing, until its last attempts have ended.
-GONE = "no longer in the config"
 
 
 class Book:
     def __init__(self, limit_for: Callable[[Host, HostMemory | None], Limit]) -> None:
-        # Only the simulator brings limits that are not in the union, and it reads no snapshot of them.
+        # Only the simulator uses limits outside the union, and it does not load snapshots with them.
         self.limit_for = cast(Callable[[Host, HostMemory | None], AnyLimit], limit_for)
         self.memory = Memory()
         self.runs: dict[str, Run] = {}
@@ -40,7 +39,7 @@ class Book:
         self.to_learn: dict[str, HostState] = {}  # hosts whose widths may have to move
         self.rules: tuple[Rule, ...] = ()
         self.families: dict[str, Family] = {}  # safest first
-        self.families_to_review: dict[str, Run] = {}  # runs in which one may have a step to take
+        self.families_to_review: dict[str, Run] = {}  # runs in which a family may have a next step
         self.outbox = Outbox()
         self.running: dict[int, Running] = {}
         self.held = Holdings()
@@ -48,19 +47,19 @@ class Book:
         self.last_attempt = 0
         self.last_number = 0
         self.at = 0.0
-        self.replaying = False  # decisions come from the journal; nothing is decided and nothing queued
+        self.replaying = False  # decisions come from the journal, so nothing is decided or queued
         self.decisions: list[Decision] = []
         self.commands: list[AnyCommand] = []
         self.to_retry: dict[int, Record] = {}  # by number: in backoff, with no time set yet
         self.unsettled: dict[str, Run] = {}  # runs that may have come to rest
         self.rules_to_review = False
-        self.look_at: float | None = None  # when something that waits may go though nothing happens
-        self.changed_for: list[dict[int, Record]] = []  # those who follow tasks get each that changes, by its number
+        self.look_at: float | None = None  # when a waiting task may start even if no event comes
+        self.changed_for: list[dict[int, Record]] = []  # each follower gets the tasks that changed, by number
         self._timers: list[tuple[float, int, Record | None]] = []
         self._timers_set = 0
         self._sift_timers_at = TIMERS_MIN
 
-    def become(self, record: Record, state: TaskState, cause: str = "") -> None:
+    def become(self, record: Record, state: TaskState, cause: Cause = NO_CAUSE) -> None:
         """The only place a task's state changes."""
         was = record.state
         if state not in TRANSITIONS[was]:
@@ -135,7 +134,7 @@ class Book:
             self.become(record, TaskState.READY)
             return
         pool = self.ready.add(run, record).pool
-        if pool.held_by:
+        if pool.held_by is not None:
             self.hold(record, pool.held_by)
         elif record.state is not TaskState.READY:
             self.become(record, TaskState.READY)
@@ -145,15 +144,15 @@ class Book:
         if (record.state is TaskState.READY or record.held) and not self.replaying:
             self.ready.remove(record, self.runs[record.run])
 
-    def hold(self, record: Record, rule: str) -> None:
-        """An ordering rule puts it off: it keeps its place among the ready, with its whole pool."""
+    def hold(self, record: Record, rule: Rule) -> None:
+        """An ordering rule puts it off, with its whole pool. It keeps its place among the ready tasks."""
         since = self.at if record.state is not TaskState.READY else record.since
         if record.state is not TaskState.DEFERRED:
             self.become(record, TaskState.DEFERRED)
-        record.cause, record.held, record.since = rule, True, since
+        record.cause, record.held, record.since = Cause(CausedBy.RULE, str(rule)), True, since
 
     def free(self, record: Record) -> None:
-        """The rule no longer puts it off. It has waited since it was first ready: that is not in the journal twice."""
+        """The rule no longer puts it off. It counts as waiting since it was first ready, as the journal says."""
         since = record.since
         self.become(record, TaskState.READY)
         record.since = since
@@ -193,7 +192,7 @@ class Book:
         timeout_s = record.task.timeout
         if record.state is not TaskState.RUNNING or timeout_s is None or not record.history:
             return False
-        # Once it has been told to stop there is nothing more to do about it.
+        # If it was already told to stop, the timer is not needed.
         tried = record.history[-1]
         return tried.started_at + timeout_s <= at and self.running[tried.attempt].stop_why is None
 
@@ -224,7 +223,7 @@ class Book:
         families: tuple[Family, ...] = (),
         routes: tuple[Route, ...] = (),
     ) -> None:
-        """Hosts that stay keep what they have learned and been told; attempts in flight are never forgotten."""
+        """Replace the config. Hosts that stay keep what they learned and were told. No running attempt is forgotten."""
         kept = self.hosts
         self.hosts = {}
         for old in kept.values():
@@ -236,7 +235,7 @@ class Book:
             state.configured_at = state.area_at = self.at
         for name, old in kept.items():
             if name not in self.hosts and (old.running or old.kept_by):
-                old.paused, old.paused_until = GONE, None
+                old.is_gone, old.paused, old.paused_until = True, "no longer in the config", None
                 self.hosts[name] = old
         self.look_at_hosts()
         self.rules = rules
@@ -248,7 +247,7 @@ class Book:
             pool.goes_to(self._hosts_for(pool.kind, pool.form, pool.host))
 
     def look_at_hosts(self) -> None:
-        """The hosts have changed: find out again what is remembered of them from one turn to the next."""
+        """The hosts have changed: rebuild what is kept about them between turns."""
         self.to_learn = dict(self.hosts)
         self.with_room = {}
         for host in self.hosts.values():
@@ -278,15 +277,15 @@ class Book:
         state = HostState(host, limit, limit.width, limit.reason)
         if is_adaptive(host):
             state.difficulty = self.memory.difficulty_of(host.name, self.at)
-            state.width = 0  # so that where it starts, and why, is a move like any other
+            state.width = 0  # so that its first width is a move with a reason, like any other
         return state if old is None else self._reconfigured(old, state)
 
     def _reconfigured(self, old: HostState, fresh: HostState) -> HostState:
         old.host, old.limit, old.difficulty = fresh.host, fresh.limit, fresh.difficulty
         old.refused = old.trials = 0
         old.on_trial = False
-        if old.paused == GONE:
-            old.paused = old.paused_until = None
+        if old.is_gone:
+            old.is_gone, old.paused, old.paused_until = False, None, None
         if old.pinned is None:
             old.width, old.reason = fresh.width, fresh.reason
         for kind, lane in old.lanes.items():
@@ -299,7 +298,7 @@ class Book:
         self.to_learn = dict(self.hosts)
         for state in self.hosts.values():
             if host in ("", state.name) and not kind and state.difficulty is not None:
-                # Always the one in memory: what only the host held would be missing from a snapshot.
+                # Always the object in memory, because a snapshot does not save one that only the host has.
                 state.difficulty = self.memory.difficulty_of(state.name, self.at)
                 if not state.running:
                     state.limit = self.limit_for(state.host, None)

@@ -1,7 +1,7 @@
 """Which claims exclude each other, and which attempts hold them now.
 
 A claim is a path (literal), a directory prefix (`src/auth/` or `src/auth/**`), a glob, or a named resource
-(`db:main`, compared as it is). Two globs that might match the same path count as matching: that is the safe error.
+(`db:main`, compared by its name). Two globs that might match the same path count as matching: that is the safe error.
 """
 
 import re
@@ -31,7 +31,7 @@ def is_resource(claim: str) -> bool:
 
 @lru_cache(maxsize=65536)
 def _segments(pattern: str) -> tuple[str, ...]:
-    """The parts of a path. One that ends in a name also holds what is below: the name may be a directory.
+    """The parts of a path. A path that ends in a name also claims what is below it: it may be a directory.
 
     So `src/auth`, `src/auth/` and `src/auth/**` are the same claim.
     """
@@ -137,7 +137,7 @@ def each_claim(claims: Claims) -> Iterator[tuple[str, str]]:
 
 
 def conflict(a: Claims, b: Claims) -> bool:
-    """May holders of these two never overlap in time?"""
+    """Must holders of these two never overlap in time?"""
     return any(
         (mode_a, mode_b) not in _SHARED and overlap(pattern_a, pattern_b)
         for mode_a, pattern_a in each_claim(a)
@@ -255,7 +255,7 @@ class Holdings:
             rest = rest[1:]
 
     def _below(self, mode: str, wild: tuple[str, ...], node: _Node) -> Iterator[int]:
-        """Held claims deeper than where `wild` stops being literal. As many as are held, so few."""
+        """Held claims below the point where `wild` stops being literal. There are only as many as are held."""
         stack: list[tuple[_Node, tuple[str, ...]]] = [(child, (name,)) for name, child in reversed(node.below.items())]
         while stack:
             current, path = stack.pop()

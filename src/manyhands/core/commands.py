@@ -1,8 +1,9 @@
-"""What the core wants done: imperative, plain values. Carried out only after their cause is on disk."""
+"""What the core wants done, as plain values. A command is carried out only when its cause is on disk."""
 
 from msgspec import Struct
 
 from manyhands.core.values.ending import Ending
+from manyhands.core.values.provenance import Origin
 from manyhands.core.values.task import Task
 
 
@@ -16,11 +17,12 @@ class StartAttempt(Command, frozen=True):
     task: Task
     number: int  # 1 for the first attempt of the task
     host: str
-    last: Ending | None = None  # how the attempt before this one ended: the next one is told
+    last: Ending | None = None  # how the attempt before ended; this attempt is told
+    origin: Origin = Origin.PLAN  # of the task
 
 
 class ReleaseAttempt(Command, frozen=True):
-    """Its process is on record: let it through the gate."""
+    """Its process is on disk: let it through the gate."""
 
     attempt: int
 
@@ -34,7 +36,7 @@ class WakeAt(Command, frozen=True):
 
 
 class RunEnded(Command, frozen=True):
-    """Every task of the run has come to its end, or the run is drained and nothing is in flight."""
+    """Every task of the run has ended, or the run is drained and nothing is in flight."""
 
     run: str
 

@@ -1,8 +1,9 @@
 """Everything that can happen to the core, as plain values: the vocabulary of the journal.
 
-Inputs come from outside. Decisions are made by the scheduler and journalled beside the input that led to
-them, so that a journal replays to the same state for ever, whatever later versions would decide.
-Fields may be added with a default; none is ever removed or renamed.
+Inputs come from outside. The scheduler makes decisions, which are journalled beside the input that led to them. So a
+journal always replays to the same state, whatever later versions would decide.
+Fields may be added with a default. None is ever removed or renamed. A value that older journals do not have defaults to
+None: `old_journals` fills it in when it reads them, and code that writes an event states it.
 """
 
 from typing import Any
@@ -11,6 +12,7 @@ from msgspec import Struct
 
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import Family, Host, ProcessHandle, Route, Rule
+from manyhands.core.values.provenance import CausedBy, Origin, Purpose
 from manyhands.core.values.task import Task
 from manyhands.core.values.widths import Reading
 
@@ -23,7 +25,7 @@ class Event(Struct, frozen=True, omit_defaults=True, tag_field="type", gc=False)
 
 
 class HostsConfigured(Event, frozen=True, tag="hosts"):
-    """The hosts as the config has them now. Sent at every start; replaces what was there."""
+    """The hosts in the config now. Sent at every start; replaces the hosts before."""
 
     hosts: tuple[Host, ...]
     rules: tuple[Rule, ...] = ()
@@ -36,14 +38,15 @@ class RunOpened(Event, frozen=True, tag="run"):
     seed: int = 0
     concurrency: int | None = None
     fail_fast: bool = False
-    source: str = ""  # where its tasks come from, for people and for resuming
+    source: str = ""  # where its tasks come from: see its purpose
     parents: dict[str, int] = {}  # parent → the most of its children at once
     weight: float = 1.0  # its share of the hosts, against other runs
+    purpose: Purpose | None = None
     max_cost: float | None = None  # nothing more starts once its attempts have cost this much
 
 
 class RunResumed(Event, frozen=True, tag="resumed"):
-    """The same run is wanted again after a stop; its bounds may be new."""
+    """The run continues after a stop, perhaps with other bounds."""
 
     run: str
     concurrency: int | None = None
@@ -53,48 +56,56 @@ class RunResumed(Event, frozen=True, tag="resumed"):
 
 
 class RunDrained(Event, frozen=True, tag="drained"):
-    """Start nothing more in this run; what is in flight settles."""
+    """Start nothing more in this run. Running attempts finish."""
 
     run: str
 
 
 class RunStopped(Event, frozen=True, tag="stopped"):
-    """Start nothing more and stop what is in flight; the stopped attempts count as preempted."""
+    """Start nothing more and stop the running attempts, which count as preempted."""
 
     run: str
 
 
 class RunPutAway(Event, frozen=True, tag="put_away"):
-    """All of the run has ended, and whoever wants to know of it reads the journal: it is no longer kept in memory."""
+    """The run has ended and is no longer kept in memory. The journal still has it."""
 
     run: str
 
 
 class RunNoted(Event, frozen=True, tag="noted"):
-    """An application's own word on its run. The core keeps the notes of a run in order and does not read them."""
+    """An application's own note on its run. The core keeps the notes in order and does not read them."""
 
     run: str
     note: dict[str, Any]
-    ends: bool = False  # the run has ended with this note; for a run without tasks nothing else would say so
+    ends: bool = False  # the run ends with this note; a run without tasks has no other end
 
 
 class TasksSubmitted(Event, frozen=True, tag="submitted"):
     run: str
     tasks: tuple[Task, ...]
+    origin: Origin | None = None  # of all of them
 
 
 class TaskEdited(Event, frozen=True, tag="edited"):
-    """The backlog says something else of a task now. Taken over unless the task has started or ended."""
+    """The backlog has changed a task. The change applies unless the task has started or ended."""
 
     run: str
     task: Task
+    origin: Origin | None = None  # where it comes from now
 
 
 class AttemptSpawned(Event, frozen=True, tag="spawned"):
-    """The attempt's process exists but waits at the gate: it runs only once this is on disk."""
+    """The attempt's process exists but waits at a gate. It runs only when this event is on disk."""
 
     attempt: int
     process: ProcessHandle
+
+
+class AttemptShowed(Event, frozen=True, tag="showed"):
+    """The attempt has put out something for the first time: its host is at work on it."""
+
+    attempt: int
 
 
 class AttemptEnded(Event, frozen=True, tag="ended"):
@@ -106,10 +117,11 @@ class CancelAsked(Event, frozen=True, tag="cancel"):
     run: str
     task: str = ""  # "": the whole run
     why: str = ""
+    by: CausedBy | None = None
 
 
 class RetryAsked(Event, frozen=True, tag="retry"):
-    """A task that ended otherwise than done gets a fresh set of attempts; so do those skipped because of it."""
+    """A task that ended but is not done gets new attempts. So do the tasks that were skipped because of it."""
 
     run: str
     task: str
@@ -136,14 +148,14 @@ class HostResumed(Event, frozen=True, tag="unpause"):
 
 
 class WidthSet(Event, frozen=True, tag="width_set"):
-    """A person pins a host's width, or (None) frees it again."""
+    """A person fixes the width of a host, or (None) lets the clutch decide again."""
 
     host: str
     width: int | None
 
 
 class HostRead(Event, frozen=True, tag="read"):
-    """A look at a host, about once a second while anything is in flight there. None: it shows nothing."""
+    """What a probe saw of a host, about once a second while attempts run there. None: nothing to see."""
 
     host: str
     reading: Reading | None = None
@@ -159,20 +171,20 @@ class WorkersMoved(Event, frozen=True, tag="workers"):
 
 
 class MemoryForgotten(Event, frozen=True, tag="forgotten"):
-    """What was learned of a host, of a kind, or (both empty) of all is no longer believed."""
+    """Forget what was learned about a host, about a kind, or (both empty) about everything."""
 
     host: str = ""
     kind: str = ""
 
 
 class Delivered(Event, frozen=True, tag="delivered"):
-    """A sink has a result, for good."""
+    """A sink has accepted a result."""
 
     delivery: int
 
 
 class DeliveryGivenUp(Event, frozen=True, tag="dead_letter"):
-    """A sink did not take a result, however often it was tried: a person may look at it and have it sent again."""
+    """A sink refused a result too often. A person may look at it and have it sent again."""
 
     delivery: int
     error: str
@@ -180,12 +192,12 @@ class DeliveryGivenUp(Event, frozen=True, tag="dead_letter"):
 
 
 class ResendAsked(Event, frozen=True, tag="resend"):
-    delivery: int = 0  # 0: all that were given up, or those of the app
+    delivery: int = 0  # 0: all dead letters, or those of the app
     app: str = ""
 
 
 class Woke(Event, frozen=True, tag="woke"):
-    """Time passed to where something may be due."""
+    """Time has passed, and something may be due."""
 
 
 # Decisions
@@ -199,11 +211,12 @@ class AttemptStarted(Event, frozen=True, tag="started"):
 
 
 class StopDecided(Event, frozen=True, tag="stop"):
-    """The attempt is to be stopped, and this is what its ending will be called."""
+    """The attempt must stop, and its ending will have this kind."""
 
     attempt: int
     why: EndingKind  # timed_out, cancelled or preempted
     detail: str = ""
+    by: CausedBy | None = None
 
 
 class RetryDecided(Event, frozen=True, tag="backoff"):
@@ -217,11 +230,11 @@ class WidthMoved(Event, frozen=True, tag="width"):
     width: int
     was: int
     reason: str
-    kind: str = ""  # of this lane of the host; "": of the host as a whole
+    kind: str = ""  # the lane of the host; "": the whole host
 
 
 class FamilyMoved(Event, frozen=True, tag="family"):
-    """A family of tasks takes its next step, for this reason. Says all that follows from it."""
+    """A family of tasks takes its next step, for this reason. The event says all that follows from it."""
 
     run: str
     family: str
@@ -233,7 +246,7 @@ class FamilyMoved(Event, frozen=True, tag="family"):
     tasks: tuple[Task, ...] = ()  # the steps that are submitted now
     done: tuple[str, ...] = ()  # members that are verified
     failed: dict[str, str] = {}  # member → why
-    interruptions: int = 0  # rounds in a row that were cut short by no fault of a member
+    interruptions: int = 0  # rounds in a row that were interrupted, though no member caused it
 
 
 Input = (
@@ -247,6 +260,7 @@ Input = (
     | TasksSubmitted
     | TaskEdited
     | AttemptSpawned
+    | AttemptShowed
     | AttemptEnded
     | CancelAsked
     | RetryAsked

@@ -1,4 +1,4 @@
-"""Why a task is where it is: the same obstacles that decide, told to a person."""
+"""Why a task is in its state. The obstacles that decide are the ones that a person is told."""
 
 from typing import assert_never
 
@@ -10,12 +10,12 @@ from manyhands.core.rules import holding_rule, left_of
 from manyhands.core.state import HostState, Record, Run
 from manyhands.core.values.task import TaskState
 
-#: What a person asks first comes first: what of the task itself keeps it, then where it could run, then bounds.
+#: The order in which people ask: first the task itself, then where it could run, then bounds.
 _FIRST = ("drained", "rule", "claim", "reservation", "host", "concurrency", "parent")
 
 
 def explain(book: Book, record: Record, at: float) -> list[str]:
-    """The reasons, the one that would have to go first in front."""
+    """The reasons. The first is the one that must go away first."""
     run = book.runs[record.run]
     match record.state:
         case TaskState.READY:
@@ -24,16 +24,17 @@ def explain(book: Book, record: Record, at: float) -> list[str]:
             return [_open_needs(run, record)]
         case TaskState.BACKOFF:
             left_s = max(0.0, record.until - at)
-            return [f"{record.cause or 'the last attempt did not end well'}; again in {left_s:.1f} s"]
+            return [f"{record.cause.why or 'the last attempt did not end well'}; again in {left_s:.1f} s"]
         case TaskState.RUNNING | TaskState.DONE:
             return [_last_attempt(record, at)]
         case TaskState.DEFERRED if record.held:
             rule = holding_rule(book.rules, run, record.task.kind)
-            return [f"{record.cause} (now {left_of(rule, run, record.task.kind)})" if rule else record.cause]
+            why = record.cause.why
+            return [f"{why} (now {left_of(rule, run, record.task.kind)})" if rule else why]
         case TaskState.FAILED if record.history:
-            return [f"{record.cause} (attempt {len(record.history or ())})"]
+            return [f"{record.cause.why} (attempt {len(record.history or ())})"]
         case TaskState.DEFERRED | TaskState.FAILED | TaskState.CANCELLED | TaskState.SKIPPED:
-            return [record.cause]
+            return [record.cause.why]
         case state:
             assert_never(state)
 
@@ -72,7 +73,7 @@ def _what_keeps(book: Book, run: Run, record: Record) -> list[str]:
     found.sort(key=lambda reason: _FIRST.index(reason[0]))
     reasons = [text for _, text in found]
     if not reasons and group.head is not record:
-        reasons.append(f"goes after {group.head.task.id}, which comes first in the same lane")
+        reasons.append(f"waits behind {group.head.task.id}, which is first in the same lane")
     return reasons or ["may start now"]
 
 
@@ -83,10 +84,10 @@ def _waiting_for(host: HostState, book: Book) -> str:
 
 
 def _host_reasons(group: Group, book: Book) -> list[str]:
-    """Only if no host has room do they keep it waiting, or if one that is worth waiting for has none."""
+    """Why hosts keep it waiting: no host has room, or a busy host is worth the wait."""
     kind = group.key.kind
     if not book.hosts:
-        return ["no dispatcher has been at work here yet"]
+        return ["no dispatcher has run here yet"]
     if not group.pool.hosts:
         return [f"no host takes kind {kind} with {group.key.form}"]
     reasons: list[str] = []
@@ -106,5 +107,5 @@ def _host_reasons(group: Group, book: Book) -> list[str]:
         return reasons
     choice = choose(free, busy, kind, book.at, {}, group.waits_since, len(group.queue) - 1)
     if choice.host is None:
-        return [f"{free[0].name} has room, but a slot elsewhere is worth the wait of {choice.worth_waiting_s:.1f} s"]
+        return [f"{free[0].name} has room, but a slot elsewhere is worth waiting {choice.worth_waiting_s:.1f} s for"]
     return []

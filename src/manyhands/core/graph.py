@@ -10,7 +10,7 @@ Needs = Mapping[str, Sequence[str]]
 
 
 def find_cycle(needs: Needs) -> list[str] | None:
-    """Tasks of which each needs the next and the last needs the first; None if there are none."""
+    """Tasks of which each needs the next and the last needs the first. None if there is no cycle."""
     return next(cycles(needs), None)
 
 
@@ -22,7 +22,7 @@ def cycles(needs: Needs) -> Iterator[list[str]]:
             continue
         path = [start]
         depth_of = {start: 0}
-        told: list[int] = []  # depths on the path that are part of a cycle already told, rising
+        told: list[int] = []  # depths on the path that are part of a reported cycle, rising
         ahead = [iter(needs[start])]
         while ahead:
             task = next(ahead[-1], None)
@@ -64,7 +64,7 @@ def chain_lengths(needs: Needs) -> dict[str, int]:
 
 
 def dependents_of(needs: Needs) -> dict[str, list[str]]:
-    """The same graph seen the other way: a task → the tasks that need it."""
+    """The same graph in the other direction: a task → the tasks that need it."""
     dependents: dict[str, list[str]] = {}
     for task, its_needs in needs.items():
         for need in its_needs:

@@ -24,7 +24,7 @@ def note(book: Book, running: Running, ending: Ending) -> None:
                 _note_need(book, host, ending)
             elif ending.quota:
                 wait_s = quota_wait_s(ending, running.record.setbacks)
-                why = ending.detail or f"its quota is used up; asked again in {wait_s:.0f} s"
+                why = ending.detail or f"its quota is used up; next try in {wait_s:.0f} s"
                 for one in _of_account(book, host):
                     _pause(book, one, wait_s, why)
             elif not ending.rate_limited:
@@ -37,11 +37,11 @@ def note(book: Book, running: Running, ending: Ending) -> None:
 
 def _note_refusal(book: Book, host: HostState, ending: Ending) -> None:
     host.refused += 1
-    if host.on_trial or host.refused >= 2 * host.width + 3:  # more than everything in flight, twice
+    if host.on_trial or host.refused >= 2 * host.width + 3:  # more than twice what can be in flight
         wait_s = min(PAUSE_LONGEST_S, PAUSE_FIRST_S * 2.0**host.trials)
         host.trials += 1
         host.on_trial = True
-        why = f"it takes nothing ({ending.detail or 'overloaded'}); tried again in {wait_s:.0f} s"
+        why = f"it accepts nothing ({ending.detail or 'overloaded'}); next try in {wait_s:.0f} s"
         _pause(book, host, wait_s, why)
 
 
@@ -50,7 +50,7 @@ def _note_need(book: Book, host: HostState, ending: Ending) -> None:
     if host.paused is not None:
         return  # others that started earlier have said so already
     wait_s = min(QUOTA_LONGEST_S, QUOTA_FIRST_S * 2.0**host.trials)
-    why = f"it needs a person ({ending.detail or 'it gave no reason'}); asked again in {wait_s:.0f} s"
+    why = f"it needs a person ({ending.detail or 'it gave no reason'}); next try in {wait_s:.0f} s"
     for one in _of_account(book, host):
         one.trials += 1
         one.on_trial = True
@@ -65,7 +65,7 @@ def _of_account(book: Book, host: HostState) -> list[HostState]:
 
 def _pause(book: Book, host: HostState, wait_s: float, why: str) -> None:
     if host.paused is not None and host.paused_until is None:
-        return  # a person's word stands
+        return  # a pause by a person has precedence
     until = book.at + wait_s
     if host.paused_until is not None and host.paused_until > until:
         return  # an attempt that started before the host was closed knows less

@@ -1,4 +1,4 @@
-"""How tasks come in, wait for each other, and leave without being run: needs, skips, cancels, second goes."""
+"""How tasks come in, wait for each other, and leave without a run: needs, skips, cancels, retries."""
 
 from typing import assert_never
 
@@ -7,24 +7,24 @@ from manyhands.core.commands import StopAttempt
 from manyhands.core.events import StopDecided
 from manyhands.core.state import Record, Run
 from manyhands.core.values.ending import EndingKind
-from manyhands.core.values.task import TERMINAL, Task, TaskState, is_step
+from manyhands.core.values.provenance import Cause, CausedBy, Origin
+from manyhands.core.values.task import TERMINAL, Task, TaskState
 
-#: A chain is told to its needs this many steps up at most; beyond, the order no longer gains from it.
+#: A longer chain is passed on to its needs for this many steps at most. Beyond that the order gains nothing.
 CHAIN_STEPS_MAX = 100_000
 
-#: Why a task is put off.
-BY_A_PERSON = "deferred by a person"
-WITH_ITS_FAMILY = "waits to be done with its family"
+_BY_A_PERSON = Cause(CausedBy.PERSON, "deferred by a person")
+_WITH_ITS_FAMILY = Cause(CausedBy.FAMILY, "waits to run with its family")
 
 
-def submit(book: Book, run: Run, tasks: tuple[Task, ...]) -> None:
-    """Take tasks in. One that is there already stays as it is: submitting twice is submitting once."""
+def submit(book: Book, run: Run, tasks: tuple[Task, ...], origin: Origin) -> None:
+    """Take tasks in. A task that the run already has stays unchanged, so submitting it twice does no harm."""
     new: list[Record] = []
     for task in tasks:
         if task.id in run.records:
             continue
         book.last_number += 1
-        record = Record(task, run.name, book.last_number, since=book.at)
+        record = Record(task, run.name, book.last_number, since=book.at, origin=origin)
         book.enter(record)
         for waiting in run.awaited.pop(task.id, ()):
             hang_on(record, waiting)
@@ -33,14 +33,14 @@ def submit(book: Book, run: Run, tasks: tuple[Task, ...]) -> None:
         _link(run, record)
     _lengthen_chains(run, new)
     for record in new:
-        if record.state is TaskState.BLOCKED:  # else skipped with an earlier one of this batch
+        if record.state is TaskState.BLOCKED:  # not if a task of this batch caused it to be skipped
             _place(book, run, record)
     if new:
         book.touch(run)
 
 
 def _link(run: Run, record: Record) -> None:
-    """Tie the task to its needs; those that come in a later batch tie themselves to it."""
+    """Link the task to its needs. A need that comes in a later batch is linked when it comes."""
     for need in record.task.needs:
         needed = run.records.get(need)
         if needed is None:
@@ -59,7 +59,7 @@ def hang_on(needed: Record, record: Record) -> None:
 
 
 def _lengthen_chains(run: Run, new: list[Record]) -> None:
-    # Plans mostly list needs before what needs them: backwards, each is seen after its dependents.
+    # Plans mostly list a task after its needs. Walking backwards sees each task after its dependents.
     changed: list[Record] = []
     for record in reversed(new):
         longest = 1.0 + max((d.chain for d in record.dependents or ()), default=0.0)
@@ -79,7 +79,7 @@ def _lengthen_chains(run: Run, new: list[Record]) -> None:
 
 
 def _place(book: Book, run: Run, record: Record) -> None:
-    """Where a task stands when it comes in or comes back: skipped, deferred, blocked or ready."""
+    """Give a task that comes in or comes back its state: skipped, deferred, blocked or ready."""
     for need in record.task.needs:
         needed = run.records.get(need)
         if needed is not None and needed.state in TERMINAL and needed.state is not TaskState.DONE:
@@ -87,42 +87,43 @@ def _place(book: Book, run: Run, record: Record) -> None:
             return
     if record.task.family:
         is_put_off = record.task.deferred and not record.wanted_at
-        book.become(record, TaskState.DEFERRED, _why_deferred(record.task) if is_put_off else WITH_ITS_FAMILY)
-    elif record.task.deferred and record.history is None:  # else a person has let it go before
+        book.become(record, TaskState.DEFERRED, _why_deferred(record.task) if is_put_off else _WITH_ITS_FAMILY)
+    elif record.task.deferred and record.history is None:  # otherwise a person has resumed it before
         book.become(record, TaskState.DEFERRED, _why_deferred(record.task))
     elif record.waits_for == 0:
         book.queue(record)
 
 
-def _why_deferred(task: Task) -> str:
-    return task.deferred if isinstance(task.deferred, str) else "deferred in the plan"
+def _why_deferred(task: Task) -> Cause:
+    return Cause(CausedBy.PLAN, task.deferred if isinstance(task.deferred, str) else "deferred in the plan")
 
 
-def edit(book: Book, run: Run, record: Record, task: Task) -> None:
-    """The backlog's new word on a task, if none of it is being carried out; else it stays what it was.
+def edit(book: Book, run: Run, record: Record, task: Task, origin: Origin) -> None:
+    """Change a task as the backlog now says. It stays as it was if it runs, has ended or is in a round of its family.
 
-    A task that was skipped comes back if it needs something else now.
+    A skipped task comes back if its needs have changed.
     """
     is_over = record.state in TERMINAL and record.state is not TaskState.SKIPPED
-    if is_over or record.state is TaskState.RUNNING or record.task == task or _is_in_round(run, record):
+    is_known = record.task == task and record.origin is origin
+    if is_over or record.state is TaskState.RUNNING or is_known or _is_in_round(run, record):
         return
     if record.state is TaskState.SKIPPED:
         if record.task.needs == task.needs:
             return
         book.become(record, TaskState.BLOCKED)
     let_go = record.task.deferred and not task.deferred
-    let_go = let_go or (record.task.family != task.family and record.cause == WITH_ITS_FAMILY)
-    why_deferred = _why_deferred(record.task)
+    let_go = let_go or (record.task.family != task.family and record.cause.by is CausedBy.FAMILY)
     put_off = task.deferred and not record.task.deferred
     book.unqueue(record)
     _unlink(run, record)
     book.change_task(record, task)
+    record.origin = origin
     _link(run, record)
     _lengthen_chains(run, [record])
     if record.state is TaskState.DEFERRED and not record.held and not let_go:
-        if record.cause == why_deferred or (put_off and record.cause == WITH_ITS_FAMILY):
+        if record.cause.by is CausedBy.PLAN or (put_off and record.cause.by is CausedBy.FAMILY):
             record.cause = _why_deferred(task)
-        return  # or a person put it off: that stands
+        return  # if a person put it off, that stands
     if record.state is not TaskState.BLOCKED:
         book.become(record, TaskState.BLOCKED)
     if put_off:
@@ -133,7 +134,7 @@ def edit(book: Book, run: Run, record: Record, task: Task) -> None:
 
 
 def _is_in_round(run: Run, record: Record) -> bool:
-    """A member whose family is being carried out, with it or with its other half."""
+    """Is the task a member of a family that is in a round now, with this task or before it?"""
     state = run.families.get(record.task.family)
     if state is None or state.phase == "over":
         return False
@@ -150,7 +151,7 @@ def _unlink(run: Run, record: Record) -> None:
 
 
 def release_dependents(book: Book, record: Record) -> None:
-    """The task is done: what waited for it alone may go."""
+    """The task is done: tasks that waited only for it become ready."""
     for dependent in record.dependents or ():
         dependent.waits_for -= 1
         if dependent.waits_for == 0 and dependent.state is TaskState.BLOCKED:
@@ -158,7 +159,7 @@ def release_dependents(book: Book, record: Record) -> None:
 
 
 def skip_dependents(book: Book, record: Record) -> None:
-    """The task will never be done: all that hangs on it is skipped, whatever else it waits for."""
+    """The task will not be done: skip all tasks that need it, directly or through others."""
     stack = [record]
     while stack:
         ended = stack.pop()
@@ -170,61 +171,63 @@ def skip_dependents(book: Book, record: Record) -> None:
 
 def _skip(book: Book, record: Record, need: Record, spread: bool = True) -> None:
     book.unqueue(record)
-    book.become(record, TaskState.SKIPPED, f"its need {need.task.id} is {need.state}")
+    became = "failed" if need.state is TaskState.FAILED else f"was {need.state}"
+    why = f"it needs `{need.task.id}`, which {became}"
+    book.become(record, TaskState.SKIPPED, Cause(CausedBy.NEED, why))
     if spread:
         skip_dependents(book, record)
 
 
-def cancel(book: Book, run: Run, record: Record, why: str) -> None:
+def cancel(book: Book, run: Run, record: Record, cause: Cause) -> None:
     if record.state in TERMINAL:
         return
     if record.state is TaskState.RUNNING:
-        stop(book, record, EndingKind.CANCELLED, why)
+        stop(book, record, EndingKind.CANCELLED, cause)
         return
     book.unqueue(record)
-    book.become(record, TaskState.CANCELLED, why)
+    book.become(record, TaskState.CANCELLED, cause)
     skip_dependents(book, record)
     book.touch(run)
 
 
-def cancel_all(book: Book, run: Run, why: str) -> None:
-    cancel_waiting(book, run, why)
+def cancel_all(book: Book, run: Run, cause: Cause) -> None:
+    cancel_waiting(book, run, cause)
     stays = _putting_back(run)
     for id, record in run.records.items():
         if record.state is TaskState.RUNNING and id not in stays:
-            stop(book, record, EndingKind.CANCELLED, why)
+            stop(book, record, EndingKind.CANCELLED, cause)
 
 
-def cancel_waiting(book: Book, run: Run, why: str) -> None:
-    """All that has not started is cancelled; what runs settles."""
+def cancel_waiting(book: Book, run: Run, cause: Cause) -> None:
+    """Cancel every task that has not started. Running attempts finish."""
     book.ready.clear(run)
     stays = _putting_back(run)
     for id, record in run.records.items():
         if record.state in TERMINAL or record.state is TaskState.RUNNING:
             continue
         if id not in stays:
-            book.become(record, TaskState.CANCELLED, why)
+            book.become(record, TaskState.CANCELLED, cause)
         elif (record.state is TaskState.READY or record.held) and not book.replaying:
             book.ready.add(run, record)
     book.touch(run)
 
 
 def _putting_back(run: Run) -> set[str]:
-    """What makes good again what a family has done. It is seen to its end: a host half put back helps nobody."""
+    """The steps that roll a family back. They always run to their end, because half a rollback helps nobody."""
     return {id for state in run.families.values() for id in state.reverts}
 
 
-def stop(book: Book, record: Record, why: EndingKind, detail: str) -> None:
-    """Have the task's attempt stopped; what it becomes is settled when its ending is in."""
+def stop(book: Book, record: Record, why: EndingKind, cause: Cause) -> None:
+    """Have the task's attempt stopped. The state of the task changes when the ending arrives."""
     assert record.history
     running = book.running[record.history[-1].attempt]
     told_already = running.stop_why is not None
     if told_already and (running.stop_why is why or not _outweighs(why)):
         return
-    running.stop_why, running.stop_detail = why, detail
+    running.stop_why, running.stop_detail, running.stop_by = why, cause.why, cause.by
     if book.replaying:
         return
-    book.decisions.append(StopDecided(book.at, running.attempt, why, detail))
+    book.decisions.append(StopDecided(book.at, running.attempt, why, cause.why, cause.by))
     if not told_already:
         book.commands.append(StopAttempt(running.attempt))
 
@@ -247,12 +250,12 @@ def defer(book: Book, record: Record) -> None:
         book.unqueue(record)
         if record.state is not TaskState.DEFERRED:
             book.become(record, TaskState.DEFERRED)
-        record.cause, record.held, record.since = BY_A_PERSON, False, book.at
+        record.cause, record.held, record.since = _BY_A_PERSON, False, book.at
 
 
 def resume(book: Book, run: Run, record: Record) -> None:
     if record.state is TaskState.DEFERRED and record.task.family:
-        record.cause = WITH_ITS_FAMILY  # which alone takes it up
+        record.cause = _WITH_ITS_FAMILY  # only its family starts it
         book.touch(run)
     elif record.state is TaskState.DEFERRED and not record.held:
         record.wanted_at = book.at
@@ -264,9 +267,9 @@ def resume(book: Book, run: Run, record: Record) -> None:
 
 
 def retry(book: Book, run: Run, record: Record) -> None:
-    """A fresh set of attempts, for the task and for all that was skipped because of it."""
-    if record.state not in TERMINAL or record.state is TaskState.DONE or is_step(record.task):
-        return  # a step is made again with its family, or not at all
+    """Give new attempts to the task and to all tasks that were skipped because of it."""
+    if record.state not in TERMINAL or record.state is TaskState.DONE or record.is_step:
+        return  # a step runs again with its family or not at all
     record.wanted_at = book.at
     book.become(record, TaskState.BLOCKED)
     again = [record]

@@ -1,4 +1,4 @@
-"""What must hold after every event. Cheap enough to run after each one in tests and simulations."""
+"""What must hold after every event. Tests and simulations check it after each one."""
 
 from collections import Counter
 from itertools import combinations
@@ -17,8 +17,8 @@ def _bounds(book: Book) -> list[str]:
     wrong: list[str] = []
     for host in book.hosts.values():
         if (len(host.running) < host.width) != (host.name in book.with_room):
-            wrong.append(f"{host.name} has {len(host.running)} of {host.width} and is taken to have room, or not")
-        # A cut leaves more in flight than the new width; then nothing has started since.
+            wrong.append(f"{host.name} has {len(host.running)} of {host.width} but the book is wrong about its room")
+        # After a cut more may be in flight than the new width, but nothing may have started since.
         newest = max((one.started_at for one in host.running.values()), default=-1.0)
         started_under = [one.width_before for one in host.running.values() if one.started_at == newest]
         if len(host.running) > max([host.width, *started_under]):
@@ -27,14 +27,14 @@ def _bounds(book: Book) -> list[str]:
         for kind, lane in host.lanes.items():
             if in_lane[kind] != lane.in_flight:
                 wrong.append(f"lane {kind} of {host.name} counts {lane.in_flight}, runs {in_lane[kind]}")
-            # A width that is learned may fall below what is in flight; one in the config binds every start.
+            # A learned width may fall below the number in flight. A width in the config binds every start.
             is_fixed = kind in host.host.lanes
             if is_fixed and lane.in_flight > host.host.lanes[kind] and newest > host.configured_at:
                 wrong.append(f"lane {kind} of {host.name} has {lane.in_flight} of {lane.width}")
         alone = [one for one in host.running.values() if one.record.task.barrier]
-        together = {one.record.task.barrier for one in host.running.values()}
+        together = {one.record.barrier for one in host.running.values()}
         if alone and len(host.running) > 1 and (True in together or len(together) > 1):
-            wrong.append(f"{alone[0]} wants {host.name} alone, {len(host.running)} run")
+            wrong.append(f"{alone[0]} needs {host.name} alone, but {len(host.running)} run there")
     for run in book.runs.values():
         newest = max((one.started_at for one in book.running.values() if one.record.run == run.name), default=-1.0)
         if run.concurrency is not None and run.in_flight > run.concurrency and newest > run.bounded_at:
@@ -102,7 +102,9 @@ def _waiting(book: Book) -> list[str]:
         if (group.order is None) == (group.parked_on is None):
             wrong.append(f"the group of {group.head.task.id} is both parked and in line, or neither")
     wrong += [
-        f"{host.name} is kept for nobody" for host in book.hosts.values() if host.kept_for and not host.kept_for.queue
+        f"{host.name} is reserved for nobody"
+        for host in book.hosts.values()
+        if host.kept_for and not host.kept_for.queue
     ]
     wrong += [f"claims are reserved for nobody: {group.key}" for group in ready.reservations if not group.queue]
     return wrong

@@ -50,6 +50,14 @@ def is_adaptive(host: Host) -> bool:
     return host.width.max is None or host.width.min != host.width.max
 
 
+#: A host is looked at this often while anything is in flight there, and more often while its width grows in time.
+LOOK_EVERY_S, LAUNCH_LOOK_S = 1.0, 0.25
+
+
+def look_every_s(host: HostState) -> float:
+    return LAUNCH_LOOK_S if host.limit.is_launching else LOOK_EVERY_S
+
+
 def observe(host: HostState, sample: Sample) -> None:
     host.limit.tick(sample.at)
     host.limit.observe(sample)

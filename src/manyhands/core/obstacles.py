@@ -1,7 +1,7 @@
 """What keeps a ready task from starting: one function, used to decide and to explain.
 
-Checked in the order a person would ask: is the run going, does a rule hold it back, is there room anywhere,
-are its claims free. Nothing here changes state.
+Obstacles are checked in the order in which a person would ask. Is the run active? Does a rule hold the task back? Is
+there room anywhere? Are its claims free? Nothing here changes state.
 """
 
 from msgspec import Struct
@@ -13,12 +13,12 @@ from manyhands.core.values.task import Claims
 
 
 class Obstacle(Struct, frozen=True):
-    """Why not now. `token` is what the group can be parked on; without one the whole pool waits."""
+    """Why not now. The group can be parked on `token`; without a token the whole pool waits."""
 
     what: str  # drained, rule, concurrency, host, claim, reservation, parent
-    text: str  # for people; of a claim, who holds it says it all
+    text: str  # for people; empty for a claim, where `holder` says all
     token: Token | None = None
-    holder: Running | None = None  # the attempt in the way, where it is one
+    holder: Running | None = None  # the attempt in the way, if it is an attempt
 
 
 def run_obstacle(pool: Pool) -> Obstacle | None:
@@ -26,16 +26,16 @@ def run_obstacle(pool: Pool) -> Obstacle | None:
     if run.draining and run.max_cost is not None and run.cost >= run.max_cost:
         return Obstacle("drained", f"run {run.name} has cost {run.cost:.2f} of at most {run.max_cost:.2f}")
     if run.draining:
-        return Obstacle("drained", f"run {run.name} is stopping: nothing more is started")
-    if pool.held_by:
-        return Obstacle("rule", pool.held_by)
+        return Obstacle("drained", f"run {run.name} is stopping and starts nothing more")
+    if pool.held_by is not None:
+        return Obstacle("rule", str(pool.held_by))
     if run.concurrency is not None and run.in_flight >= run.concurrency:
         return Obstacle("concurrency", f"run {run.name} has {run.in_flight} of {run.concurrency} in flight")
     return None
 
 
 def host_obstacle(host: HostState, group: Group) -> str | None:
-    """Why this host cannot take the group's first task now; None if it can, rates and memory aside."""
+    """Why this host cannot take the group's first task now. None if it can, apart from rates and memory."""
     kind = group.key.kind
     if host.paused is not None:
         says_it_all = host.paused.startswith("closed")
@@ -43,28 +43,28 @@ def host_obstacle(host: HostState, group: Group) -> str | None:
     if host.barrier is not None:
         return f"{host.barrier.task.id} runs alone on {host.name}"
     if host.kept_by and host.kept_by != group.key.barrier:
-        return f"{host.name} is kept for {host.kept_by} until that is over"
+        return f"{host.name} is reserved for {host.kept_by} until that has finished"
     if (kept_for := host.kept_for) is not None and is_kept_from(host, group):
-        return f"{host.name} empties for {kept_for.head.task.id} ({len(host.running)} still run there)"
+        return f"{host.name} is emptying for {kept_for.head.task.id} ({len(host.running)} still running there)"
     in_flight = len(host.running)
     if host.on_trial and in_flight:
         return f"{host.name} takes one attempt at a time until it answers again"
     if in_flight >= host.width:
         return f"waiting for a slot on {host.name} ({in_flight} of {host.width}; {host.reason})"
     if group.key.barrier and in_flight and host.kept_by != group.key.barrier:
-        return f"wants {host.name} alone and {in_flight} still run there"
+        return f"needs {host.name} alone ({in_flight} still running there)"
     lane = host.lane(kind)
     if lane.width is not None and lane.in_flight >= lane.width:
         return f"waiting for a slot in lane {kind} of {host.name} ({lane.in_flight} of {lane.width}; {lane.why})"
     for name, amount in group.key.resources:
         free = host.host.resources.get(name, 0.0) - host.used.get(name, 0.0)
         if amount > free:
-            return f"{host.name} has {free:g} {name} free, it asks for {amount:g}"
+            return f"{host.name} has {free:g} {name} free, but the task asks for {amount:g}"
     return None
 
 
 def is_kept_from(host: HostState, group: Group) -> bool:
-    """Does the host empty for another that is at least as urgent?"""
+    """Is the host emptying for another group that is at least as urgent?"""
     kept_for = host.kept_for
     if kept_for is None or kept_for is group:
         return False
@@ -80,7 +80,7 @@ def could_ever_take(host: HostState, group: Group) -> bool:
 
 
 def group_obstacle(group: Group, held: Holdings, running: dict[int, Running], ready: ReadySet) -> Obstacle | None:
-    """What concerns this group alone: its parent's bound and its claims."""
+    """What stops this group alone: the bound of its parent, or its claims."""
     key = group.key
     run = group.pool.run
     if key.parent:
@@ -102,13 +102,13 @@ def group_obstacle(group: Group, held: Holdings, running: dict[int, Running], re
             if other is group:
                 break
             if other.head.task.priority <= group.head.task.priority and conflict(claims, other.key.claims):
-                text = f"its claims are reserved for {other.head.task.id}, passed over {other.bypassed} times"
+                text = f"its claims are reserved for {other.head.task.id}, which was passed over {other.bypassed} times"
                 return Obstacle("reservation", text, ("reservation", other))
     return None
 
 
 def what_meets(mine: Claims, theirs: Claims) -> str:
-    """The claim of mine that the other holds, for people."""
+    """My claim that the other one holds, for people."""
     for mode in ("write", "append", "read"):
         for pattern in getattr(mine, mode):
             if conflict(Claims(**{mode: (pattern,)}), theirs):

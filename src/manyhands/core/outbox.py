@@ -1,7 +1,7 @@
-"""Results that are to leave: posted when a task ends, kept until each sink has them.
+"""Results on their way to sinks: posted when a task ends, kept until each sink has them.
 
-What is posted follows from a task's ending and the routes of that moment, so a journal brings back the same letters
-under the same numbers. Off by default: without a route for its app a result goes nowhere.
+What is posted depends only on the ending of a task and the routes at that moment. So a journal restores the same
+letters with the same numbers. Without a route for its app, a result is not delivered anywhere.
 """
 
 from msgspec import Struct
@@ -9,7 +9,7 @@ from msgspec import Struct
 from manyhands.core.state import Record
 from manyhands.core.values.host import Route
 
-#: A task's own `reply_to` is a sink too; this is what it is called.
+#: The name of the sink that is a task's own `reply_to`.
 REPLY_TO = "reply_to"
 
 
@@ -22,11 +22,11 @@ class Delivery(Struct, frozen=True, omit_defaults=True):
     run: str
     task: str
     attempt: int  # the task's nth
-    order: str  # those of the same order at the same sink go one after another
+    order: str  # letters with the same order are sent to a sink one after another
     posted_at: float
-    state: str = ""  # what the task had become: it may have been given another go since
-    step: str = ""  # the task whose attempt it was: a member of a family has none of its own
-    why: str = ""  # what the family says of that member
+    state: str = ""  # the state of the task then; it may have been retried since
+    step: str = ""  # the task that had the attempt, because a member of a family has none of its own
+    why: str = ""  # why its family failed the member
 
 
 class DeadLetter(Struct, frozen=True, omit_defaults=True):
@@ -42,7 +42,7 @@ class Outbox(Struct, omit_defaults=True):
     last: int = 0
 
     def post(self, record: Record, step: Record | None = None) -> None:
-        """The task has ended, as its record says; if that was done by a step of its family, as the step's says."""
+        """The task has ended. Its record says how, or the record of the `step` that ran for it in its family."""
         task = record.task
         route = self.routes.get(task.app) if task.app else None
         if route is None or record.state not in route.endings:
@@ -65,7 +65,7 @@ class Outbox(Struct, omit_defaults=True):
                 record.since,
                 str(record.state),
                 "" if step is None else step.task.id,
-                "" if step is None else record.cause,
+                "" if step is None else record.cause.why,
             )
 
     def has_letters_of(self, run: str) -> bool:
@@ -81,7 +81,7 @@ class Outbox(Struct, omit_defaults=True):
             self.dead[number] = DeadLetter(delivery, error, tries)
 
     def resend(self, number: int, app: str) -> None:
-        """Under its old number, so that whoever has it already knows it again."""
+        """Send it again with its old number, so that a receiver that already has it can tell."""
         wanted = [number] if number else [one for one, letter in self.dead.items() if app in ("", letter.delivery.app)]
         for one in wanted:
             letter = self.dead.pop(one, None)

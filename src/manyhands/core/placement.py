@@ -39,7 +39,7 @@ def choose(
     """The host where the task should finish soonest, among hosts with room (`free`) and hosts without (`busy`).
 
     `waiting` counts the tasks that already wait for a busy host in this round: each takes one of its next slots.
-    Time that the task has waited (since `waits_since`) lowers the gain of waiting longer, so it never waits for ever.
+    Time that the task has waited (since `waits_since`) lowers the gain of waiting longer, so its wait always ends.
     `behind` equal tasks come after this one. If waiting does not pay for the last of them, it takes the free slot now.
     An unknown duration counts as the best known one, so that every host is tried.
     """

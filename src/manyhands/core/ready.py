@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from manyhands.core.claims import places_of
-from manyhands.core.state import HostState, Record, Run
-from manyhands.core.values.task import Claims, Task, claims_of, form_of
+from manyhands.core.state import FamilyBarrier, HostState, Record, Run
+from manyhands.core.values.host import Rule
+from manyhands.core.values.task import Claims, claims_of, form_of
 
-#: (priority, -weight, age): smaller goes first.
+#: (priority, -weight, age): the smallest goes first.
 Order = tuple[int, float, int]
 #: What a parked group waits for: an attempt's end, a parent's child's end, or a reservation.
 Token = tuple[str, object]
@@ -25,7 +26,7 @@ class GroupKey(NamedTuple):
     form: str
     host: str
     parent: str
-    barrier: bool | str
+    barrier: bool | FamilyBarrier
     claims: Claims
     resources: tuple[tuple[str, float], ...]
 
@@ -37,12 +38,12 @@ class Group:
         self.key = key
         self.pool = pool
         self.queue: list[tuple[int, float, int, Record]] = []  # heap of (priority, -chain, age, record)
-        self.order: Order | None = None  # its place in the pool's heap, None while it is in none
+        self.order: Order | None = None  # its place in the pool's heap; None while it has none
         self.parked_on: Token | None = None
         self.bypassed = 0  # how often others that came later took what it waits for
         self.reserved = False
         self.keeps: HostState | None = None  # the host that empties for it
-        self.seen = 0  # attempts numbered up to here had started when it was last turned away
+        self.seen = 0  # the newest attempt when the group was last turned away
         self.waits_since: float | None = None  # since then it could start, but waits for a faster host
 
     @property
@@ -61,7 +62,7 @@ class Pool:
         self.hosts: list[HostState] = []  # in the config's order
         self.places: dict[str, int] = {}  # where each of them is in it
         self.heap: list[tuple[Order, int, Group]] = []
-        self.held_by: str = ""  # the ordering rule that puts all of it off
+        self.held_by: Rule | None = None  # the ordering rule that puts all of it off
 
     def goes_to(self, hosts: list[HostState]) -> None:
         self.hosts = hosts
@@ -214,7 +215,7 @@ class ReadySet:
         self.groups.pop((group.pool.run.name, group.key), None)
 
     def clear(self, run: Run | None = None) -> None:
-        """Nothing (of that run) is to be started any more."""
+        """Start nothing more (of that run)."""
         for (name, _), group in list(self.groups.items()):
             if run is None or name == run.name:
                 group.queue = []
@@ -223,7 +224,7 @@ class ReadySet:
             self.pools, self._demand = {}, {}
 
     def order_anew(self, run: Run) -> None:
-        """The run's tasks go by another order from now on."""
+        """Sort the tasks of the run again, because their order has changed."""
         waiting = [entry[3] for (name, _), group in self.groups.items() if name == run.name for entry in group.queue]
         held_by = {name: pool.held_by for name, pool in self.pools.items()}
         self.clear(run)
@@ -266,10 +267,10 @@ class ReadySet:
 
     def group_of(self, run: Run, record: Record) -> Group:
         """The group that the task waits in, to look at."""
-        return self.groups[(run.name, _key_of(run, record.task))]
+        return self.groups[(run.name, _key_of(run, record))]
 
     def _open_group(self, run: Run, record: Record) -> Group:
-        key = _key_of(run, record.task)
+        key = _key_of(run, record)
         group = self.groups.get((run.name, key))
         if group is None:
             group = self.groups[(run.name, key)] = Group(key, self._pool_of(run, key))
@@ -284,13 +285,14 @@ class ReadySet:
         return pool
 
 
-def _key_of(run: Run, task: Task) -> GroupKey:
+def _key_of(run: Run, record: Record) -> GroupKey:
+    task = record.task
     return GroupKey(
         task.kind,
         form_of(task),
         task.host,
         task.parent if task.parent in run.parent_bounds else "",
-        task.barrier,
+        record.barrier,
         claims_of(task),
         tuple(sorted(task.resources.items())) if task.resources else (),
     )

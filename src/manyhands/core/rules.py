@@ -1,30 +1,30 @@
-"""Ordering rules: a kind that waits until another has few left. A pool is held or free as a whole."""
+"""Ordering rules: a kind waits until few tasks of another kind are left. A rule holds or frees whole pools."""
 
 from fnmatch import fnmatchcase
 
 from manyhands.core.book import Book
 from manyhands.core.state import Run
 from manyhands.core.values.host import Rule
+from manyhands.core.values.provenance import Cause, CausedBy
 
 
 def review(book: Book) -> None:
-    """Hold or free every pool as the counts now stand. Costs nothing where there are no rules."""
+    """Hold or free every pool by the current counts. Costs nothing if there are no rules."""
     if not book.rules and not book.rules_to_review:
         return
     book.rules_to_review = False
     for pool in book.ready.pools.values():
         rule = holding_rule(book.rules, pool.run, pool.kind)
-        held_by = f"after kind {rule.after} has at most {rule.left} left" if rule else ""
-        if held_by == pool.held_by:
+        if rule == pool.held_by:
             continue
         for record in book.ready.records(pool):
-            if not held_by:
+            if rule is None:
                 book.free(record)
             elif record.held:
-                record.cause = held_by
+                record.cause = Cause(CausedBy.RULE, str(rule))
             else:
-                book.hold(record, held_by)
-        pool.held_by = held_by
+                book.hold(record, rule)
+        pool.held_by = rule
 
 
 def holding_rule(rules: tuple[Rule, ...], run: Run, kind: str) -> Rule | None:

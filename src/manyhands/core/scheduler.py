@@ -1,8 +1,8 @@
-"""The scheduler: events in, commands out. It alone changes the book, and it owns no clock.
+"""The scheduler: events in, commands out. It alone changes the book, and it has no clock.
 
-Live, `handle` takes what happened, decides what follows from it, and returns both the decisions (to be journalled
-with their causes) and the commands (to be carried out once they are on disk). From a journal, `replay` takes
-inputs and decisions as they were, and decides nothing.
+In a live session, `handle` takes what happened and decides what follows. It returns the decisions, which are journalled
+with their causes, and the commands, which are carried out when both are on disk. From a journal, `replay` takes inputs
+and decisions as they were, and decides nothing.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from manyhands.core import attempts, events, families, intake, learning, retry, rules
-from manyhands.core.book import GONE, Book
+from manyhands.core.book import Book
 from manyhands.core.clutch.limit_choice import limit_for
 from manyhands.core.commands import AnyCommand, ReleaseAttempt, RunEnded, WakeAt
 from manyhands.core.starting import start_what_may
@@ -19,6 +19,7 @@ from manyhands.core.state import Run, RunNote
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host import Host
 from manyhands.core.values.host_memory import HostMemory
+from manyhands.core.values.provenance import Cause, CausedBy, Origin, Purpose
 from manyhands.core.values.task import TERMINAL, TaskState
 from manyhands.core.values.widths import Limit
 
@@ -45,6 +46,7 @@ class Scheduler:
             events.TasksSubmitted: self._on_submitted,
             events.TaskEdited: self._on_edited,
             events.AttemptSpawned: self._on_spawned,
+            events.AttemptShowed: self._on_showed,
             events.AttemptEnded: lambda event: attempts.end(self.book, event),
             events.CancelAsked: self._on_cancel,
             events.RetryAsked: self._on_retry,
@@ -103,14 +105,14 @@ class Scheduler:
         self.queue_ready()
 
     def _free_held(self) -> None:
-        """The journal does not say what rules hold: it all counts as ready until the rules are reviewed."""
+        """The journal does not say which tasks a rule holds. All count as ready until the rules are reviewed."""
         for run in self.book.runs.values():
             for record in run.records.values():
                 if record.held:
                     self.book.free(record)
 
     def queue_ready(self) -> None:
-        """Put everything that is ready in order, after a replay: it keeps no order."""
+        """Put all ready tasks in order, because a replay keeps no order."""
         self.book.ready.clear()
         for run in self.book.runs.values():
             for record in run.records.values():
@@ -133,12 +135,13 @@ class Scheduler:
             timeout_s = record.task.timeout
             if record.state is TaskState.BACKOFF and record.until <= book.at:
                 book.queue(record)
-                record.since = record.until  # whenever it was noticed
+                record.since = record.until  # even if it was noticed later
             elif record.state is TaskState.RUNNING and timeout_s is not None:
                 assert record.history
-                overdue = record.history[-1].started_at + timeout_s <= book.at  # or an earlier attempt's timer
+                overdue = record.history[-1].started_at + timeout_s <= book.at  # not the timer of an earlier attempt
                 if overdue:
-                    intake.stop(book, record, EndingKind.TIMED_OUT, f"took longer than {timeout_s:g} s")
+                    cause = Cause(CausedBy.ENGINE, f"took longer than {timeout_s:g} s")
+                    intake.stop(book, record, EndingKind.TIMED_OUT, cause)
         for host in book.hosts.values():
             if host.paused_until is not None and host.paused_until <= book.at:
                 host.paused = host.paused_until = None
@@ -184,15 +187,16 @@ class Scheduler:
     # What each event changes
 
     def _on_woke(self, event: events.Woke) -> None:
-        self._wake_at = None  # that alarm is used up, even if it rang a little early
+        self._wake_at = None  # that alarm has rung, perhaps a little early
 
     def _on_hosts(self, event: events.HostsConfigured) -> None:
         self.book.configure(event.hosts, event.rules, event.families, event.routes)
 
     def _on_run_opened(self, event: events.RunOpened) -> None:
         if event.run in self.book.runs:
-            return  # opening twice is opening once
-        run = Run(event.run, event.seed, event.source, dict(event.parents), event.at, bounded_at=event.at)
+            return  # it was already opened
+        purpose = event.purpose or Purpose.PLAN
+        run = Run(event.run, event.seed, event.source, dict(event.parents), event.at, event.at, purpose=purpose)
         run.concurrency, run.fail_fast, run.weight = event.concurrency, event.fail_fast, event.weight
         run.max_cost = event.max_cost
         self.book.runs[event.run] = run
@@ -226,7 +230,8 @@ class Scheduler:
         run.draining = True
         for running in list(self.book.running.values()):
             if running.record.run == event.run:
-                intake.stop(self.book, running.record, EndingKind.PREEMPTED, "stopped by a person")
+                cause = Cause(CausedBy.PERSON, "stopped by a person")
+                intake.stop(self.book, running.record, EndingKind.PREEMPTED, cause)
         self.book.touch(run)
 
     def _on_run_noted(self, event: events.RunNoted) -> None:
@@ -238,12 +243,12 @@ class Scheduler:
             run.ended_at = event.at
 
     def _on_submitted(self, event: events.TasksSubmitted) -> None:
-        intake.submit(self.book, self.book.runs[event.run], event.tasks)
+        intake.submit(self.book, self.book.runs[event.run], event.tasks, event.origin or Origin.PLAN)
 
     def _on_edited(self, event: events.TaskEdited) -> None:
         run = self.book.runs.get(event.run)
         if run is not None and event.task.id in run.records:
-            intake.edit(self.book, run, run.records[event.task.id], event.task)
+            intake.edit(self.book, run, run.records[event.task.id], event.task, event.origin or Origin.PLAN)
 
     def _on_spawned(self, event: events.AttemptSpawned) -> None:
         running = self.book.running.get(event.attempt)
@@ -251,18 +256,25 @@ class Scheduler:
             running.process = event.process
             self.book.commands.append(ReleaseAttempt(event.attempt))
 
+    def _on_showed(self, event: events.AttemptShowed) -> None:
+        running = self.book.running.get(event.attempt)
+        if running is not None:
+            running.host.limit.tick(event.at)
+            running.host.limit.showed(event.at, event.attempt)
+            self.book.to_learn[running.host.name] = running.host
+
     def _on_cancel(self, event: events.CancelAsked) -> None:
         book = self.book
         run = book.runs.get(event.run)
         if run is None:
             return
-        why = event.why or "cancelled by a person"
+        cause = Cause(event.by or CausedBy.PERSON, event.why or "cancelled by a person")
         if not event.task:
-            intake.cancel_all(book, run, why)
+            intake.cancel_all(book, run, cause)
         elif event.task in run.records:
             record = run.records[event.task]
-            intake.cancel(book, run, record, why)
-            families.withdraw(book, run, record, why)
+            intake.cancel(book, run, record, cause)
+            families.withdraw(book, run, record, cause)
 
     def _on_retry(self, event: events.RetryAsked) -> None:
         run = self.book.runs.get(event.run)
@@ -282,14 +294,14 @@ class Scheduler:
 
     def _on_paused(self, event: events.HostPaused) -> None:
         host = self.book.hosts.get(event.host)
-        if host is not None and host.paused != GONE:
+        if host is not None and not host.is_gone:
             host.paused, host.paused_until = event.why or "paused by a person", event.until
             if event.until is not None:
                 self.book.set_timer(event.until)
 
     def _on_unpaused(self, event: events.HostResumed) -> None:
         host = self.book.hosts.get(event.host)
-        if host is not None and host.paused != GONE:
+        if host is not None and not host.is_gone:
             host.paused = host.paused_until = None
 
     def _on_width_set(self, event: events.WidthSet) -> None:
@@ -306,6 +318,7 @@ class Scheduler:
         running = self.book.running.get(event.attempt)
         if running is not None:
             running.stop_why, running.stop_detail = event.why, event.detail
+            running.stop_by = event.by or CausedBy.NOBODY
 
     def _on_backoff(self, event: events.RetryDecided) -> None:
         self._set_backoff(event)
@@ -352,7 +365,7 @@ def joined(happened: Iterable[events.AnyEvent]) -> Iterator[events.AnyEvent]:
     parts: list[events.TasksSubmitted] = []
     for event in happened:
         submitted = event if isinstance(event, events.TasksSubmitted) else None
-        if parts and (submitted is None or (submitted.run, submitted.at) != (parts[0].run, parts[0].at)):
+        if parts and (submitted is None or _whose(submitted) != _whose(parts[0])):
             yield _as_one(parts)
             parts = []
         if submitted is None:
@@ -363,8 +376,14 @@ def joined(happened: Iterable[events.AnyEvent]) -> Iterator[events.AnyEvent]:
         yield _as_one(parts)
 
 
+def _whose(submitted: events.TasksSubmitted) -> tuple[object, ...]:
+    return submitted.run, submitted.at, submitted.origin
+
+
 def _as_one(parts: list[events.TasksSubmitted]) -> events.TasksSubmitted:
     first = parts[0]
     if len(parts) == 1:
         return first
-    return events.TasksSubmitted(first.at, first.run, tuple(task for part in parts for task in part.tasks))
+    return events.TasksSubmitted(
+        first.at, first.run, tuple(task for part in parts for task in part.tasks), first.origin
+    )

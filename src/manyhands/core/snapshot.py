@@ -1,4 +1,4 @@
-"""The whole book as bytes and back, so that reopening a long journal need not replay all of it."""
+"""Saves the whole book as bytes and loads it, so that a long journal need not be replayed from its start."""
 
 from typing import Any
 
@@ -13,9 +13,10 @@ from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import HostState, KeptHost, KeptRun, Record, Run, Running
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host import Family, ProcessHandle, Rule
+from manyhands.core.values.provenance import CausedBy
 from manyhands.core.values.task import TaskState, claims_of
 
-#: A snapshot of another version is not read: the journal alone is always enough.
+#: A snapshot of another version is ignored, because the journal alone is always enough.
 VERSION = 2
 
 
@@ -29,11 +30,12 @@ class RunningPart(Struct, omit_defaults=True):
     process: ProcessHandle | None = None
     stop_why: EndingKind | None = None
     stop_detail: str = ""
+    stop_by: CausedBy = CausedBy.NOBODY
 
 
 class RunPart(Struct):
     run: KeptRun
-    records: list[Record]  # in the order they came, dependents left out: needs say it all
+    records: list[Record]  # in the order they came, without dependents, which follow from the needs
 
 
 class Snapshot(Struct):
@@ -72,6 +74,7 @@ def save(scheduler: Scheduler) -> bytes:
                 one.process,
                 one.stop_why,
                 one.stop_detail,
+                one.stop_by,
             )
             for one in book.running.values()
         ],
@@ -84,7 +87,7 @@ def save(scheduler: Scheduler) -> bytes:
 def load(scheduler: Scheduler, data: bytes) -> bool:
     """Fill an empty scheduler, to be followed by `replay` of what came after.
 
-    False, and nothing done, if the snapshot is damaged or another version's.
+    Returns False and changes nothing if the snapshot is damaged or of another version.
     """
     try:
         whole = msgspec.msgpack.decode(data, type=Snapshot)
@@ -101,7 +104,7 @@ def load(scheduler: Scheduler, data: bytes) -> bool:
     for kept in whole.hosts:
         host = book.hosts[kept.host.name] = HostState(*_values(KeptHost, kept))
         for lane in host.lanes.values():
-            lane.in_flight = 0  # counted again with what runs
+            lane.in_flight = 0  # counted again from the running attempts
         if is_adaptive(host.host):
             host.difficulty = book.memory.difficulties.setdefault(host.name, Difficulty())
         if host.paused_until is not None:
@@ -117,7 +120,7 @@ def load(scheduler: Scheduler, data: bytes) -> bool:
 
 
 def _values(kind: type[Struct], state: Struct) -> list[Any]:
-    """Of the fields that `kind` declares; `state` is of that kind or of one that adds fields to it."""
+    """The values of the fields that `kind` declares. `state` is of that kind or of one that adds fields to it."""
     return [getattr(state, name) for name in kind.__struct_fields__]
 
 
@@ -156,7 +159,7 @@ def _restore_running(scheduler: Scheduler, part: RunningPart) -> None:
     tried = record.history[-1]
     running = Running(part.attempt, record, host, claims_of(record.task), tried)
     running.process = part.process
-    running.stop_why, running.stop_detail = part.stop_why, part.stop_detail
+    running.stop_why, running.stop_detail, running.stop_by = part.stop_why, part.stop_detail, part.stop_by
     running.width_before, running.area_before = part.width_before, part.area_before
     attempts.occupy(book, running)
     if record.task.timeout is not None:

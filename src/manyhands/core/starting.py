@@ -1,4 +1,4 @@
-"""Start what may start, best first, until nothing more can."""
+"""Start all tasks that may start, the best first."""
 
 import heapq
 import math
@@ -20,6 +20,7 @@ from manyhands.core.preemption import Outlook, is_willing
 from manyhands.core.ready import Group, Order
 from manyhands.core.state import HostState, Running
 from manyhands.core.values.ending import EndingKind
+from manyhands.core.values.provenance import Cause, CausedBy
 
 #: A task that needs wide claims or much of a host goes first after equally urgent tasks passed it this often.
 BYPASSES_MAX = 8
@@ -39,7 +40,7 @@ class _Round:
         self.waiting: dict[str, int] = {}  # host → tasks that wait for it instead of starting elsewhere
         self.shut: set[tuple[str, str]] = set()  # (host, kind) pairs that rates or memory close for now
         self.emptiest: dict[tuple[str, str, str], list[Ranked]] = {}  # heaps, where there are many hosts
-        self.aside: list[Group] = []  # could not go now, though others of their pool may
+        self.aside: list[Group] = []  # groups that cannot start now, though others of their pool may
 
 
 def start_what_may(book: Book) -> None:
@@ -83,7 +84,7 @@ def _withdraw_promises(book: Book) -> None:
 
 
 def _is_held_up(group: Group) -> bool:
-    return group.pool.run.draining or bool(group.pool.held_by)
+    return group.pool.run.draining or group.pool.held_by is not None
 
 
 def _first(book: Book, round_: _Round) -> Group | None:
@@ -214,7 +215,7 @@ def _busy(group: Group, free: list[HostState], round_: _Round) -> list[HostState
         and (host.name, kind) not in round_.shut
         and host.paused is None
         and host.barrier is None
-        and host.kept_by in ("", group.key.barrier)
+        and host.kept_by in (None, group.key.barrier)
         and not is_kept_from(host, group)
         and could_ever_take(host, group)
     ]
@@ -244,7 +245,9 @@ def _start(book: Book, group: Group, host: HostState) -> None:
     attempts.begin(book, event, record)
     book.decisions.append(event)
     assert record.history is not None
-    book.commands.append(StartAttempt(event.attempt, record.run, record.task, len(record.history), host.name, last))
+    number = len(record.history)
+    order = StartAttempt(event.attempt, record.run, record.task, number, host.name, last, record.origin)
+    book.commands.append(order)
 
 
 def _preempt(book: Book) -> None:
@@ -264,8 +267,9 @@ def _preempt(book: Book) -> None:
             victims = outlook.victims(group, book.held.conflicts(group.key.claims), book.at)
             if victims is None:
                 break
+            made_way = Cause(CausedBy.ENGINE, f"made way for {group.head.task.id}")
             for one in victims:
-                intake.stop(book, one.record, EndingKind.PREEMPTED, f"made way for {group.head.task.id}")
+                intake.stop(book, one.record, EndingKind.PREEMPTED, made_way)
 
 
 def _critical_at_once(group: Group, most: int) -> int:

@@ -1,4 +1,4 @@
-"""What the scheduler keeps, and nobody else changes: runs, their tasks, hosts, lanes, attempts in flight."""
+"""The state that only the scheduler changes: runs, their tasks, hosts, lanes, attempts in flight."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +8,7 @@ from manyhands.core.clutch.difficulty import Difficulty
 from manyhands.core.clutch.limit_choice import AnyLimit
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import Host, ProcessHandle
+from manyhands.core.values.provenance import NO_CAUSE, Cause, CausedBy, Origin, Purpose
 from manyhands.core.values.task import Claims, Task, TaskState
 
 if TYPE_CHECKING:
@@ -22,27 +23,47 @@ class AttemptRecord(Struct, omit_defaults=True, gc=False):
     started_at: float
     ended_at: float | None = None
     ending: Ending | None = None
-    queued_at: float | None = None  # since when it was ready; None: the record is older than this field
+    queued_at: float | None = None  # when it became ready; None: the record is older than this field
+
+
+class FamilyBarrier(Struct, frozen=True, gc=False):
+    """The barrier of one family in one run: its steps share their host with each other and with nothing else."""
+
+    run: str
+    family: str
+
+    def __str__(self) -> str:
+        return f"family {self.family} of run {self.run}"
 
 
 class Record(Struct, omit_defaults=True, gc=False):
-    """A task and what has become of it. It is part of no cycles, so the garbage collector need not look at it."""
+    """A task and its state. Records form no cycles, so the garbage collector need not look at them."""
 
     task: Task
     run: str
-    number: int  # its place among all submitted: its age
+    number: int  # its place among all submitted tasks, which is its age
     state: TaskState = TaskState.BLOCKED
-    since: float = 0.0  # when it came into this state
+    since: float = 0.0  # when it entered this state
     waits_for: int = 0  # needs that are not done yet
     tries: int = 0  # attempts that count against `attempts`
-    setbacks: int = 0  # overloads in a row, which do not
+    setbacks: int = 0  # overloads in a row, which do not count against `attempts`
     until: float = 0.0  # in backoff: when the delay ends
     wanted_at: float = 0.0  # when a person last asked for it to continue
     held: bool = False  # with deferred: by an ordering rule, with its whole pool
-    cause: str = ""  # why it is deferred, failed, cancelled or skipped
+    cause: Cause = NO_CAUSE  # why it is deferred, in backoff, failed, cancelled or skipped
     history: list[AttemptRecord] | None = None
-    chain: float = 1.0  # the longest chain of tasks that hangs on it, itself included
+    chain: float = 1.0  # the length of the longest chain of tasks that needs it, itself included
     dependents: list["Record"] | None = None
+    origin: Origin = Origin.PLAN
+
+    @property
+    def is_step(self) -> bool:
+        return self.origin is Origin.STEP
+
+    @property
+    def barrier(self) -> bool | FamilyBarrier:
+        """Does it need its host alone? A step of a family shares it with the other steps."""
+        return FamilyBarrier(self.run, self.task.parent) if self.is_step else bool(self.task.barrier)
 
     @property
     def seen_bytes(self) -> int:
@@ -60,14 +81,14 @@ class Record(Struct, omit_defaults=True, gc=False):
 
 
 class FamilyState(Struct, omit_defaults=True):
-    """Where a family of a run stands."""
+    """The progress of a family in a run."""
 
     round: int = 0
     phase: str = "over"  # trying, reverting; over: the next batch may begin
     trying: tuple[str, ...] = ()
     later: tuple[tuple[str, ...], ...] = ()
     steps: tuple[str, ...] = ()  # the tasks of this round, in order
-    reverts: tuple[str, ...] = ()  # those that put it back
+    reverts: tuple[str, ...] = ()  # the tasks that roll it back
     interruptions: int = 0
 
 
@@ -97,12 +118,13 @@ class KeptRun(Struct, omit_defaults=True, eq=False):
     peak: int = 0
     families: dict[str, FamilyState] = {}
     notes: list[RunNote] = []  # an application's own, in order; the core does not read them
+    purpose: Purpose = Purpose.PLAN
 
 
 class Run(KeptRun, eq=False):
-    """One backlog being worked off: its tasks and its own bounds. What is declared here is counted from the tasks."""
+    """One run: its tasks and its own bounds. The fields declared here are counted from the tasks."""
 
-    settled: bool = True  # nothing more happens without a person, and this has been said
+    settled: bool = True  # nothing more happens without a person, and this was reported
     records: dict[str, Record] = {}
     counts: dict[TaskState, int] = field(default_factory=lambda: dict.fromkeys(TaskState, 0))
     counts_of_kind: dict[str, dict[TaskState, int]] = {}
@@ -125,6 +147,7 @@ class Running:
         "process",
         "record",
         "started_at",
+        "stop_by",
         "stop_detail",
         "stop_why",
         "tried",
@@ -139,8 +162,9 @@ class Running:
         self.started_at = tried.started_at
         self.tried = tried
         self.process: ProcessHandle | None = None
-        self.stop_why: EndingKind | None = None  # set once it is to be stopped
+        self.stop_why: EndingKind | None = None  # set when it must stop
         self.stop_detail = ""
+        self.stop_by = CausedBy.NOBODY
         self.area_before = host.area
         self.width_before = host.width
 
@@ -170,26 +194,27 @@ class KeptHost(Struct, omit_defaults=True, eq=False):
     peak: int = 0
     paused: str | None = None  # why, if it is
     paused_until: float | None = None
+    is_gone: bool = False  # the config no longer has it: paused until its last attempts have ended
     refused: int = 0  # overloads since anything else ended here
     trials: int = 0  # pauses since then
     on_trial: bool = False  # one attempt at a time, until it answers again
-    workers: int | None = None  # model workers it should have; None: nobody decides that
+    workers: int | None = None  # model workers it should have; None: nothing scales them
     workers_why: str = ""
-    kept_by: str = ""  # the barrier of that name is in force: no other task starts here
+    kept_by: FamilyBarrier | None = None  # only tasks of this barrier start here
     configured_at: float = 0.0
     area: float = 0.0  # integral of the number in flight over time
     area_at: float = 0.0
 
 
 class HostState(KeptHost, eq=False):
-    """A host as the scheduler sees it now. What is declared here follows from the attempts in flight and the book."""
+    """A host as the scheduler sees it now. The fields declared here follow from the running attempts and the book."""
 
     name: str = ""
-    difficulty: Difficulty | None = None  # of its kinds; None where the config pins the width
+    difficulty: Difficulty | None = None  # of its kinds; None if the config fixes the width
     running: dict[int, Running] = {}  # len(running) <= width, except just after a cut
-    used: dict[str, float] = {}  # resources taken by what runs
-    barrier: Record | None = None  # runs alone here
-    kept_for: "Group | None" = None  # waits for the host to empty; only more urgent tasks may go before
+    used: dict[str, float] = {}  # resources that running attempts use
+    barrier: Record | None = None  # the task that runs alone here
+    kept_for: "Group | None" = None  # the group that the host empties for; only more urgent tasks may start before it
 
     def __post_init__(self) -> None:
         self.name = self.host.name
@@ -212,17 +237,13 @@ class HostState(KeptHost, eq=False):
         return None if lane is None else lane.usual_s
 
     def lane_bound(self, kind: str, width: int) -> tuple[int | None, str]:
-        """What the config says, else what the kind's difficulty allows; None: only the host's own width applies."""
+        """The width in the config, or else what the kind's difficulty allows. None: only the host's width applies."""
         configured = self.host.lanes.get(kind)
         if configured is not None:
             return configured, "set in the config"
         if self.difficulty is None or self.pinned is not None:
             return None, "only the host's own width applies"
-        allowed, why = self.difficulty.lane_width(kind, width)
-        start = self.host.width.start
-        if start is not None and allowed < start and not self.difficulty.is_explored(kind):
-            return min(start, width), "the start in the config"
-        return allowed, why
+        return self.difficulty.lane_width(kind, width)
 
     def advance(self, at: float) -> None:
         """Account for the time since the number in flight last changed."""

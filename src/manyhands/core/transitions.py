@@ -1,4 +1,4 @@
-"""The states a task can go through, as a table. A change that is not in it is a bug and stops the engine."""
+"""The states that a task can go through, as a table. A change outside the table is a bug and stops the engine."""
 
 from manyhands.core.values.task import TaskState as S
 
@@ -8,7 +8,7 @@ TRANSITIONS: dict[S, frozenset[S]] = {
     S.READY: frozenset({S.BLOCKED, S.RUNNING, S.DEFERRED, S.CANCELLED, S.SKIPPED}),
     S.RUNNING: frozenset({S.DONE, S.FAILED, S.CANCELLED, S.READY, S.BACKOFF, S.DEFERRED}),
     S.BACKOFF: frozenset({S.BLOCKED, S.READY, S.DEFERRED, S.CANCELLED, S.SKIPPED}),
-    # Done or failed without an attempt of its own: with its family.
+    # A member of a family is done or fails without an attempt of its own.
     S.DEFERRED: frozenset({S.BLOCKED, S.READY, S.CANCELLED, S.SKIPPED, S.DONE, S.FAILED}),
     # A person may ask for another attempt at these.
     S.DONE: frozenset(),

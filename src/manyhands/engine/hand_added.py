@@ -2,30 +2,21 @@
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
 from manyhands.core.events import Input, RunOpened
 from manyhands.core.state import Run
+from manyhands.core.values.provenance import Origin, Purpose
 from manyhands.core.values.task import Task
 from manyhands.engine.run_opening import submitting
 from manyhands.errors import Conflict
 
-#: A task that someone added to a run by hand has this label: that no backlog knows it does not take it away.
-ADDED = "added-by-hand"
-#: Where the tasks of a run come from that were all added by hand.
-ADDED_SOURCE = "manyhands add"
 #: The run of all that is added to no other.
 ADDED_RUN = "added"
 
 
-def labelled(tasks: Sequence[Task]) -> tuple[Task, ...]:
-    return tuple(replace(task, labels=(*task.labels, ADDED)) for task in tasks)
-
-
 def adding(run: str, at: float, tasks: Sequence[Task]) -> list[Input]:
     """The events; opening a run twice is opening it once."""
-    opened: list[Input] = [RunOpened(at, run, source=ADDED_SOURCE)] if run == ADDED_RUN else []
-    return [*opened, *submitting(run, at, tasks)]
+    opened: list[Input] = [RunOpened(at, run, purpose=Purpose.HAND)] if run == ADDED_RUN else []
+    return [*opened, *submitting(run, at, tasks, Origin.HAND)]
 
 
 def check_ids(tasks: Sequence[Task], run: Run | None) -> None:

@@ -1,4 +1,4 @@
-"""Reads each host whose width the clutch sets, about once a second, while anything is in flight there."""
+"""Looks at the hosts whose width the clutch finds while anything is in flight there: each second, or more often."""
 
 import asyncio
 import os
@@ -6,13 +6,11 @@ from collections.abc import Mapping
 
 from manyhands.core.book import Book
 from manyhands.core.events import HostRead
-from manyhands.core.learning import is_adaptive
+from manyhands.core.learning import LAUNCH_LOOK_S, is_adaptive, look_every_s
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.hosts.probes.probe import Probe
 from manyhands.hosts.probes.probe_choice import probe_for
 from manyhands.sources.config.config_types import Config, HostConfig, OpenaiHost
-
-EVERY_S = 1.0
 
 
 class Probing:
@@ -22,6 +20,7 @@ class Probing:
         """`probes` has every host whose width the clutch sets; None for a host that shows nothing."""
         self._dispatcher = dispatcher
         self._probes = probes
+        self._looked_at: dict[str, float] = {}
         self._task = asyncio.create_task(self._look())
 
     async def close(self) -> None:
@@ -33,7 +32,7 @@ class Probing:
 
     async def _look(self) -> None:
         while True:
-            await asyncio.sleep(EVERY_S)
+            await asyncio.sleep(LAUNCH_LOOK_S)
             await asyncio.gather(*(self._look_at(name, probe) for name, probe in self._probes.items()))
 
     async def _look_at(self, name: str, probe: Probe | None) -> None:
@@ -41,6 +40,9 @@ class Probing:
         if host is None or not host.running:
             return
         now = self._dispatcher.clock.now()
+        if now - self._looked_at.get(name, 0.0) < look_every_s(host) - 0.5 * LAUNCH_LOOK_S:
+            return
+        self._looked_at[name] = now
         reading = await probe.read(now) if probe is not None else None
         self._dispatcher.tell(HostRead(self._dispatcher.clock.now(), name, reading))
 

@@ -8,6 +8,7 @@ from zlib import crc32
 from manyhands.core.book import Book
 from manyhands.core.events import Input, RunOpened, RunResumed, TasksSubmitted
 from manyhands.core.state import Run
+from manyhands.core.values.provenance import Origin, Purpose
 from manyhands.core.values.task import Task
 from manyhands.errors import Conflict
 
@@ -18,9 +19,23 @@ TASKS_PER_EVENT = 1000
 def unfinished_run(book: Book, source: str) -> Run | None:
     """The newest run of these plan files, if it has not come to its end."""
     for run in reversed(book.runs.values()):
-        if run.source == source:
+        if run.purpose is Purpose.PLAN and run.source == source:
             return run if run.ended_at is None else None
     return None
+
+
+_TOLD = {
+    Purpose.EVAL: "eval {}",
+    Purpose.TRIAL: "eval {}",
+    Purpose.HAND: "manyhands add",
+    Purpose.DEMO: "the demo",
+    Purpose.SIMULATION: "a simulation",
+}
+
+
+def told_source(purpose: Purpose | None, source: str) -> str:
+    """Where the tasks of a run come from, for people."""
+    return _TOLD[purpose].format(source) if purpose in _TOLD else source
 
 
 def new_name(book: Book, stem: str) -> str:
@@ -39,11 +54,12 @@ def opening(
     concurrency: int | None = None,
     fail_fast: bool = False,
     parents: dict[str, int] | None = None,
+    purpose: Purpose = Purpose.PLAN,
     max_cost: float | None = None,
 ) -> Iterator[Input]:
     """The events that open a run; on disk together or not at all."""
     seed = crc32(f"{name}@{at}".encode())
-    yield RunOpened(at, name, seed, concurrency, fail_fast, source, parents or {}, max_cost=max_cost)
+    yield RunOpened(at, name, seed, concurrency, fail_fast, source, parents or {}, purpose=purpose, max_cost=max_cost)
     yield from submitting(name, at, tasks)
 
 
@@ -70,10 +86,10 @@ def resuming(
     yield from submitting(run.name, at, new)
 
 
-def submitting(run: str, at: float, tasks: Iterable[Task]) -> Iterator[Input]:
+def submitting(run: str, at: float, tasks: Iterable[Task], origin: Origin = Origin.PLAN) -> Iterator[Input]:
     remaining = iter(tasks)
     while batch := tuple(islice(remaining, TASKS_PER_EVENT)):
-        yield TasksSubmitted(at, run, batch)
+        yield TasksSubmitted(at, run, batch, origin)
 
 
 def attempt_directory(store: Path | str, run: str, task: str, number: int) -> str:

@@ -5,7 +5,8 @@ from typing import NamedTuple, assert_never
 
 from manyhands.core import events
 from manyhands.core.state import Record
-from manyhands.core.values.task import TaskState, is_step
+from manyhands.core.values.provenance import CausedBy
+from manyhands.core.values.task import TaskState
 from manyhands.errors import Conflict
 
 _WAITING = frozenset({TaskState.BLOCKED, TaskState.READY, TaskState.BACKOFF})
@@ -17,10 +18,10 @@ class Wish(NamedTuple):
     event: Callable[[float, str, str], events.Input]  # at, run, task
 
     def check(self, record: Record) -> None:
-        if is_step(record.task) and self is WISHES["retry"]:
+        if record.is_step and self is WISHES["retry"]:
             message = f"`{record.task.id}` is a step of the family `{record.task.parent}` and cannot be retried alone"
             raise Conflict(message, "retry the members that failed: they are done with all steps of a new round")
-        # A member of a family waits as deferred; putting it off says that the next round shall go without it.
+        # A member of a family waits as deferred; putting it off means that the next round runs without it.
         if self is WISHES["defer"] and record.state is TaskState.DEFERRED and record.task.family:
             return
         if record.state not in self.allowed:
@@ -28,8 +29,12 @@ class Wish(NamedTuple):
             raise Conflict(message, _instead(record))
 
 
+def _cancelled(at: float, run: str, task: str) -> events.CancelAsked:
+    return events.CancelAsked(at, run, task, by=CausedBy.PERSON)
+
+
 WISHES: dict[str, Wish] = {
-    "cancel": Wish("cancelled", _WAITING | {TaskState.RUNNING, TaskState.DEFERRED}, events.CancelAsked),
+    "cancel": Wish("cancelled", _WAITING | {TaskState.RUNNING, TaskState.DEFERRED}, _cancelled),
     "retry": Wish("retried", frozenset({TaskState.FAILED, TaskState.CANCELLED, TaskState.SKIPPED}), events.RetryAsked),
     "defer": Wish("deferred", _WAITING, events.DeferAsked),
     "resume": Wish("resumed", frozenset({TaskState.DEFERRED}), events.ResumeAsked),

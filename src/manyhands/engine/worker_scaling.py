@@ -159,4 +159,4 @@ def waiting_for(book: Book, host: HostState) -> tuple[int, float | None]:
 
 
 def _may_start(pool: Pool) -> bool:
-    return not pool.held_by and not pool.run.draining
+    return pool.held_by is None and not pool.run.draining

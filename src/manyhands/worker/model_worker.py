@@ -1,4 +1,4 @@
-"""A worker put together: its models, planner, devices, engine and server, from settings to a clean close."""
+"""Builds a worker from its settings (models, planner, devices, engine) and closes it cleanly."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ from manyhands.worker.memory.memory_budget import MemoryBudget
 from manyhands.worker.planning.planner import Planner
 from manyhands.worker.values.model_config import ModelConfig
 
-#: On a processor small batches stay in its caches: at 500 tokens each costs a tenth less than at 4,000.
+#: Small batches stay in a processor's caches: a token costs a tenth less in batches of 500 tokens than of 4,000.
 CPU_BATCH_SECONDS_MAX = 0.15
 DEVICE_BATCH_SECONDS_MAX = 2.0
 SAVE_EVERY_S = 60.0
@@ -33,17 +33,19 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
     workspace: Path
     threads: int = 0  # batches computed at once; 0: as many as there are cores, at most 4
     device: str = "auto"  # auto, cpu or cuda
-    learned_file: Path | None = None  # where what was learned of memory is kept
+    learned_file: Path | None = None  # where the worker stores what it learned about memory
     apps: dict[str, float] = {}  # app → its share
-    batch_seconds_max: float | None = None  # no batch takes longer, unless one item does; None: what suits the device
-    prep_processes: int = 0  # that tokenise; 0: a thread does
+    batch_seconds_max: float | None = None  # a longer batch holds a single item; None: the device's default
+    prep_processes: int = 0  # how many processes tokenise; 0: a thread tokenises
 
 
 @asynccontextmanager
 async def working(settings: WorkerSettings) -> AsyncIterator[TextRequests]:
-    """The worker, while it works."""
+    """Run a worker for the time of the `async with` block."""
     if not settings.models:
-        raise UsageError("there is no model to host", "`manyhands worker PATH`, or [models.NAME] in the config")
+        raise UsageError(
+            "there is no model to host", "run `manyhands worker PATH`, or add a [models.NAME] table to the config"
+        )
     keep_freed_memory()
     threads = settings.threads or min(4, len(os.sched_getaffinity(0)))
     devices = await open_devices(settings.device, os.environ.get("CUDA_VISIBLE_DEVICES"))
@@ -55,7 +57,7 @@ async def working(settings: WorkerSettings) -> AsyncIterator[TextRequests]:
         store.load() if store else None,
         in_flight_max=hosting.in_flight_max,
         budget=MemoryBudget(computing_max=threads),
-        abreast_max=threads if device == "cpu" else 1,  # cores work side by side, what is queued on a device does not
+        abreast_max=threads if device == "cpu" else 1,  # cores compute in parallel; a device computes one by one
     )
     engine = WorkerLoop(hosting, planner, devices)
     preparer: Preparer = PrepProcesses(settings.prep_processes) if settings.prep_processes else Threads()
@@ -91,7 +93,7 @@ async def _save_now_and_then(planner: Planner, store: LearnedStore) -> None:
 
 
 def named(places: Sequence[str]) -> tuple[ModelConfig, ...]:
-    """Models as the command line names them: each a path if there is something there, else a package."""
+    """The models named on the command line. Each name is a path if that path exists, and a package otherwise."""
     models = []
     for place in places:
         name, equals, rest = place.partition("=")
@@ -104,5 +106,5 @@ def named(places: Sequence[str]) -> tuple[ModelConfig, ...]:
         elif where.replace("_", "").replace(".", "").isalnum():
             models.append(ModelConfig(name=name, package=where))
         else:
-            raise UsageError(f"there is no model at `{where}`", "a folder, a .gguf file, or an installed package")
+            raise UsageError(f"there is no model at `{where}`", "name a folder, a .gguf file or an installed package")
     return tuple(models)

@@ -11,7 +11,7 @@ from manyhands.apps.evals.spec.eval_types import Concurrency, EvalRecord
 from manyhands.apps.evals.spec.spec_file import read_spec
 from manyhands.apps.evals.trial.eval_layout import EvalLayout, write_whole
 from manyhands.apps.evals.trial.eval_notes import standing_of
-from manyhands.apps.evals.trial.manifest import Manifest, source_of
+from manyhands.apps.evals.trial.manifest import Manifest
 from manyhands.assembly import open_session
 from manyhands.core.events import CancelAsked, Input, RunOpened, TasksSubmitted
 from manyhands.core.values.task import Task
@@ -166,9 +166,7 @@ async def begun_by_an_older_version(console: Console, *more: Input) -> None:
     write_whole(layout.manifest, Manifest("e-1", spec, source, 0.0, Concurrency(1, "default")))
     async with open_session(load_config(console.directory)) as dispatcher:
         at = dispatcher.clock.now()
-        await dispatcher.submit(
-            RunOpened(at, "e-1", source=source_of(source)), TasksSubmitted(at, "e-1", (end,)), *more
-        )
+        await dispatcher.submit(RunOpened(at, "e-1", source=f"eval {source}"), TasksSubmitted(at, "e-1", (end,)), *more)
 
 
 async def test_an_eval_that_an_older_version_left_unfinished_is_refused(console: Console) -> None:

@@ -68,5 +68,5 @@ async def test_a_host_that_takes_nothing_is_not_waited_for_for_ever(
     assert sum(outcome.troubles.overloaded for outcome in record.outcomes) >= 5
     assert {outcome.state for outcome in record.outcomes} == {"missing"}
     console.write("dead_agent.py", AGENT.replace("count < overloads", "False"))
-    mended = await asyncio.wait_for(evaluated(console), PATIENCE_S)
-    assert {outcome.state for outcome in mended.outcomes} == {"scored"}
+    repaired = await asyncio.wait_for(evaluated(console), PATIENCE_S)
+    assert {outcome.state for outcome in repaired.outcomes} == {"scored"}

@@ -74,7 +74,7 @@ async def test_an_issue_is_claimed_before_it_runs_and_closed_with_what_it_said(p
 
 
 async def test_an_issue_that_fails_is_blocked_with_the_error_and_goes_again_when_it_is_opened(project: Path) -> None:
-    like = issue_task("[ -e mended ] || { echo no luck; exit 3; }", attempts=1)
+    like = issue_task("[ -e repaired ] || { echo no luck; exit 3; }", attempts=1)
     write_issues(project, row("p-1"), waiting("p-2", "p-1"))
     async with serving(project, beads_of(project, like)) as work:
         blocked = await until_issue(work, "p-1", "blocked")
@@ -83,7 +83,7 @@ async def test_an_issue_that_fails_is_blocked_with_the_error_and_goes_again_when
         assert "exit" in str(blocked["notes"])
         await work.until_state("p-2", "skipped")
         assert read_issues(project)["p-2"]["status"] == "open"
-        (project / "mended").touch()
+        (project / "repaired").touch()
         edit_issue(project, "p-1", status="open", assignee=None)
         assert (await until_issue(work, "p-2", "closed"))["closed_at"]
         assert work.ran() == ["p-1", "p-1", "p-2"]
@@ -102,7 +102,7 @@ async def test_what_someone_else_closes_or_removes_is_cancelled_here_and_left_as
         write_issues(project, *rows.values())
         await work.until_state("p-runs", "cancelled")
         await work.until_state("p-waits", "cancelled")
-        assert work.record("p-runs").cause == "in the backlog: it is closed"
+        assert work.record("p-runs").cause.why == "in the backlog: it is closed"
         work.go()
         await until_issue(work, "p-after", "closed")  # what it waited for is done, by whomever
         assert read_issues(project)["p-runs"]["close_reason"] == "by hand"
@@ -125,7 +125,7 @@ async def test_a_claim_that_is_lost_cancels_here_and_runs_nothing(project: Path)
     async with serving(project, Overtaken(project, like=issue_task(), store=project)) as work:
         await until_issue(work, "p-ours", "closed")
         await work.until_state("p-theirs", "cancelled")
-        assert "assigned to bob" in work.record("p-theirs").cause
+        assert "assigned to bob" in work.record("p-theirs").cause.why
         assert work.ran() == ["p-ours"]
         theirs = read_issues(project)["p-theirs"]
         assert (theirs["status"], theirs["assignee"]) == ("in_progress", "bob")
@@ -161,7 +161,7 @@ async def test_a_person_cancels_and_defers_here_and_the_issues_say_so(project: P
 
 
 async def test_what_was_cancelled_deferred_or_failed_here_is_opened_when_a_person_wants_it_again(project: Path) -> None:
-    like = issue_task(f"{HOLD}; [ -e mended ] || exit 3", attempts=1)
+    like = issue_task(f"{HOLD}; [ -e repaired ] || exit 3", attempts=1)
     write_issues(project, row("p-failed", priority=0), row("p-cancelled"), row("p-deferred"), row("p-theirs"))
     backlog = beads_of(project, like)
     async with serving(project, backlog) as work:
@@ -175,7 +175,7 @@ async def test_what_was_cancelled_deferred_or_failed_here_is_opened_when_a_perso
         work.go()
         await until_issue(work, "p-failed", "blocked")
         await work.dispatcher.submit(HostPaused(now, "local"))
-        (project / "mended").touch()
+        (project / "repaired").touch()
         wanted = work.dispatcher.clock.now()
         again = [RetryAsked(wanted, run, id) for id in ("p-failed", "p-cancelled", "p-theirs")]
         await work.dispatcher.submit(*again, ResumeAsked(wanted, run, "p-deferred"))
@@ -193,7 +193,7 @@ async def test_a_task_that_waits_for_what_needs_cannot_say_tells_the_backlogs_re
     write_issues(project, row("p-1", status="blocked"), waiting("p-2", "p-1"))
     async with serving(project, beads_of(project)) as work:
         await work.until_state("p-2", "deferred")
-        assert "p-1" in work.record("p-2").cause
+        assert "p-1" in work.record("p-2").cause.why
         edit_issue(project, "p-1", status="closed")
         await until_issue(work, "p-2", "closed")
 

@@ -51,7 +51,7 @@ async def test_an_edit_is_taken_over_by_what_waits_and_reported_of_what_runs(tmp
     write_plan(tmp_path, [shell("held", HOLD), shell("next", "exit 3", attempts=1)])
     async with serving(tmp_path, plan_of(tmp_path)) as work:
         await work.until_state("held", "running")
-        write_plan(tmp_path, [shell("held", "exit 5"), shell("next", "echo mended")])
+        write_plan(tmp_path, [shell("held", "exit 5"), shell("next", "echo repaired")])
         await work.until(lambda: any("note held: has changed while it runs" in line for line in work.said), "the word")
         work.go()
         await work.until_state("next", "done")
@@ -68,7 +68,7 @@ async def test_what_is_taken_out_is_cancelled_and_comes_back_when_it_is_put_in_a
         write_plan(tmp_path, tasks[:1])
         await work.until_state("runs", "cancelled")
         assert work.state("waits") == "cancelled"
-        assert work.record("runs").cause == "in the backlog: it is no longer in the plan"
+        assert work.record("runs").cause.why == "in the backlog: it is no longer in the plan"
         write_plan(tmp_path, tasks)
         work.go()
         for id in ("stays", "runs", "waits"):

@@ -7,7 +7,7 @@ from manyhands.core.clutch.clutch import Clutch
 from manyhands.core.clutch.fixed import Fixed
 from manyhands.core.clutch.limit_choice import AnyLimit, limit_for
 from manyhands.core.values.ending import EndingKind
-from manyhands.core.values.host import Host, Width
+from manyhands.core.values.host import COMMANDS, SERVICE, Host, Width
 from manyhands.core.values.host_memory import HostMemory, KindMemory, merged
 from manyhands.core.values.widths import Limit, Reading, Sample
 from manyhands.engine.sim.drive import Drive
@@ -66,7 +66,7 @@ def test_a_width_that_is_never_filled_does_not_grow() -> None:
 
 def test_a_second_run_starts_near_the_width_the_first_one_found_and_says_so() -> None:
     clutch = Clutch.begin(memory=HostMemory(width=40.0, turns=20, log_throughput=6.0))
-    assert clutch.width == 36
+    assert clutch.width == 40
     assert clutch.reason == "an earlier run settled at 40"
 
 
@@ -171,7 +171,7 @@ def test_a_trickle_of_tasks_does_not_narrow_a_width_nor_what_is_remembered() -> 
             clutch.started(float(at), attempt, "text", number)
         for number in (attempt - 1, attempt):
             clutch.observe(sample(at + 5.0, number, EndingKind.DONE, in_flight=2))
-    assert clutch.width == 36
+    assert clutch.width == 40
     exported = clutch.export()
     assert exported is None or exported.turns == 0
 
@@ -201,7 +201,9 @@ def test_asking_when_to_start_changes_nothing(model: HostModel) -> None:
 
 
 def test_an_attempt_without_tokens_among_others_that_report_them_is_left_out() -> None:
-    clutch = busy(4)
+    clutch = Clutch.begin(memory=HostMemory(width=4.0, turns=20))
+    for attempt in range(4):
+        clutch.started(0.0, attempt, "text", attempt + 1)
     for attempt in range(3):
         clutch.observe(msgspec.structs.replace(sample(5.0, attempt, EndingKind.DONE), tokens_out=300))
     clutch.observe(sample(6.0, 3, EndingKind.DONE))
@@ -218,14 +220,20 @@ def test_a_remembered_width_of_any_size_can_be_filled_and_outgrown(remembered: f
 
 def test_what_an_earlier_run_found_goes_before_the_start_in_the_config() -> None:
     clutch = Clutch.begin(start=2, memory=HostMemory(width=20, turns=5))
-    assert (clutch.width, clutch.reason) == (18, "an earlier run settled at 20")
+    assert (clutch.width, clutch.reason) == (20, "an earlier run settled at 20")
     assert Clutch.begin(start=2).width == 2
 
 
-def test_starts_of_quick_attempts_are_not_kept_apart() -> None:
-    for took_s, waits in ((0.001, False), (10.0, True)):
-        clutch = Clutch.begin(start=4)
-        clutch.started(0.0, 1, "text", 1)
-        clutch.observe(Sample(took_s, 0.0, 1, "text", 1.0, 4, EndingKind.DONE))
-        clutch.started(took_s, 2, "text", 1)
-        assert (clutch.start_at(took_s, "text")[0] > took_s) is waits
+def test_the_starts_of_one_step_leave_one_after_another_within_half_a_second() -> None:
+    clutch, at = Clutch.begin(start=16, nature=SERVICE), 0.0
+    for attempt in range(16):
+        at = max(at, clutch.start_at(at, "text")[0])
+        clutch.started(at, attempt, "text", attempt + 1)
+    assert 0.1 <= at <= 0.5
+
+
+def test_starts_of_commands_are_not_kept_apart() -> None:
+    clutch = Clutch.begin(start=16, nature=COMMANDS)
+    for attempt in range(16):
+        assert clutch.start_at(0.0, "text")[0] == 0.0
+        clutch.started(0.0, attempt, "text", attempt + 1)

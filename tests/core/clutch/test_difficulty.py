@@ -29,15 +29,20 @@ def test_with_much_data_three_levels_remain(success: float, lane: int, level: st
     assert reason.startswith(f"{level}: ")
 
 
-def test_an_unknown_kind_goes_alone_and_each_success_doubles_it() -> None:
+def test_an_unknown_kind_is_as_wide_as_its_host_until_it_fails() -> None:
     difficulty = Difficulty()
     widths = []
-    for _ in range(6):
+    for _ in range(4):
         widths.append(difficulty.lane_width("code", 16)[0])
+        difficulty.observe(ended(EndingKind.FAILED))
+    assert widths == [16, 8, 1, 1]
+
+
+def test_successes_never_narrow_a_kind() -> None:
+    difficulty = Difficulty()
+    for _ in range(30):
+        assert difficulty.lane_width("code", 16)[0] == 16
         difficulty.observe(ended(EndingKind.DONE))
-    assert widths[0] == 1
-    assert widths == sorted(widths)
-    assert widths[-1] == 16
 
 
 def test_one_failure_among_few_does_not_condemn_a_kind() -> None:

@@ -97,7 +97,7 @@ def test_a_server_that_takes_its_device_memory_at_start_up_caps_nothing() -> Non
     clutch.started(0.0, 1, "text", 8)
     for second in range(20):
         clutch.read(Reading(at=second, memory_total_bytes=16 * GB, memory_used_bytes=int(15.6 * GB)))
-    assert clutch.width == 8
+    assert clutch.width == 16, "twice as many, since nothing shows trouble"
 
 
 def test_a_device_that_fills_up_with_load_takes_one_less_until_it_has_eased() -> None:
@@ -110,7 +110,7 @@ def test_a_device_that_fills_up_with_load_takes_one_less_until_it_has_eased() ->
     assert clutch.width == 7, "between the marks nothing moves"
     for second in range(3, 40):
         clutch.read(Reading(at=second, memory_total_bytes=16 * GB, memory_used_bytes=8 * GB))
-    assert clutch.width == 8
+    assert clutch.width > 7
 
 
 def test_growth_stops_while_the_gauges_are_silent() -> None:

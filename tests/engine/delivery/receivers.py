@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Hook:
-    """Answers with `answers`, one each, then 200 for ever. With 429 it wants to be left alone for a minute."""
+    """Answers with `answers`, one each, then always with 200. With 429 it wants to be left alone for a minute."""
 
     def __init__(self) -> None:
         self.got: list[tuple[dict[str, str], bytes]] = []

@@ -1,4 +1,4 @@
-"""Journals kept as JSON lines of events, and the state each must replay to for ever.
+"""Journals kept as JSON lines of events, and the state that each must always replay to.
 
 `python tests/engine/journals/recorded.py STORE NAME` keeps the journal of a store beside this file.
 """
@@ -14,12 +14,18 @@ import msgspec
 from manyhands.core.book import Book
 from manyhands.core.events import AnyEvent
 from manyhands.core.scheduler import Scheduler
+from manyhands.engine.store.contract.old_journals import brought_up_to_date
 from manyhands.engine.store.sqlite.sqlite_store import open_reader
 
 DIRECTORY = Path(__file__).parent
 
 
 def events_of(name: str) -> list[AnyEvent]:
+    """As every store reads them."""
+    return [brought_up_to_date(event) for event in as_written(name)]
+
+
+def as_written(name: str) -> list[AnyEvent]:
     lines = (DIRECTORY / f"{name}.jsonl").read_bytes().splitlines()
     return [msgspec.json.decode(line, type=AnyEvent) for line in lines]  # type: ignore[arg-type]
 
@@ -33,7 +39,16 @@ def replay(events: list[AnyEvent]) -> Book:
 def state_of(book: Book) -> dict[str, Any]:
     """What people would notice if it were another: not the bytes of a snapshot, whose form may change."""
     return {
-        "hosts": {name: {"width": host.width, "peak": host.peak} for name, host in book.hosts.items()},
+        "hosts": {
+            name: {
+                "width": host.width,
+                "peak": host.peak,
+                "paused": host.paused,
+                "kept for": str(host.kept_by or ""),
+                "workers": host.workers,
+            }
+            for name, host in book.hosts.items()
+        },
         "running": sorted(one.record.task.id for one in book.running.values()),
         "runs": {
             name: {
@@ -44,7 +59,7 @@ def state_of(book: Book) -> dict[str, Any]:
                 "tasks": {
                     record.task.id: [
                         str(record.state),
-                        record.cause,
+                        record.cause.why,
                         *(
                             f"{tried.host}: {tried.ending.kind if tried.ending else 'running'}"
                             for tried in record.history or ()

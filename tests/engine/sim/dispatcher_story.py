@@ -25,6 +25,7 @@ from manyhands.core import events as ev
 from manyhands.core.events import AnyEvent
 from manyhands.core.invariants import violations
 from manyhands.core.learning import is_adaptive
+from manyhands.core.values.provenance import CausedBy, Origin, Purpose
 from manyhands.core.values.widths import Reading
 from manyhands.engine.delivery.sinks.sink import SinkError
 from manyhands.engine.dispatcher import Dispatcher, SnapshotPace
@@ -101,7 +102,9 @@ class DispatcherStory:
 
     def tell(self) -> None:
         for run in self._runs:
-            self._wanted.append(ev.RunOpened(0.0, run, self._draws.randrange(99), parents={"epic": 2}))
+            self._wanted.append(
+                ev.RunOpened(0.0, run, self._draws.randrange(99), parents={"epic": 2}, purpose=Purpose.PLAN)
+            )
             for _ in range(self._draws.randint(1, 3)):
                 self._wanted.append(self._submission(run))
         self._plan_trouble()
@@ -252,13 +255,14 @@ class DispatcherStory:
     def _submission(self, run: str) -> ev.TasksSubmitted:
         first = self._tasks[run]
         self._tasks[run] += self._draws.randint(1, 12)
-        return ev.TasksSubmitted(0.0, run, tuple(draw_task(self._draws, n) for n in range(first, self._tasks[run])))
+        tasks = tuple(draw_task(self._draws, n) for n in range(first, self._tasks[run]))
+        return ev.TasksSubmitted(0.0, run, tasks, Origin.PLAN)
 
     def _some_wish(self) -> ev.Input:
         faults, run = self._faults, self._faults.choice(self._runs)
         task, host = f"t{faults.randrange(self._tasks[run])}", faults.choice([*self.hosts])
         wishes: tuple[Callable[[], ev.Input], ...] = (
-            lambda: ev.CancelAsked(0.0, run, task, "changed their mind"),
+            lambda: ev.CancelAsked(0.0, run, task, "changed their mind", CausedBy.PERSON),
             lambda: ev.RetryAsked(0.0, run, task),
             lambda: ev.DeferAsked(0.0, run, task),
             lambda: ev.ResumeAsked(0.0, run, task),

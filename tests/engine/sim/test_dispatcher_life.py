@@ -8,6 +8,7 @@ from manyhands.core import events as ev
 from manyhands.core.commands import StartAttempt
 from manyhands.core.events import AnyEvent
 from manyhands.core.scheduler import Scheduler
+from manyhands.core.values.provenance import Origin, Purpose
 from manyhands.engine.dispatcher import SnapshotPace
 from manyhands.engine.sim.dispatched.dispatcher_life import DispatcherLife, SimulatedWorld
 from manyhands.engine.sim.dispatched.simulated_site import Bond, LiveAttempts, SimulatedSite
@@ -24,7 +25,7 @@ def test_without_faults_the_dispatcher_starts_what_the_bare_simulation_starts_at
     hosts = (a_host("a", 3), a_host("b", 2, kinds=("code",)))
     random = Random(7)
     tasks = tuple(a_task(f"t{n}", kind=random.choice(("code", "text")), claims=writes(f"p{n % 9}")) for n in range(200))
-    opened = (ev.RunOpened(1.0, "r", seed=5), ev.TasksSubmitted(1.0, "r", tasks))
+    opened = (ev.RunOpened(1.0, "r", seed=5, purpose=Purpose.PLAN), ev.TasksSubmitted(1.0, "r", tasks, Origin.PLAN))
 
     def job_for(order: StartAttempt) -> Job:
         return Job("", 1.0, seconds=Random(order.task.id).uniform(1, 9))
@@ -71,7 +72,8 @@ def a_world(timeline: Timeline, store: MemoryStore) -> SimulatedWorld:
 def test_a_stop_while_a_batch_is_being_written_saves_a_snapshot_of_what_is_on_disk() -> None:
     timeline, store = Timeline(), MemoryStore()
     life = DispatcherLife(a_world(timeline, store))
-    opened = ev.RunOpened(0.0, "r"), ev.TasksSubmitted(0.0, "r", (a_task("a"), a_task("b")))
+    tasks = (a_task("a"), a_task("b"))
+    opened = ev.RunOpened(0.0, "r", purpose=Purpose.PLAN), ev.TasksSubmitted(0.0, "r", tasks, Origin.PLAN)
 
     async def submit() -> None:
         assert life.dispatcher is not None

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from manyhands.core.events import AttemptStarted, CancelAsked, Woke
+from manyhands.core.events import AttemptStarted, RunDrained, Woke
 from manyhands.engine.store.sqlite import sqlite_store
 from manyhands.errors import StoreBroken, UsageError
 
@@ -66,7 +66,7 @@ def test_a_read_only_journal_can_be_read_and_not_written(tmp_path: Path) -> None
             pytest.raises(StoreBroken, match=f"`{tmp_path}"),
             closing(sqlite_store.open_requests(tmp_path)) as requests,
         ):
-            requests.ask(CancelAsked(at=0.0, run="r"))
+            requests.ask(RunDrained(at=0.0, run="r"))
         with closing(sqlite_store.open_reader(tmp_path)) as reader:
             assert [event.at for _, event in reader.read()] == [1.0, 2.0]
 

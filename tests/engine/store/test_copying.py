@@ -5,18 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from manyhands.core.events import AnyEvent, AttemptEnded, CancelAsked, TasksSubmitted
+from manyhands.core.events import AnyEvent, AttemptEnded, RetryAsked, TasksSubmitted
 from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.core.values.provenance import Origin
 from manyhands.core.values.task import Task
 from manyhands.engine.store.copying import copy
 from manyhands.engine.store.store_opening import Where, exists, open_journal, open_reader, open_requests
 from manyhands.errors import Conflict, StoreBusy, UsageError
 
 EVENTS: list[AnyEvent] = [
-    TasksSubmitted(1.5, "r", tuple(Task(id=f"ä{n}", args={"x": [1, None, 2.5]}) for n in range(1500))),
+    TasksSubmitted(1.5, "r", tuple(Task(id=f"ä{n}", args={"x": [1, None, 2.5]}) for n in range(1500)), Origin.PLAN),
     *(AttemptEnded(float(n), n, Ending(EndingKind.DONE, result="\N{SNOWMAN}\0")) for n in range(2500)),
 ]
-ASKED = CancelAsked(3.0, "r", "ä1")
+ASKED = RetryAsked(3.0, "r", "ä1")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from manyhands.core.events import AnyEvent, AttemptStarted, CancelAsked
+from manyhands.core.events import AnyEvent, AttemptStarted, RunDrained
 from manyhands.engine.store.contract.journal import Reader
 from manyhands.engine.store.sqlite import sqlite_store
 from manyhands.errors import StoreBroken, UsageError
@@ -24,7 +24,7 @@ def directory(tmp_path: Path) -> Path:
         journal.save_snapshot(100, b"older")
         journal.save_snapshot(journal.last, b"newer")
     with closing(sqlite_store.open_requests(tmp_path)) as requests:
-        requests.ask(CancelAsked(at=0.0, run="asked"))
+        requests.ask(RunDrained(at=0.0, run="asked"))
     return tmp_path
 
 
@@ -147,7 +147,7 @@ def test_a_flipped_bit_anywhere_is_found_or_harmless(directory: Path, seed: int)
             continue
         assert read == expected, f"bit at {at}"
         assert snapshot in ((820, b"newer"), (100, b"older"), None), f"bit at {at}"
-        assert requests in ([(1, CancelAsked(at=0.0, run="asked"))], []), f"bit at {at}"
+        assert requests in ([(1, RunDrained(at=0.0, run="asked"))], []), f"bit at {at}"
     assert 50 < found < 250
 
 

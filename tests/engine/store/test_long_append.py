@@ -12,7 +12,7 @@ from manyhands.engine.store.sqlite import sqlite_store
 
 def submits(count: int) -> Iterator[AnyEvent]:
     for number in range(count):
-        tasks = tuple(Task(id=f"{number}-{place}", kind="code", prompt="mend it " * 5) for place in range(1000))
+        tasks = tuple(Task(id=f"{number}-{place}", kind="code", prompt="test it " * 5) for place in range(1000))
         yield TasksSubmitted(at=float(number), run="r", tasks=tasks)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from manyhands.core.events import CancelAsked, Woke
+from manyhands.core.events import RunDrained, Woke
 from manyhands.engine.store.sqlite import sqlite_store
 from manyhands.errors import StoreBusy
 
@@ -84,9 +84,9 @@ def deep(tmp_path: Path) -> Path:
 def test_a_request_from_another_process_wakes_the_dispatcher_wherever_its_directory_is(tmp_path, place) -> None:
     directory = place(tmp_path)
     asking = (
-        "import sys\nfrom pathlib import Path\nfrom manyhands.core.events import CancelAsked\n"
+        "import sys\nfrom pathlib import Path\nfrom manyhands.core.events import RunDrained\n"
         "from manyhands.engine.store.sqlite import sqlite_store\n"
-        "sqlite_store.open_requests(Path(sys.argv[1])).ask(CancelAsked(at=0.0, run='r'))"
+        "sqlite_store.open_requests(Path(sys.argv[1])).ask(RunDrained(at=0.0, run='r'))"
     )
     # Killed, so that the next one finds its leavings.
     child = hold(directory)
@@ -96,7 +96,7 @@ def test_a_request_from_another_process_wakes_the_dispatcher_wherever_its_direct
     with closing(sqlite_store.open_journal(directory)) as journal:
         subprocess.run([sys.executable, "-c", asking, str(directory)], check=True)
         assert select.select([journal.wake_fileno()], [], [], 5)[0]
-        assert [event for _, event in journal.requests()] == [CancelAsked(at=0.0, run="r")]
+        assert [event for _, event in journal.requests()] == [RunDrained(at=0.0, run="r")]
         ours = (directory / "wake").resolve()
     assert not os.path.lexists(directory / "wake")
     for socket_path in {left, ours}:

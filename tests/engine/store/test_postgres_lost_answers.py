@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from manyhands.core.events import CancelAsked, TasksSubmitted, Woke
+from manyhands.core.events import RetryAsked, TasksSubmitted, Woke
+from manyhands.core.values.provenance import Origin
 from manyhands.core.values.task import Task
 from manyhands.engine.store.store_opening import open_journal, open_requests
 from postgres_server import PostgresServer
@@ -76,7 +77,7 @@ def test_an_append_whose_answer_was_lost_is_written_once(relay: tuple[Relay, str
         journal.append([Woke(1.0)])
         for number, marker in enumerate((b"marked-1", b"marked-2"), 1):
             through.swallow_answer_to(marker)
-            journal.append([TasksSubmitted(2.0, "r", (Task(id=marker.decode()),))])
+            journal.append([TasksSubmitted(2.0, "r", (Task(id=marker.decode()),), Origin.PLAN)])
             assert through.swallowed == number
         assert journal.append([Woke(3.0)]) == 4
         submitted = [event.tasks[0].id for _, event in journal.read() if isinstance(event, TasksSubmitted)]
@@ -89,7 +90,8 @@ def test_an_append_of_several_statements_whose_answer_was_lost_is_written_once(
     through, directory = relay
     url = postgres_url.replace(postgres_url.partition("host=")[2].partition("&")[0], directory)
     long = [
-        TasksSubmitted(1.0, "r", tuple(Task(id=f"{n}-{i}", prompt="x" * 5000) for i in range(1000))) for n in range(5)
+        TasksSubmitted(1.0, "r", tuple(Task(id=f"{n}-{i}", prompt="x" * 5000) for i in range(1000)), Origin.PLAN)
+        for n in range(5)
     ]
     with closing(open_journal(url)) as journal:
         through.swallow_answer_to(b"COMMIT")
@@ -103,6 +105,6 @@ def test_a_request_whose_answer_was_lost_is_asked_once(relay: tuple[Relay, str],
     url = postgres_url.replace(postgres_url.partition("host=")[2].partition("&")[0], directory)
     with closing(open_journal(postgres_url)) as journal, closing(open_requests(url)) as requests:
         through.swallow_answer_to(b"marked")
-        id = requests.ask(CancelAsked(0.0, "r", "marked"))
+        id = requests.ask(RetryAsked(0.0, "r", "marked"))
         assert through.swallowed == 1
-        assert journal.requests() == [(id, CancelAsked(0.0, "r", "marked"))]
+        assert journal.requests() == [(id, RetryAsked(0.0, "r", "marked"))]

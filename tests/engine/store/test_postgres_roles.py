@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from manyhands.core.events import CancelAsked, Woke
+from manyhands.core.events import RunDrained, Woke
 from manyhands.engine.store.contract.samples import SeriesSample
 from manyhands.engine.store.postgres import postgres_schema
 from manyhands.engine.store.postgres.database_place import place_of
@@ -20,7 +20,7 @@ DOC = Path(__file__).parents[3] / "docs" / "postgres.md"
 
 
 class Roles:
-    """The statements of the page, with names of our own in place of those it uses."""
+    """The statements of the page, with our own names instead of those it uses."""
 
     def __init__(self, server: PostgresServer) -> None:
         mark = secrets.token_hex(4)
@@ -61,7 +61,7 @@ def test_each_role_does_its_part_with_what_it_was_granted(roles: Roles) -> None:
     roles.run(roles.grant, "mh_owner")
     with closing(open_journal(roles.url("mh_dispatcher"))) as journal:
         with closing(open_requests(roles.url("mh_submitter"))) as requests:
-            id = requests.ask(CancelAsked(0.0, "r"))
+            id = requests.ask(RunDrained(0.0, "r"))
             assert requests.heard
         journal.append([Woke(1.0)], answered=[id])
         journal.save_snapshot(1, b"one")

@@ -6,18 +6,18 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-from manyhands.core.events import CancelAsked, Woke
+from manyhands.core.events import RunDrained, Woke
 from manyhands.engine.store.sqlite import sqlite_store
 
 ASKER = """
 import sys
 from pathlib import Path
-from manyhands.core.events import CancelAsked
+from manyhands.core.events import RunDrained
 from manyhands.engine.store.sqlite import sqlite_store
 directory, name, count = sys.argv[1:]
 requests = sqlite_store.open_requests(Path(directory), "crash")
 for number in range(int(count)):
-    requests.ask(CancelAsked(at=float(number), run=name))
+    requests.ask(RunDrained(at=float(number), run=name))
 """
 
 
@@ -31,7 +31,7 @@ def test_two_processes_ask_a_thousand_times_each_while_the_journal_is_written(tm
             journal.clear_wake()
             waiting = journal.requests()
             for _, event in waiting:
-                assert isinstance(event, CancelAsked)
+                assert isinstance(event, RunDrained)
                 assert event.at == len(seen[event.run])
                 seen[event.run].append(event.at)
             journal.append([Woke(at=0.0)] * 50, answered=[id for id, _ in waiting])

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from manyhands.core.events import AnyEvent, AttemptEnded, CancelAsked, TasksSubmitted, Woke
+from manyhands.core.events import AnyEvent, AttemptEnded, RetryAsked, RunDrained, TasksSubmitted, Woke
 from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.core.values.provenance import Origin
 from manyhands.core.values.task import Claims, Task
 from manyhands.engine.store import store_opening
 from manyhands.engine.store.contract.journal import Durability, Journal, Reader, Requests
@@ -98,7 +99,12 @@ def test_events_come_back_equal_to_what_was_appended(journal: Journal) -> None:
         resources={"gpu_bytes": float("inf")},
     )
     events: list[AnyEvent] = [
-        TasksSubmitted(at=1763244000.123456789, run="r", tasks=(task, Task(id="b", needs=("ä\N{SNOWMAN}\0",)))),
+        TasksSubmitted(
+            at=1763244000.123456789,
+            run="r",
+            tasks=(task, Task(id="b", needs=("ä\N{SNOWMAN}\0",))),
+            origin=Origin.PLAN,
+        ),
         AttemptEnded(at=2.0, attempt=1, ending=Ending(EndingKind.OVERLOADED, retry_after_s=0.1, quota=True)),
     ]
     journal.append(events)
@@ -142,7 +148,8 @@ def test_a_value_that_could_not_be_read_back_is_refused_whole(journal: Journal, 
 def test_an_append_longer_than_a_row_comes_back_whole_and_in_order(journal: Journal) -> None:
     def submits() -> Iterator[AnyEvent]:
         for number in range(200):
-            yield TasksSubmitted(at=number, run="r", tasks=tuple(Task(id=f"{number}-{i}") for i in range(1000)))
+            tasks = tuple(Task(id=f"{number}-{i}") for i in range(1000))
+            yield TasksSubmitted(at=number, run="r", tasks=tasks, origin=Origin.PLAN)
 
     assert journal.append(submits()) == 200
     read = [event for _, event in journal.read()]
@@ -209,30 +216,30 @@ def test_a_reader_sees_each_append_as_it_is_made(store: Store, journal: Journal)
 
 def test_requests_wait_in_order_until_the_append_that_answers_them(store: Store, journal: Journal) -> None:
     with closing(store.open_requests()) as requests, closing(store.open_reader()) as reader:
-        ids = [requests.ask(CancelAsked(at=0.0, run="r", task=name)) for name in "abc"]
+        ids = [requests.ask(RetryAsked(at=0.0, run="r", task=name)) for name in "abc"]
         assert journal.requests() == [
-            (id, CancelAsked(at=0.0, run="r", task=name)) for id, name in zip(ids, "abc", strict=True)
+            (id, RetryAsked(at=0.0, run="r", task=name)) for id, name in zip(ids, "abc", strict=True)
         ]
         journal.append(woke(1), answered=[ids[1]])
         assert [id for id, _ in journal.requests()] == [ids[0], ids[2]] == [id for id, _ in reader.requests()]
         assert journal.append([], answered=[ids[0], ids[2], 999]) == 1
         assert journal.requests() == []
-        assert requests.ask(CancelAsked(at=0.0, run="r")) > ids[2]  # an id is never used twice
+        assert requests.ask(RunDrained(at=0.0, run="r")) > ids[2]  # an id is never used twice
 
 
 def test_a_request_left_while_nobody_dispatches_waits_for_the_next_who_does(store: Store) -> None:
     store.open_journal().close()
     with closing(store.open_requests()) as requests:
-        id = requests.ask(CancelAsked(at=0.0, run="r"))
+        id = requests.ask(RunDrained(at=0.0, run="r"))
     with closing(store.open_journal()) as journal:
-        assert journal.requests() == [(id, CancelAsked(at=0.0, run="r"))]
+        assert journal.requests() == [(id, RunDrained(at=0.0, run="r"))]
 
 
 def test_a_request_is_still_there_if_the_append_that_answers_it_fails(store: Store, journal: Journal) -> None:
     with closing(store.open_requests()) as requests:
-        id = requests.ask(CancelAsked(at=0.0, run="r"))
+        id = requests.ask(RunDrained(at=0.0, run="r"))
     with pytest.raises(UsageError):
-        journal.append([CancelAsked(at=0.0, run="\udcff")], answered=[id])
+        journal.append([RunDrained(at=0.0, run="\udcff")], answered=[id])
     assert [waiting for waiting, _ in journal.requests()] == [id]
 
 
@@ -240,7 +247,7 @@ def test_a_request_wakes_the_dispatcher_once_it_can_be_read(store: Store, journa
     with closing(store.open_requests()) as requests:
         for count in (1, 2, 3):
             journal.clear_wake()
-            requests.ask(CancelAsked(at=0.0, run="a"))
+            requests.ask(RunDrained(at=0.0, run="a"))
             wait_woken(journal)
             assert len(journal.requests()) == count
 
@@ -248,7 +255,7 @@ def test_a_request_wakes_the_dispatcher_once_it_can_be_read(store: Store, journa
 def test_more_wakings_than_the_socket_holds_lose_no_request(store: Store, journal: Journal) -> None:
     with closing(store.open_requests()) as requests:
         for _ in range(50):
-            requests.ask(CancelAsked(at=0.0, run="a"))
+            requests.ask(RunDrained(at=0.0, run="a"))
     wait_woken(journal)
     journal.clear_wake()
     assert len(journal.requests()) == 50

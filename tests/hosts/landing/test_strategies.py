@@ -161,7 +161,7 @@ async def test_fail_fast_keeps_what_was_under_way_out_of_the_branch(project: Pro
         meanwhile=tell,
     )
     assert states(run) == {"good": "cancelled", "bad": "failed", "late": "cancelled"}
-    assert run.records["good"].cause == "fail_fast: bad failed"
+    assert run.records["good"].cause.why == "fail_fast: bad failed"
     assert project.subjects() == []
     assert project.branches() == ["manyhands/plan-1/good.1"]
     assert project.worktrees() == []

@@ -126,7 +126,7 @@ def test_each_value_says_where_it_came_from_and_later_layers_win(tmp_path: Path)
         "MANYHANDS_HOSTS_SKADI_KINDS": "text, code",
         "MANYHANDS_HOSTS_SKADI_STREAM": "false",
         "MANYHANDS_HOSTS_LOCAL_GRACE": "2s",
-        "MANYHANDS_TASK": "an attempt's own variable is no setting",
+        "MANYHANDS_TASK": "an attempt's own variable is not a setting",
     }
     config = load(tmp_path, environ, flags={"store.dir": "from-flag", "store.durability": None})
     assert origin_of(config, "store.dir") == ("from-flag", "flag")

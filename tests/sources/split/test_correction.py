@@ -71,7 +71,7 @@ def test_removed_files_leave_their_siblings_alone(tree: Tree):
     corrected = correct(tree, _source(sizes), SETTINGS)
     assert corrected.new == ()
     assert gone_leaf.id in corrected.gone
-    # A node with one child left is no node: the child takes its place.
+    # A node with one child left is dropped: the child takes its place.
     assert len(corrected.gone) <= 2
     assert sorted(file for leaf in corrected.tree.leaves() for file in leaf.files) == sorted(sizes)
 

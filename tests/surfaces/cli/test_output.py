@@ -13,7 +13,7 @@ TABLES = {
 TASK  KIND   STATE    ATTEMPT  HOST   FOR   WHY
 b     shell  failed   2/2      local  T     exit 3: no luck (attempt 2)
 d     shell  deferred 0/3             T     deferred in the plan
-c     shell  skipped  0/3                   its need b is failed
+c     shell  skipped  0/3                   it needs `b`, which failed
 3 of 4 shown · run plan-1: blocked 0 · ready 0 · running 0 · backoff 0 · deferred 1 · done 1 · failed 1 · \
 cancelled 0 · skipped 1
 """,
@@ -86,7 +86,7 @@ def test_a_run_tells_its_attempts_as_talk_and_its_end_as_data(console: Console) 
         """\
 STATE    TASK  WHY
 failed   b     exit 3: no luck
-skipped  c     its need b is failed
+skipped  c     it needs `b`, which failed
 run plan-1: 4 tasks · deferred 1 · done 1 · failed 1 · skipped 1 · T · peak 2
 """
     )

@@ -71,7 +71,7 @@ async def test_an_agent_plans_adds_follows_and_reviews_what_a_dispatcher_runs(co
         assert early["done"] == "1 task added to run added; `manyhands serve` will run it"
         why = (await mcp.ask("task_explain", task="early"))["why"]
         assert "no dispatcher is running; `manyhands serve` continues" in why[0]
-        assert why[1:] == ["no dispatcher has been at work here yet"]
+        assert why[1:] == ["no dispatcher has run here yet"]
 
         live = console.start("run", "plan.jsonl")
         wait_until(lambda: console.book().runs.get("plan-1"), "the run")

@@ -1,3 +1,3 @@
-"""Fixtures of the backends' tests."""
+"""Fixtures for the tests of the backends."""
 
 from real_models import minilm  # noqa: F401

@@ -1,4 +1,4 @@
-"""Encoders drawn over their own weights: the numbers are those that the model's authors get."""
+"""Encoders whose graph is built from their weights give the numbers that the model's authors publish."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from manyhands.worker.loop.tokenizing import Tokenizing
 from manyhands.worker.values.model_config import ModelConfig
 from worker.tiny_encoders import write_bert
 
-#: As sentence-transformers gives it for "hello world", and as its authors show it.
+#: What sentence-transformers returns for "hello world", and what the model's authors publish.
 HELLO_WORLD = [-0.0344772, 0.0310231, 0.0067349, 0.0261090, -0.0393620, -0.1603024, 0.0669240, -0.0064415]
 
 
@@ -66,9 +66,9 @@ def test_a_package_is_looked_into_and_never_imported(minilm: Path, tmp_path: Pat
 
 
 def test_what_cannot_be_used_is_said_before_anything_is_loaded(minilm: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="there is nothing at"):
+    with pytest.raises(ConfigError, match="does not exist"):
         backend_of(model_at(tmp_path / "nowhere"), Path())
-    with pytest.raises(UsageError, match="should hold one model; found: none"):
+    with pytest.raises(UsageError, match="must hold exactly one model; found: none"):
         backend_of(model_at(tmp_path), Path())
     (tmp_path / "x.gguf").write_bytes(b"not one")
     with pytest.raises(ConfigError, match="is not a GGUF file"):
@@ -87,7 +87,7 @@ def test_damaged_weights_and_unknown_families_are_named(minilm: Path, tmp_path: 
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"model_type": "mpnet"}))
     weights.write_bytes(whole)
-    with pytest.raises(UsageError, match="is of type `mpnet`; the onnx backend can draw bert, roberta"):
+    with pytest.raises(UsageError, match="is of type `mpnet`; the onnx backend can build bert, roberta"):
         backend_of(model_at(folder), Path()).load()
     weights.write_bytes(b"")
     with pytest.raises(UsageError, match="is not a safetensors file"):

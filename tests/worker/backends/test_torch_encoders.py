@@ -1,4 +1,4 @@
-"""The onnx backend gives what torch gives, for every family it draws. Run by `make test-torch`."""
+"""The onnx backend gives the same results as torch for every family it can build. `make test-torch` runs this."""
 
 import asyncio
 from pathlib import Path
@@ -14,8 +14,8 @@ from manyhands.worker.values.item_answers import ItemAnswer
 from manyhands.worker.values.model_config import ModelConfig
 from worker.docstrings import docstrings
 
-torch = pytest.importorskip("torch", reason="torch is not installed: `make test-torch` has it")
-transformers = pytest.importorskip("transformers", reason="transformers is not installed: `make test-torch` has it")
+torch = pytest.importorskip("torch", reason="torch is not installed; run `make test-torch`")
+transformers = pytest.importorskip("transformers", reason="transformers is not installed; run `make test-torch`")
 
 SIZES: dict[str, Any] = {
     "hidden_size": 48,

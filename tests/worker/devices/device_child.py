@@ -1,6 +1,6 @@
-"""Devices read in a process of their own: what it holds is known, and a fake driver library can be loaded into it.
+"""Reads devices in a separate process, which holds a known amount of memory and can load a fake driver library.
 
-Run as a program, this file is that process: it does what each line says and answers with a line.
+If this file is run as a program, it is that process: it executes each line of input and answers with a line.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ MIB = 2**20
 
 
 class DeviceChild:
-    """Has the interface of devices; they are at the other end of a pipe."""
+    """Implements the interface of devices. The devices themselves are at the other end of a pipe."""
 
     def __init__(self, kind: str, environment: dict[str, str] | None = None) -> None:
         self.trouble = ""
@@ -77,7 +77,7 @@ class DeviceChild:
 
 
 class Holder:
-    """Takes and gives back memory of the kind of device that is read."""
+    """Takes and gives back memory of the device that is read."""
 
     def __init__(self, kind: str) -> None:
         self.simulated = SimulatedDevice(24 * 2**30, others_want_bytes=2**30)
@@ -87,7 +87,7 @@ class Holder:
 
     def hold(self, size: int) -> None:
         if self.kind == "cpu":
-            self._bytes = bytearray(os.urandom(MIB)) * (size // MIB)  # written, so that it is resident
+            self._bytes = bytearray(os.urandom(MIB)) * (size // MIB)  # writing makes it resident
         elif self.kind == "simulated":
             self.simulated.give_back(self.held)
             self.simulated.take(size)
@@ -124,7 +124,7 @@ async def answer_questions(kind: str) -> None:
                 answer = mapped_files()
         print(json.dumps(answer), flush=True)
     await devices.close()
-    await devices.close()  # harmless when called twice
+    await devices.close()  # calling it twice is harmless
 
 
 if __name__ == "__main__":

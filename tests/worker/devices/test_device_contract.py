@@ -1,4 +1,4 @@
-"""What every kind of device promises, held for the real NVML binding, the machine's memory and simulated devices."""
+"""Checks the contract of devices for the real NVML binding, the machine's memory and simulated devices."""
 
 import time
 from collections.abc import AsyncIterator
@@ -23,7 +23,7 @@ def fake_libraries(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def fake_nvidia(fake_libraries: Path, tmp_path: Path) -> dict[str, str]:
-    """An environment in which the driver's library is ours."""
+    """An environment in which the driver's library is a fake."""
     (tmp_path / "state").write_text("well")
     (tmp_path / "use").write_text("0 1024")
     return {
@@ -70,8 +70,8 @@ async def test_what_this_process_takes_and_gives_back_shows(devices: DeviceChild
 
 
 async def test_what_is_taken_is_no_longer_free(devices: DeviceChild) -> None:
-    """Kernels bring their figures up to date in their own time, and others give memory back meanwhile: hence again."""
-    less: list[int] = []  # free than before, in each try
+    """Kernels update their figures late, and other processes free memory meanwhile. So the test tries several times."""
+    less: list[int] = []  # in each try, how much less was free than before
     while len(less) < 8 and max(less, default=0) < 256 * MIB:
         await devices.give_back()
         ((name, before),) = (await devices.read()).items()
@@ -93,7 +93,7 @@ async def test_nvml_tells_each_visible_device_by_uuid(fake_nvidia: dict[str, str
     child = DeviceChild("nvml", {**fake_nvidia, "CUDA_VISIBLE_DEVICES": "1,0"})
     read = await child.read()
     assert list(read) == [PARTITION, WHOLE]
-    assert read[PARTITION].own_bytes is None  # a partition does not tell whose memory is whose
+    assert read[PARTITION].own_bytes is None  # a partition does not report which process holds memory
     assert read[PARTITION].others_bytes is None
     assert read[PARTITION].free_bytes == 7 * 2**30
     await child.close()
@@ -104,7 +104,7 @@ async def test_neighbours_on_an_nvml_device_are_told_from_us(fake_nvidia: dict[s
     child = DeviceChild("nvml", fake_nvidia)
     memory = (await child.read())[WHOLE]
     assert memory.own_bytes == 512 * MIB
-    assert memory.others_bytes == 4096 * MIB  # and 1 GiB the driver keeps
+    assert memory.others_bytes == 4096 * MIB  # this includes 1 GiB that the driver holds
     await child.close()
 
 

@@ -1,4 +1,4 @@
-"""No process that does not compute opens CUDA: not on import, not for the config, not to dispatch."""
+"""Processes that do not compute never open CUDA: not on import, not to read the config, not to dispatch."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 from worker.cuda_in_reach import cuda_of
 
-#: What is run, then which files are mapped.
+#: Runs a statement, then prints which files are mapped.
 PROGRAM = """
 import json, sys
 from pathlib import Path
@@ -49,7 +49,7 @@ def mapped(statement: str, environment: dict[str, str], directory: Path) -> list
     return list(json.loads(done.stdout.splitlines()[-1]))
 
 
-#: Hosts that are looked at through NVML, and a model that wants torch.
+#: A host that is probed through NVML, and a model that needs torch.
 CONFIG = """
 [hosts.local]
 type = "shell"
@@ -65,7 +65,7 @@ path = "large"
 backend = "torch"
 """
 
-#: Runs until the dispatcher has looked, at most 30 s.
+#: The task runs until the dispatcher has loaded NVML, at most 30 s.
 PLAN = """
 [[task]]
 id = "a"

@@ -1,5 +1,6 @@
-"""A worker as people start it: a process of its own, asked over HTTP. It ends with the tests, however they end."""
+"""A worker in a separate process, as users start it, reached over HTTP. It always ends with the tests."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +39,7 @@ class Worker:
         for line in self.http.get("/metrics").text.splitlines():
             if line.startswith(f'manyhands_worker_{name}{{model="{model}"}} '):
                 return float(line.split()[-1])
-        raise AssertionError(f"no figure {name} of {model}")
+        raise AssertionError(f"there is no metric {name} for {model}")
 
 
 @contextmanager
@@ -53,7 +54,8 @@ def at_work(
         try:
             assert process.stdout is not None
             assert process.stdin is not None
-            url = process.stdout.readline().strip()
+            line = process.stdout.readline()
+            url = json.loads(line).get("url") if line else None
             if not url:
                 process.wait(STOPPED_WITHIN_S)
                 log.seek(0)

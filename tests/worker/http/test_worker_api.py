@@ -1,4 +1,4 @@
-"""The rest of what a worker answers: chat, reranking, classification, refusals, and who is answered at all."""
+"""The worker's other answers: chat, reranking, classification, refusals, and which requests are answered at all."""
 
 import concurrent.futures
 import math
@@ -18,9 +18,9 @@ from worker.http.live_worker import Worker, at_work
 from worker.tiny_encoders import write_bert
 
 TOKEN = "a-token-for-the-tests"
-HELLO = 7592  # as MiniLM's tokenizer has it
+HELLO = 7592  # the token of MiniLM's tokenizer
 
-#: All of them use the same process.
+#: All tests use the same worker process.
 pytestmark = pytest.mark.xdist_group("model-worker")
 
 
@@ -38,8 +38,8 @@ def test_openais_own_client_is_answered(worker: Worker) -> None:
     assert pieces[-1].choices[0].finish_reason == "length"
     assert len([piece for piece in pieces if piece.choices[0].delta.content]) >= 1
     asked = 2 * (whole.usage.prompt_tokens + 6)
-    assert 2 * 6 < worker.figure("tokens_total", "random") - before <= asked, "what was cached is not computed"
-    vectors = client.embeddings.create(model="minilm", input=["one", "two"])  # asks for base64 by itself
+    assert 2 * 6 < worker.figure("tokens_total", "random") - before <= asked, "cached tokens are not computed"
+    vectors = client.embeddings.create(model="minilm", input=["one", "two"])  # the client asks for base64 by itself
     assert [len(row.embedding) for row in vectors.data] == [384, 384]
 
 
@@ -57,7 +57,7 @@ def test_what_is_wrong_with_a_request_is_said_with_its_status(worker: Worker) ->
 
     assert refusal("/v1/embeddings", {"model": "nope", "input": "x"}) == (
         404,
-        "there is no model `nope`; there is `minilm`, `random`",
+        "there is no model `nope`; this worker hosts `minilm`, `random`",
     )
     assert refusal("/v1/embeddings", {"model": "random", "input": "x"})[0] == 400
     assert refusal("/v1/embeddings", {"input": []}) == (400, "`input` is empty")
@@ -72,11 +72,11 @@ def test_what_is_wrong_with_a_request_is_said_with_its_status(worker: Worker) ->
 
 
 def test_a_full_queue_is_429_with_a_time_to_come_back() -> None:
-    """When the queue is full is the engine's to say, and held by its own tests."""
+    """This checks only the response. The engine decides when the queue is full, and its own tests check that."""
     answer = refused(Busy("8192 items wait for `minilm`", 2.2))
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "3")
-    assert refused(TooMuch("5000 items at once")).status_code == 413
-    assert refused(Stuck("1 batches are stuck")).status_code == 503
+    assert refused(TooMuch("the request has 5000 items")).status_code == 413
+    assert refused(Stuck("batches that do not end: 1")).status_code == 503
 
 
 @pytest.fixture(scope="module")

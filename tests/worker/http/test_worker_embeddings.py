@@ -8,7 +8,7 @@ import pytest
 
 from worker.http.live_worker import Worker
 
-#: All of them use the same process.
+#: All tests use the same worker process.
 pytestmark = pytest.mark.xdist_group("model-worker")
 
 
@@ -80,7 +80,7 @@ def test_an_over_long_text_is_refused_or_cut_as_asked(worker: Worker) -> None:
     long = "word " * 300
     answer = worker.post("/v1/embeddings", {"model": "minilm", "input": long})
     assert answer.status_code == 400
-    assert answer.json()["error"]["message"] == "302 tokens, at most 256; `truncate` cuts it"
+    assert answer.json()["error"]["message"] == "the text has 302 tokens, at most 256 are allowed; `truncate` cuts it"
     (cut,) = worker.embed(long, truncate=True)
     (exact,) = worker.embed("word " * 254)
     assert cosine(cut["embedding"], exact["embedding"]) > 0.999999

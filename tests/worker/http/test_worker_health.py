@@ -1,4 +1,4 @@
-"""Health as a load balancer asks for it, while a batch does not end."""
+"""What a load balancer gets from /health while a batch does not end."""
 
 import asyncio
 import threading
@@ -21,10 +21,10 @@ async def test_health_is_503_with_the_reason_while_a_batch_is_stuck_and_200_agai
             httpx.AsyncClient(base_url=url, timeout=60) as http,
         ):
             assert (await http.get("/health")).status_code == 200
-            await engine.run("sums", rows_of(1))  # told that it is stuck
+            await engine.run("sums", rows_of(1))  # the caller is told that the worker is stuck
             unwell = await http.get("/health")
             assert (unwell.status_code, unwell.json()["status"]) == (503, "unwell")
-            assert "1 batches are stuck: one of `sums`" in unwell.json()["detail"]
+            assert "batches that do not end: 1; one of `sums`" in unwell.json()["detail"]
             model.released.set()
             async with asyncio.timeout(90):
                 while (await http.get("/health")).status_code != 200:

@@ -1,4 +1,4 @@
-"""A worker as a host: the dispatcher starts it, tasks name their models, and it is gone when the run is over."""
+"""A worker as a host: the dispatcher starts it, tasks name their models, and it ends when the run has finished."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from llama_server import cached_model
 from surfaces.cli.console import Console
 from worker.http.live_worker import Worker
 
-#: All of them use the same process.
+#: All tests use the same worker process.
 pytestmark = pytest.mark.xdist_group("model-worker")
 
 
@@ -50,7 +50,7 @@ def test_tasks_are_answered_and_embedded_by_the_models_they_name(console: Consol
     assert (str(ending_of["chat"].kind), ending_of["chat"].tokens_out) == ("done", 4)
     assert str(ending_of["nobody"].kind) == "failed"
     assert "names model `nobody` in its `args`; host `gpu` has `minilm`, `random`" in ending_of["nobody"].detail
-    assert len(records["nobody"].history) == 1  # trying again cannot help
+    assert len(records["nobody"].history) == 1  # another try could not help
     assert [each.pid for each in psutil.process_iter(["cmdline"]) if str(console.directory) in _line(each)] == []
 
 

@@ -1,4 +1,4 @@
-"""A worker whose process may take no more memory, by the kernel's word."""
+"""A worker whose process is kept from taking more memory by a kernel limit."""
 
 import resource
 from pathlib import Path
@@ -10,7 +10,7 @@ from manyhands.worker.memory.learned_store import Learned, LearnedStore
 from worker.http.live_worker import at_work
 
 TEXTS = [f"text number {number} about {'memory and what it is worth ' * 32}" for number in range(16)]
-#: One of them takes 8 MB, all of them 120; and the process has kept a few for itself.
+#: One text takes 8 MB and all texts take 120 MB. The process holds a few unused megabytes as well.
 ROOM_BYTES = 32 * 2**20
 
 
@@ -19,14 +19,14 @@ def mapped_bytes(pid: int) -> int:
 
 
 def believes_that_large_batches_are_cheap(minilm: Path, directory: Path) -> None:
-    """As on a faster machine: so all of them go into one batch."""
+    """Store durations of a faster machine, so that all texts go into one batch."""
     learned = Learned(durations=tuple(SeenBatch(2**n, 16 * n, 0.01 + 1e-7 * 2**n * 16 * n) for n in range(1, 9)))
     fingerprint = OnnxEncoder("minilm", read_encoder(minilm, None)).description.fingerprint
     LearnedStore(directory / ".manyhands" / "worker-memory.json").save({fingerprint: learned})
 
 
 def test_a_real_allocation_failure_loses_no_item_and_the_worker_goes_on(minilm: Path, tmp_path: Path) -> None:
-    """The process may map a few megabytes more and no others: the first large batch fails deep in the library."""
+    """The process may map only a few more megabytes, so the first large batch fails deep in the library."""
     believes_that_large_batches_are_cheap(minilm, tmp_path)
     with at_work([f"minilm={minilm}"], tmp_path, "--threads", "1") as worker:
         (before,) = worker.embed(TEXTS[0])

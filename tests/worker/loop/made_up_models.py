@@ -1,6 +1,6 @@
 """Models that need no library and misbehave on demand, behind the same interface as the real ones.
 
-A row's answer is the sum of its tokens, so that everyone can tell whose answer is whose.
+A row's answer is the sum of its tokens, so that tests can tell which answer belongs to which row.
 """
 
 import threading
@@ -27,16 +27,16 @@ RAISES, GIVES_NAN, TOO_WIDE = 666, 667, 668
 
 @dataclass
 class MadeUp:
-    """Told how to misbehave; remembers what was asked of it."""
+    """A model that is told how to misbehave and records its calls."""
 
     name: str = "sums"
     weights_bytes: int = 10 * MB
     device: SimulatedDevice | None = None
-    tokens_max: int | None = None  # more of them in a batch and the memory is exhausted
+    tokens_max: int | None = None  # a batch with more tokens runs out of memory
     disguise: str = "could not create a primitive"
     width: int = 1
     load_error: Exception | None = None
-    released: threading.Event | None = None  # batches wait for it
+    released: threading.Event | None = None  # batches wait until this is set
     computed: Counter[int] = field(default_factory=Counter)
     give_back_error: Exception | None = None
     given_back: int = 0
@@ -93,7 +93,7 @@ class MadeUp:
             raise RuntimeError(self.disguise)
         if any(RAISES in row.ids for row in rows):
             self.failures += 1
-            raise ValueError("a row that nothing can be made of")
+            raise ValueError("this row cannot be computed")
         sums = np.array([[float(sum(row.ids))] for row in rows], np.float32)
         for place, row in enumerate(rows):
             self.computed[sum(row.ids)] += 1

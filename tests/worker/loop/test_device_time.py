@@ -1,4 +1,4 @@
-"""How long a device worked on each batch, when several are given to it."""
+"""How long a device worked on each batch if several were queued on it."""
 
 from manyhands.worker.loop.computing import Computed
 from manyhands.worker.loop.device_time import DeviceTime

@@ -1,4 +1,4 @@
-"""What becomes of items, whatever their batches do: each gets its own answer, once."""
+"""Every item gets its own answer exactly once, whatever happens to its batch."""
 
 import asyncio
 import threading
@@ -35,7 +35,7 @@ async def test_a_row_that_fells_its_batch_fails_alone() -> None:
         assert told(answers) == [1, 2, "failed", 4, 5, 6, 7, 8]
         assert isinstance(answers[2], Trouble)
         assert "a row that nothing can be made of" in answers[2].message
-        assert model.failures <= 4  # halved, not tried one by one
+        assert model.failures <= 4  # the batch is halved; items are not tried one by one
         assert engine.trouble() == ""
 
 
@@ -60,7 +60,7 @@ async def test_an_exhausted_memory_loses_no_item_and_does_none_twice(disguise: s
         assert 1 <= model.failures <= 7
         before = model.failures
         await engine.run("sums", rows_of(*range(1001, 1101)))
-        assert model.failures == before  # what was learned stays learned
+        assert model.failures == before  # the bound is remembered
 
 
 async def test_a_model_that_does_not_load_fails_its_items_and_no_others() -> None:
@@ -70,7 +70,7 @@ async def test_a_model_that_does_not_load_fails_its_items_and_no_others() -> Non
         assert told(fine) == [2]
         assert isinstance(failed[0], Trouble)
         assert "weights of another world" in failed[0].message
-        with pytest.raises(Busy):  # it is tried again, but not at once
+        with pytest.raises(Busy):  # loading is tried again, but not at once
             await engine.run("bad", rows_of(1))
 
 
@@ -98,7 +98,7 @@ async def test_a_batch_that_does_not_end_is_told_of_and_nobody_waits_for_ever() 
         async with engine_of(model, stuck_after_s=0.2) as engine:
             assert engine.trouble() == ""
             assert told(await engine.run("sums", rows_of(1))) == ["stuck"]
-            assert "1 batches are stuck: one of `sums`" in engine.trouble()
+            assert "batches that do not end: 1; one of `sums`" in engine.trouble()
             with pytest.raises(Stuck):
                 await engine.run("sums", rows_of(2))
             model.released.set()
@@ -168,7 +168,7 @@ async def test_a_model_that_is_not_there_is_named_with_those_that_are() -> None:
     async with engine_of(MadeUp()) as engine:
         with pytest.raises(NoSuchModel, match="no model `nope`") as error:
             _asked(engine, "nope")
-        assert error.value.hint == "there is `sums`"
+        assert error.value.hint == "this worker hosts `sums`"
 
 
 def _asked(engine: WorkerLoop, model: str) -> None:
@@ -176,7 +176,7 @@ def _asked(engine: WorkerLoop, model: str) -> None:
 
 
 async def test_batches_given_out_before_one_ran_out_of_memory_are_planned_anew() -> None:
-    """One thread, so that they wait behind it: begun as they were, each would run out as well."""
+    """With one thread, the other batches wait behind it. If they ran unchanged, each would run out of memory too."""
     model = MadeUp(tokens_max=15, released=threading.Event())  # eight short items are too many, four are not
     async with engine_of(model, in_flight_max=3, batch_items_max=8) as engine:
         asked = asyncio.ensure_future(engine.run("sums", rows_of(*range(1, 25))))

@@ -1,4 +1,4 @@
-"""Real models, real memory: what processes hold, and the same vectors whatever the packing."""
+"""Real models and real memory: what processes hold, and that vectors do not depend on how items are packed."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ from worker.docstrings import docstrings, token_lengths
 
 MB = 2**20
 SEEDS = 10 if os.environ.get("MANYHANDS_SOAK") else 1
-TOKENS_MAX = 1500  # of a batch: larger ones take long on a processor
+TOKENS_MAX = 1500  # per batch; larger batches take long on a processor
 
 
 async def test_vectors_are_the_same_whatever_the_packing(minilm: Path) -> None:
@@ -104,7 +104,7 @@ def encoder_of(folder: Path) -> Description:
 
 
 def in_a_process_of_its_own(call: str) -> str:
-    """What it prints; so that what other tests left behind is not counted."""
+    """What the call prints in a new process, which holds no memory left behind by other tests."""
     program = f"import asyncio, worker.loop.test_real_memory as t; asyncio.run(t.{call})"
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment)
@@ -113,7 +113,7 @@ def in_a_process_of_its_own(call: str) -> str:
 
 
 def test_no_real_batch_takes_more_than_was_said_and_what_is_said_is_close(minilm: Path) -> None:
-    """From the first batch on, with nothing known but the model's configuration."""
+    """This holds from the first batch on, when only the model's configuration is known."""
     calls = [f"measure({str(minilm)!r}, {seed})" for seed in range(10, 10 + SEEDS)]
     batches = [batch for call in calls for batch in msgspec.json.decode(in_a_process_of_its_own(call))]
     assert len(batches) == 100 * SEEDS
@@ -125,7 +125,7 @@ def test_no_real_batch_takes_more_than_was_said_and_what_is_said_is_close(minilm
 
 
 async def measure(folder: str, seed: int) -> None:
-    """Prints what was said of each of a hundred batches of mixed sizes, and what it took."""
+    """Print the prediction for each of a hundred batches of mixed sizes, and what the batch really took."""
     chance = random.Random(seed)
     keep_freed_memory()
     encoder = read_encoder(Path(folder), None)

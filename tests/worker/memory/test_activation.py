@@ -1,4 +1,4 @@
-"""Memory learned from peaks that are noisy, rounded and taken in no order: never too little, and not much too much."""
+"""Memory learned from noisy, rounded peaks in random order. Predictions are never too low and not much too high."""
 
 import os
 import random
@@ -20,13 +20,13 @@ def a_model(chance: random.Random) -> Growth:
 
 
 def peak_of(truth: Growth, count: int, length: int, chance: random.Random) -> int:
-    """5 % either way, in blocks of 2 MiB."""
+    """A peak that varies by 5 % either way and is rounded to blocks of 2 MiB."""
     blocks = truth.of(count, length) * chance.uniform(0.95, 1.05) / (2 * MIB)
     return max(1, -int(-blocks // 1)) * 2 * MIB
 
 
 def run_batches(seed: int, batches: int = 100) -> list[float]:
-    """What was predicted over what was taken, batch by batch, from the first on."""
+    """The ratio of the prediction to what was really taken, for each batch from the first on."""
     chance = random.Random(seed)
     truth = a_model(chance)
     memory = ActivationMemory(Growth(2 * truth.k0 + 20 * MIB, 3 * truth.k1, 3 * truth.k2 + 100))
@@ -53,12 +53,12 @@ def test_no_batch_takes_more_than_was_said_and_what_is_said_is_close() -> None:
 
 @pytest.mark.parametrize("seed", [647, 5460, 5692])
 def test_an_item_longer_than_any_seen_is_not_taken_for_a_short_one(seed: int) -> None:
-    """Curves through short items had said up to 23 % too little of the first long one."""
+    """Curves fitted to short items alone predict up to 23 % too little for the first long one."""
     assert min(run_batches(seed)) >= 1.0
 
 
 def test_a_term_that_only_long_items_show_is_not_missed() -> None:
-    """Seen at one length alone, n·L and n·L² explain the same; the dearer explanation must count."""
+    """Measured at one length only, n·L and n·L² explain the peaks equally well. The higher prediction must count."""
     truth = Growth(0.0, 0.0, 1000.0)
     memory = ActivationMemory(Growth(0.0, 1e6, 1e6))
     for count in range(1, 40):

@@ -1,4 +1,4 @@
-"""How much may be set aside, from what is free."""
+"""How much memory may be set aside, given what is free."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_what_is_promised_and_not_yet_taken_is_no_room() -> None:
     memory = DeviceMemory(24 * GIB, 20 * GIB, own_bytes=0)
     ledger = Ledger(loading=4 * GIB, batches={1: 2 * GIB})
     assert ONE.room_for_model(memory, ledger, 0) == int(0.9 * 14 * GIB) - GIB
-    assert ONE.room_for_batch(memory, ledger, 0) == int(0.9 * 16 * GIB) - GIB  # it computes after the other
+    assert ONE.room_for_batch(memory, ledger, 0) == int(0.9 * 16 * GIB) - GIB  # it computes after the other batch
     assert TWO.room_for_batch(memory, ledger, 0) == int(0.9 * 14 * GIB) - GIB
 
 

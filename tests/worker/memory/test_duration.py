@@ -1,4 +1,4 @@
-"""How long batches take, learned from those that ran."""
+"""The duration of batches is learned from those that ran."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""What was learned outlives the process, and damage to it does no harm."""
+"""What was learned survives the process, and a damaged file does no harm."""
 
 import os
 from pathlib import Path

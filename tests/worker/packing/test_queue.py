@@ -1,4 +1,4 @@
-"""Whose turn it is, and who goes along."""
+"""Which item's turn it is, and which items join its batch."""
 
 from itertools import count
 
@@ -85,7 +85,7 @@ def test_a_flood_of_one_app_does_not_hold_up_another() -> None:
     add(queue, [50] * 10, "small")
     batches = drain(queue, limits(items_max=32))
     before = next(index for index, apps in enumerate(batches) if "small" in apps)
-    assert before <= 1024 / 4 / 32 + 1  # at most until a new plan is made
+    assert before <= 1024 / 4 / 32 + 1  # it waits at most until a new plan is made
     done = next(index for index in range(len(batches)) if sum(b.count("small") for b in batches[: index + 1]) == 10)
     assert done <= before + 2
 

@@ -1,4 +1,4 @@
-"""The dynamic program against trying everything."""
+"""Compares the dynamic program with an exhaustive search."""
 
 from hypothesis import given
 from hypothesis import strategies as st

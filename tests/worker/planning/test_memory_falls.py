@@ -1,4 +1,4 @@
-"""A neighbour takes half of the device's memory in the middle of a run."""
+"""Another process takes half of the device's memory in the middle of a run."""
 
 import os
 import random
@@ -19,7 +19,7 @@ ITEMS = 16_000
 
 
 class Scene(Struct):
-    """As a large GPU: a batch costs as much as ten thousand tokens besides its own, so its size is all that counts."""
+    """Like a large GPU: a batch's overhead equals ten thousand tokens, so only the size of batches matters."""
 
     lengths: list[int]
     falls_at: float = 2.5
@@ -48,7 +48,7 @@ def scene_of(seed: int) -> Scene:
 
 
 def oracle_seconds(scene: Scene) -> float:
-    """Knows what everything takes, when the memory falls, and uses it to the last byte."""
+    """How long the work takes with perfect knowledge of all sizes and of when the memory falls, using every byte."""
     truth = scene.truth
     at = truth.load_s
     for first in range(0, len(scene.lengths), WINDOW):
@@ -69,7 +69,7 @@ def oracle_seconds(scene: Scene) -> float:
 def test_no_batch_runs_out_of_memory_after_the_first_and_little_is_lost(
     seed: int, in_flight_max: int, abreast: int, tells_own: bool
 ) -> None:
-    """Those that compute beside each other when it falls may all meet it."""
+    """All batches that compute at the moment when the memory falls may run out."""
     scene = scene_of(seed)
     scene.falls_at /= abreast
     device = SimulatedDevice(scene.total_bytes, tells_own=tells_own)
@@ -90,4 +90,4 @@ def test_no_batch_runs_out_of_memory_after_the_first_and_little_is_lost(
     assert all(at <= scene.falls_at + 0.5 for at in worker.out_of_memory_at)
     share = oracle_seconds(scene) / worker.at
     print(f"seed {seed}: {share:.3f} of the oracle, {len(worker.out_of_memory_at)} out of memory")
-    assert abreast > 1 or share >= 0.9  # the oracle computes one at a time, with all of the memory
+    assert abreast > 1 or share >= 0.9  # the oracle computes one batch at a time with all the memory

@@ -1,4 +1,4 @@
-"""How much of what is computed is padding, on real text, with so many items waiting all the time."""
+"""How much of the computed work is padding, on real text, while a constant number of items waits."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from worker.docstrings import token_lengths
 from worker.simulated_worker import GIB, MIB, SimulatedWorker, Truth, a_spec
 
 ITEMS = 2048
-#: MiniLM on one core, by onnxruntime and by torch: a batch costs as much as 8 or 35 tokens besides its own.
+#: MiniLM on one core, with onnxruntime and with torch: a batch's overhead equals 8 or 35 tokens.
 ONNX = m.Growth(0.0014, 0.000184)
 TORCH = m.Growth(0.0057, 0.000165, 1e-7)
 
@@ -19,7 +19,7 @@ def padded(batches: list[m.Batch]) -> int:
 
 
 def serve(lengths: list[int], waiting: int, seconds: m.Growth) -> SimulatedWorker:
-    """Whenever items are done, as many new ones come: so many wait all the time, until all came."""
+    """Whenever items are done, as many new ones arrive, so `waiting` items wait until all have arrived."""
     truth = Truth(90 * MIB, m.Growth(8 * MIB, 25_000.0, 150.0), seconds)
     worker = SimulatedWorker(Planner(), {"minilm": truth}, {"gpu": SimulatedDevice(8 * GIB)})
     items = [m.Item(id, "minilm", length) for id, length in enumerate(lengths)]

@@ -1,4 +1,4 @@
-"""Events in, decisions out: loading, refusing, failing, making room, recovering from memory that is not there."""
+"""The planner's decisions for given events: loading, refusing, failing, evicting, and recovery from lost memory."""
 
 import pytest
 
@@ -67,7 +67,7 @@ def test_a_full_queue_pushes_back_and_says_when_to_come_again() -> None:
     assert refused.ids == tuple(range(100, 130))
     assert refused.retry_after_s is not None
     assert 1 <= refused.retry_after_s <= RETRY_AFTER_MAX_S
-    assert planner.handle(m.ItemsArrived(0.0, items(15, first=200, app="other"))) == []  # there is room for others
+    assert planner.handle(m.ItemsArrived(0.0, items(15, first=200, app="other"))) == []  # there is room for other apps
 
 
 def test_a_request_that_can_never_be_taken_is_refused_for_good() -> None:
@@ -87,7 +87,7 @@ def test_a_batch_that_ran_out_of_memory_is_halved_and_the_bound_remembered() -> 
     assert isinstance(again, m.RunBatch)
     assert len(again.batch.items) == 16
     assert [(bound.count, bound.length) for bound in planner.learned()["minilm"].bounds] == [(32, 64)]
-    # It is remembered across runs too.
+    # The bound is also remembered across runs.
     later = Planner(planner.learned())
     later.handle(READ, m.ModelsConfigured(0.0, (a_spec(),)))
     later.handle(m.ItemsArrived(0.0, items(32)))
@@ -122,7 +122,7 @@ def test_a_batch_that_was_given_out_before_memory_fell_is_planned_anew() -> None
 
 
 def test_batches_given_out_after_it_are_not_taken_for_neighbours() -> None:
-    """Two compute at once, and each has what the other leaves: that there is no room now is our own doing."""
+    """Two batches compute at once and share the room. The worker itself took the memory, not another process."""
     planner = Planner(in_flight_max=3, budget=MemoryBudget(computing_max=2))
     small = m.DeviceMemory(2 * GIB, 2 * GIB, 0)
     spec = a_spec(in_flight_max=3, batch_seconds_max=1000.0)
@@ -147,7 +147,7 @@ def test_an_item_that_alone_runs_out_of_memory_twice_fails_by_itself() -> None:
     assert isinstance(again, m.RunBatch)
     assert again.batch.items == run.batch.items
     assert ran_out(planner, 3.0, again.batch.id, MEMORY) == [
-        m.FailItems((0,), "`minilm` ran out of memory on it", out_of_memory=True)
+        m.FailItems((0,), "`minilm` ran out of memory on this item", out_of_memory=True)
     ]
 
 
@@ -189,7 +189,7 @@ def test_two_models_that_do_not_fit_together_take_turns_without_thrash() -> None
         worker.submit(*items(4, "b", first=second * 10 + 5), at=float(second))
     worker.run()
     assert len(worker.done) == 60 * 8
-    assert 4 <= len(worker.loads) <= 14  # a stay is at least five seconds long
+    assert 4 <= len(worker.loads) <= 14  # a model stays at least five seconds
 
 
 def test_models_share_the_device_by_weight() -> None:
@@ -205,7 +205,7 @@ def test_models_share_the_device_by_weight() -> None:
 
 
 def test_what_is_mostly_overhead_does_not_stand_behind_another_batch_but_waits_for_company() -> None:
-    dear = m.Growth(0.01, 2e-6)  # a batch costs as much as 5,000 tokens besides its own
+    dear = m.Growth(0.01, 2e-6)  # a batch's overhead equals 5,000 tokens
     planner = a_resident_planner(truth=Truth(400 * MIB, m.Growth(8 * MIB, 25_000.0), dear))
     (first,) = planner.handle(m.ItemsArrived(1.0, items(4)))
     assert isinstance(first, m.RunBatch)
@@ -214,7 +214,7 @@ def test_what_is_mostly_overhead_does_not_stand_behind_another_batch_but_waits_f
     (second,) = planner.handle(m.BatchEnded(2.0, first.batch.id))
     assert isinstance(second, m.RunBatch)
     assert len(second.batch.items) == 6
-    (third,) = planner.handle(m.ItemsArrived(2.0, items(1000, first=100)))  # so many take longer than they cost
+    (third,) = planner.handle(m.ItemsArrived(2.0, items(1000, first=100)))  # they take longer than the overhead
     assert isinstance(third, m.RunBatch)
 
 

@@ -1,4 +1,4 @@
-"""Random models, devices, neighbours, requests and faults: never over the budget, no item lost or done twice."""
+"""Random models, devices, neighbours, requests and faults never exceed the budget, lose an item or do one twice."""
 
 import os
 import random
@@ -18,7 +18,7 @@ CHUNKS = 4
 
 
 class Watch:
-    """What must hold whenever something is started, worked out without the planner's own books."""
+    """Checks each decision against invariants, without using the planner's own state."""
 
     def __init__(self, specs: list[m.ModelSpec]) -> None:
         self.specs = {spec.name: spec for spec in specs}
@@ -37,13 +37,13 @@ class Watch:
                 within_budget(worker, device, batch.bytes)
             case m.EvictModel(name):
                 assert not self.specs[name].pinned
-                assert all(one.batch.model != name for one in worker.in_flight.values()), "one in use"
+                assert all(one.batch.model != name for one in worker.in_flight.values()), "a model in use was evicted"
                 loaded_at = max(at for at, loaded in worker.loads if loaded == name)
-                assert worker.at - loaded_at >= RESIDENCY_MIN_S, "thrash"
+                assert worker.at - loaded_at >= RESIDENCY_MIN_S, "a model was evicted too soon"
 
 
 def within_budget(worker: SimulatedWorker, name: str, batch_bytes: int = 0, model_bytes: int = 0) -> None:
-    """A model comes beside the batch that computes; a batch begins when that one has ended."""
+    """A model needs room beside the batch that computes. A batch starts only when that one has ended."""
     device = worker.devices[name]
     resident = sum(worker.truths[one].weights_bytes for one, where in worker.resident.items() if where == name)
     loading = sum(one.bytes for one in worker.loading.values() if one.device == name)
@@ -116,9 +116,9 @@ def play(seed: int) -> None:
     while worker.in_flight or not (wanted <= set(worker.done) | set(worker.failed) or worker.at > give_up_at):
         worker.run(until=worker.at + 5)
         worker.at += 5
-    assert len(worker.done) == len(set(worker.done)), "done twice"
+    assert len(worker.done) == len(set(worker.done)), "an item was done twice"
     assert not set(worker.done) & set(worker.failed)
-    assert wanted <= set(worker.done) | set(worker.failed), "lost"
+    assert wanted <= set(worker.done) | set(worker.failed), "an item was lost"
     for device in worker.devices.values():
         assert device.own_bytes == sum(
             worker.truths[name].weights_bytes

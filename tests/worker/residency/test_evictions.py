@@ -1,4 +1,4 @@
-"""Who makes room, and who does not."""
+"""Which models make room, and which do not."""
 
 from msgspec import structs
 

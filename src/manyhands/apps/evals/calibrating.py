@@ -12,10 +12,11 @@ from manyhands.apps.evals.trial.eval_layout import EvalLayout
 from manyhands.apps.evals.trial.eval_notes import EvalAborted, EvalPaused, note_in
 from manyhands.apps.evals.trial.manifest import Manifest
 from manyhands.apps.evals.trial.outcomes import ended_well
-from manyhands.apps.evals.trial.trials import Sessions, source_of_trials
+from manyhands.apps.evals.trial.trials import EvalTask, Sessions
 from manyhands.apps.evals.workspaces import copy_fresh
 from manyhands.concurrency import run_with_concurrency
 from manyhands.core.events import AnyEvent, CancelAsked, RunDrained, RunNoted, RunStopped
+from manyhands.core.values.provenance import CausedBy, Origin
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.errors import Unavailable
 
@@ -35,7 +36,7 @@ class Calibrating:
         self._layout = layout
         self._says = says
         self._sessions = Sessions(manifest.spec, layout)
-        self._engine = EvalTasks(dispatcher, source_of_trials(manifest.id))
+        self._engine = EvalTasks(dispatcher, manifest.id)
         self._stopped = is_leaving()
         self._go = 1  # an earlier process may have been stopped halfway
         while self._name(1, 0) in dispatcher.book.runs:
@@ -74,7 +75,7 @@ class Calibrating:
         for session in range(1, self._spec.sessions + 1):
             self._check_going()
             task = self._sessions.task(trial, session, workspace=str(workspace))
-            record = await self._engine.hand_in((name, task))[0]
+            record = await self._engine.hand_in(EvalTask(name, task, Origin.SESSION))[0]
             self._check_going()
             took.append(seen(record))
             if not ended_well(record):
@@ -92,7 +93,8 @@ class Calibrating:
             if getattr(event, "run", "") == self._manifest.id and _is_stop(event):
                 self._stopped = True
                 for run in self._engine.runs_in_flight():
-                    self._dispatcher.tell(CancelAsked(self._dispatcher.clock.now(), run.name, why="stopped"))
+                    now = self._dispatcher.clock.now()
+                    self._dispatcher.tell(CancelAsked(now, run.name, why="stopped", by=CausedBy.RUN))
 
     def _name(self, n: int, place: int) -> str:
         return f"{self._manifest.id}.calibration-{self._go}.{n}.{place}"

@@ -21,10 +21,11 @@ from manyhands.apps.evals.trial.eval_layout import EvalLayout, read_whole
 from manyhands.apps.evals.trial.eval_notes import EvalStanding, standing_of
 from manyhands.apps.evals.trial.manifest import Manifest, Scores
 from manyhands.apps.evals.trial.outcomes import end_of, record_of, session_of
-from manyhands.apps.evals.trial.trials import Sessions, is_session, run_name, session_id, source_of_trials
+from manyhands.apps.evals.trial.trials import EvalTask, Sessions, run_name, session_id
 from manyhands.apps.evals.workspaces import copy_fresh
 from manyhands.core.events import AnyEvent, AttemptEnded, CancelAsked, Input, RunDrained, RunResumed, RunStopped
 from manyhands.core.state import Record, Run
+from manyhands.core.values.provenance import CausedBy, Origin
 from manyhands.core.values.task import Task
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.run_opening import attempt_directory
@@ -69,7 +70,7 @@ class Conducting:
         self._onlooker = onlooker
         self._is_leaving = is_leaving
         self._conductor = Conductor(manifest.spec, manifest.concurrency.n, manifest.fail_fast)
-        self._engine = EvalTasks(dispatcher, source_of_trials(manifest.id))
+        self._engine = EvalTasks(dispatcher, manifest.id)
         self._listening = Listening(dispatcher, manifest.id, onlooker.says, is_leaving)
         self._sessions = Sessions(manifest.spec, layout)
         self._marking = Marking(manifest, layout, store, self._book.runs.get, self._carry_scorer)
@@ -147,7 +148,7 @@ class Conducting:
         """Cancel what an abort was to stop when the process was killed."""
         names = [run_name(self._manifest.id, trial) for trial in trials_of(self._spec)]
         left = [name for name in names if name in self._book.runs]
-        await self._dispatcher.submit(*(CancelAsked(self._now, name, why=_ABORTED) for name in left))
+        await self._dispatcher.submit(*(CancelAsked(self._now, name, why=_ABORTED, by=CausedBy.RUN) for name in left))
 
     def _tell(self, *events: v.ConductorEvent) -> None:
         for event in self._carry_out(self._conductor.handle(*events)):
@@ -222,16 +223,20 @@ class Conducting:
         return []
 
     def _hand_in_sessions(self, orders: Sequence[v.SessionOrder]) -> list[Input]:
-        tasks = [(run_name(self._manifest.id, order.turn.trial), self._task(order)) for order in orders]
+        tasks = [self._task(order) for order in orders]
         for order, future in zip(orders, self._engine.wait_for(*tasks), strict=True):
             future.add_done_callback(partial(self._session_ended, order.turn))
             self._beats.begins(*order.turn)
         return self._engine.events_of(*tasks)
 
-    def _task(self, order: v.SessionOrder) -> Task:
+    def _task(self, order: v.SessionOrder) -> EvalTask:
         """A session that was handed in before keeps its task: context that came since is not for it."""
+        name = run_name(self._manifest.id, order.turn.trial)
         known = session_of(self._run_of(order.turn.trial), order.turn.session)
-        return known.task if known is not None else self._sessions.task(*order.turn, injected=order.injected)
+        if known is not None:
+            return EvalTask(name, known.task, known.origin)
+        origin = Origin.TOUCHED_SESSION if order.injected else Origin.SESSION
+        return EvalTask(name, self._sessions.task(*order.turn, injected=order.injected), origin)
 
     async def _copy(self, turn: SessionTurn) -> None:
         if turn.session == 1:
@@ -268,8 +273,9 @@ class Conducting:
 
     def _hand_in_scorer(self, run: str, task_id: str) -> list[Input]:
         task, handed_in = self._scorers.pop((run, task_id))
-        handed_in.set_result(self._engine.wait_for((run, task))[0])
-        return self._engine.events_of((run, task))
+        scorer = EvalTask(run, task, Origin.SCORER)
+        handed_in.set_result(self._engine.wait_for(scorer)[0])
+        return self._engine.events_of(scorer)
 
     async def _weigh(self) -> None:
         is_decided = await asyncio.to_thread(decided, self.record("stopped"))
@@ -286,8 +292,8 @@ class Conducting:
             case "stop":
                 events += [RunStopped(self._now, run) for run in runs]
             case "cancel":
-                sessions = [(run, task) for run, task in self._engine.waiting if is_session(task)]
-                events += [CancelAsked(self._now, run, task, _ABORTED) for run, task in sessions]
+                sessions = self._engine.sessions
+                events += [CancelAsked(self._now, run, task, _ABORTED, CausedBy.RUN) for run, task in sessions]
         await self._dispatcher.submit(*events)
         self._told_to_settle = what in ("pause", "stop")
         self._note_settled()

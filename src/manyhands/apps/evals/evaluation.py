@@ -18,13 +18,14 @@ from manyhands.apps.evals.spec.ordering import Trial, trials_of
 from manyhands.apps.evals.spec.spec_file import ReadSpec
 from manyhands.apps.evals.trial.eval_layout import EvalLayout, read_whole, write_whole
 from manyhands.apps.evals.trial.eval_notes import EvalEnded, EvalResumed, is_of_older_version, noted, standing_of
-from manyhands.apps.evals.trial.manifest import Manifest, check_same, source_of
-from manyhands.apps.evals.trial.trials import run_name
+from manyhands.apps.evals.trial.manifest import Manifest, check_same
+from manyhands.apps.evals.trial.trials import SESSIONS, run_name, session_id
 from manyhands.apps.evals.workspaces import RestoreLayer, copy_fresh
 from manyhands.assembly import open_session
 from manyhands.core.commands import StartAttempt
 from manyhands.core.events import Input, RunOpened, RunResumed
 from manyhands.core.state import Run
+from manyhands.core.values.provenance import Purpose
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.run_opening import new_name
 from manyhands.errors import Conflict, UsageError
@@ -84,8 +85,8 @@ class _Evaluation:
         self.layout: EvalLayout
 
     async def begin(self, leaving: Leaving) -> None:
-        source = source_of(str(self._read.file))
-        known = None if self._wishes.fresh else self._unfinished(source)
+        spec_file = str(self._read.file)
+        known = None if self._wishes.fresh else self._unfinished(spec_file)
         manifest = read_whole(EvalLayout(self._store, known.name).manifest, Manifest) if known is not None else None
         if manifest is not None:
             check_same(manifest, self._spec, self._wishes.concurrency)
@@ -97,12 +98,14 @@ class _Evaluation:
             self.manifest = self._new_manifest()
             self.layout = EvalLayout(self._store, self.manifest.id)
             await asyncio.to_thread(self._make_directory)
-            events = [RunOpened(self.manifest.started_at, self.manifest.id, source=source)]
+            opened_at, name = self.manifest.started_at, self.manifest.id
+            events = [RunOpened(opened_at, name, source=spec_file, purpose=Purpose.EVAL)]
         await self._dispatcher.submit(*events, *leaving.watch_over(self._dispatcher, self.manifest.id))
 
-    def _unfinished(self, source: str) -> Run | None:
+    def _unfinished(self, spec_file: str) -> Run | None:
         """The newest eval of this spec, if it has not ended, or was killed before that was written down."""
-        newest = next((run for run in reversed(self._dispatcher.book.runs.values()) if run.source == source), None)
+        evals = (run for run in reversed(self._dispatcher.book.runs.values()) if run.purpose is Purpose.EVAL)
+        newest = next((run for run in evals if run.source == spec_file), None)
         if newest is None:
             return None
         standing = standing_of(newest)
@@ -187,18 +190,19 @@ class _Origins:
 
     def __init__(self) -> None:
         self._trial_of: dict[str, Trial] = {}
+        self._session_of: dict[str, int] = {}  # by the task's id
         self._layout: EvalLayout | None = None
 
     def take(self, manifest: Manifest, layout: EvalLayout) -> None:
         self._layout = layout
         self._trial_of = {run_name(manifest.id, trial): trial for trial in trials_of(manifest.spec)}
+        self._session_of = {session_id(number): number for number in range(1, manifest.spec.sessions + 1)}
 
     def of(self, order: StartAttempt) -> tuple[Path, Path] | None:
         trial = self._trial_of.get(order.run)
-        number = order.task.id.removeprefix("s")
-        if trial is None or self._layout is None or not number.isdigit():
+        if trial is None or self._layout is None or order.origin not in SESSIONS:
             return None
-        return self._layout.workspace(trial), self._layout.before(trial, int(number))
+        return self._layout.workspace(trial), self._layout.before(trial, self._session_of[order.task.id])
 
 
 def with_flags(read: ReadSpec, interleave: bool, stop_when_decided: bool = False) -> ReadSpec:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 
 from manyhands.apps.evals.conductor_values import ConductorEvent, HostGaveUp, RequestHeard, UserLeft
 from manyhands.apps.evals.trial.eval_notes import EvalAborted, EvalEnded, EvalPaused, EvalResumed, note_in, noted
-from manyhands.apps.evals.trial.trials import source_of_trials
 from manyhands.core.events import (
     AnyEvent,
     CancelAsked,
@@ -15,6 +14,7 @@ from manyhands.core.events import (
     RunResumed,
     RunStopped,
 )
+from manyhands.core.values.provenance import Purpose
 from manyhands.engine.dispatcher import Dispatcher
 
 #: A host that takes nothing is left alone and tried again this often, for up to a minute each: about seven minutes.
@@ -83,6 +83,8 @@ class Listening:
     def _say_once(self, event: RetryDecided) -> None:
         """Why a session takes longer than its agent does. Only the first time of each: the rest would be a flood."""
         run = self._book.runs.get(event.run)
-        if run is not None and run.source == source_of_trials(self._eval_id) and event.run not in self._delayed:
+        if run is None or run.purpose is not Purpose.TRIAL or run.source != self._eval_id:
+            return
+        if event.run not in self._delayed:
             self._delayed.add(event.run)
-            self._says(f"{event.run} {event.task} waits and is tried again: {run.records[event.task].cause}")
+            self._says(f"{event.run} {event.task} waits and is tried again: {run.records[event.task].cause.why}")

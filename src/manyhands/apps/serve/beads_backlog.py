@@ -1,4 +1,4 @@
-"""A Beads backlog as a live one: issues are claimed before they run, and closed or blocked with what came of them."""
+"""A Beads backlog as a live one: issues are claimed before they run, then closed or blocked with the result."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from manyhands.sources.beads.issue_kinds import DEFAULT_KINDS, KindTable
 from manyhands.sources.beads.issue_tasks import tasks_of
 from manyhands.sources.beads.times import nanoseconds
 
-#: Beside a database, what `bd` writes when an issue changes. Where it does not, the slow look at all of it finds out.
+#: Beside a database: what `bd` writes when an issue changes. If it does not, the slow full look finds the change.
 _WRITTEN_BY_BD = ("interactions.jsonl", "last-touched", "export-state.json")
 
 
@@ -55,7 +55,7 @@ class BeadsBacklog:
         self._writer: BacklogWriter = writer_for(self.place, program)
         self._store = store or Path()
         self._holder = ""
-        self._beads: Beads | None = None  # as last read, and from what
+        self._beads: Beads | None = None  # as last read, and the source it was read from
         self._signature: object = None
         self._last = WantedTasks({}, is_known=False)
 
@@ -64,7 +64,7 @@ class BeadsBacklog:
         return self._holder
 
     def begin(self, run: str) -> None:
-        # Runs of other stores and machines have the same names: what they hold is not ours.
+        # Runs of other stores and machines may have the same names. What they hold is not ours.
         whose = sha256(f"{os.uname().nodename}:{self._store.resolve()}".encode()).hexdigest()[:8]
         self._holder = f"manyhands-{run}-{whose}"
 
@@ -74,7 +74,7 @@ class BeadsBacklog:
         return list(dict.fromkeys((file, file.resolve(), *beside)))
 
     def read(self, now: float) -> WantedTasks:
-        # A database tells nothing by its export: that is asked every time.
+        # The export of a database does not show changes, so the database is asked every time.
         signature = signature_of(self.place.file) if self.place.file and self.place.mode is Mode.FILE else None
         try:
             if self._beads is None or signature is None or signature != self._signature:
@@ -109,7 +109,7 @@ class BeadsBacklog:
                 return ""  # it is about to be opened
             if issue.status == "deferred" and (record.state is TaskState.DEFERRED or not record.history):
                 return ""  # it waits here as well
-            return f"it {put_off(issue, beads.statuses) or 'is no work any more'}"
+            return f"it {put_off(issue, beads.statuses) or 'is not open work any more'}"
 
         def is_back(record: Record, task: Task) -> bool:
             return comes_back(record, beads.issues[record.task.id])

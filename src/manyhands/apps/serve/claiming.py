@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from manyhands.apps.serve.live_backlog import LiveBacklog, Log, TaskVerdict
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending
-from manyhands.engine.hand_added import ADDED
+from manyhands.core.values.provenance import Origin
 from manyhands.errors import ManyhandsError
 from manyhands.hosts.executors.layered_executor import RunInner
 
@@ -67,7 +67,7 @@ class ClaimLayer:
         self._refused = refused
 
     def takes(self, order: StartAttempt) -> bool:
-        return order.run in self._claimers and ADDED not in order.task.labels
+        return order.run in self._claimers and order.origin is not Origin.HAND
 
     async def carry(self, order: StartAttempt, directory: str, run: RunInner) -> Ending:
         verdict = await self._claimers[order.run].claim(order.task.id)

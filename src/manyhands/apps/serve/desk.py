@@ -1,4 +1,4 @@
-"""One backlog and its run: whenever either changes, they are compared and each is told what it does not know yet."""
+"""One backlog and its run: when either changes, they are compared and each is told what it does not know yet."""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,15 +18,15 @@ from manyhands.core.events import (
     RunResumed,
 )
 from manyhands.core.state import Run
-from manyhands.core.values.task import TERMINAL, is_step
+from manyhands.core.values.provenance import Origin, Purpose
+from manyhands.core.values.task import TERMINAL
 from manyhands.engine.dispatcher import Dispatcher
-from manyhands.engine.hand_added import ADDED
 from manyhands.engine.run_opening import new_name, opening
 from manyhands.errors import ManyhandsError
 from manyhands.readers.problems import LISTED_MAX, Problem
 from manyhands.sources.plans.plan_settings import PlanSettings
 
-#: How long a file must stay as it is before what is missing from it is taken for removed, and how often that is tried.
+#: How long a file must stay unchanged before missing tasks count as removed, and how often that is tried.
 _DOUBT_S = 0.2
 _DOUBTS_MAX = 10
 #: After a backlog could not be read or written.
@@ -40,21 +40,21 @@ class Desk:
         self.run = run.name if run is not None else new_name(dispatcher.book, backlog.name)
         self._dispatcher = dispatcher
         self._log = log
-        self._settings: PlanSettings | None = None  # the bounds within which its run goes on; None: it does not yet
+        self._settings: PlanSettings | None = None  # the bounds of its run; None: it has not begun
         self._changed = asyncio.Event()
         self._changed.set()
-        self._told: set[object] = set()  # what has been said of the backlog and need not be said again
+        self._told: set[object] = set()  # problems that were reported and need not be reported again
         self._problems: list[Problem] = []
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         backlog.begin(self.run)
 
     def wanted_at(self, task: str) -> float:
-        """When a person last said of the task that it shall go on after all."""
+        """When a person last asked for the task to continue."""
         return self._dispatcher.book.runs[self.run].records[task].wanted_at
 
     def look(self) -> None:
-        """The backlog, or what became of its tasks, may have changed."""
+        """The backlog or the results of its tasks may have changed."""
         self._changed.set()
 
     def recorded(self, batch: Sequence[AnyEvent]) -> None:
@@ -69,14 +69,14 @@ class Desk:
                     pass
 
     async def work(self) -> None:
-        """Until cancelled."""
+        """Runs until it is cancelled."""
         while True:
             await self._changed.wait()
             self._changed.clear()
             await self.compare()
 
     async def compare(self, last: bool = False) -> None:
-        """`last`: what is held and not done is left to others."""
+        """With `last`, tasks that are held but not done are released for others."""
         wanted = await self._read()
         self._tell_problems(wanted.problems)
         if wanted.problems:
@@ -93,7 +93,7 @@ class Desk:
         self._look_at(wanted.look_at)
 
     async def _read(self) -> WantedTasks:
-        """If tasks are missing that were there before, the file may be half written: it must stay so for a moment."""
+        """If tasks have disappeared, the file may be half written. It counts only after it stays so for a moment."""
         wanted = await asyncio.to_thread(self.backlog.read, self._dispatcher.clock.now())
         for _ in range(_DOUBTS_MAX):
             if wanted.version is None or not self._lacks_any(wanted):
@@ -110,13 +110,12 @@ class Desk:
         return run is not None and any(
             id not in wanted.mentioned
             and record.state not in TERMINAL
-            and ADDED not in record.task.labels
-            and not is_step(record.task)
+            and record.origin not in (Origin.HAND, Origin.STEP)
             for id, record in run.records.items()
         )
 
     def _beginning(self, now: float, settings: PlanSettings) -> list[Input]:
-        """Its run goes on from now, or within other bounds than before."""
+        """Start its run, or change the bounds of its run."""
         if self._settings == settings:
             return []
         self._settings = settings
@@ -128,7 +127,7 @@ class Desk:
         return [replace(opened, weight=weight)]
 
     def _tell_untaken(self) -> None:
-        """Tasks that no host takes wait for ever: that must not go unsaid."""
+        """Report tasks that no host takes, because they would wait without end."""
         for pool in self._dispatcher.book.ready.pools.values():
             if pool.run.name == self.run and pool.heap and not pool.hosts:
                 text = f"no host takes kind {pool.kind} with {pool.form}: such tasks wait until one does"
@@ -163,7 +162,7 @@ class Desk:
             self._log(action, text, run=self.run, **({"task": task} if task else {}), **fields)
 
     def _tell_problems(self, problems: Sequence[Problem]) -> None:
-        """Those that are new; what is mended and wrong again later is told again."""
+        """Report new problems. A problem that was fixed and comes back is reported again."""
         known, self._problems = self._problems, list(problems)
         new = [problem for problem in problems if problem not in known]
         for problem in new[:LISTED_MAX]:
@@ -194,5 +193,6 @@ class Desk:
 
 
 def newest_run(dispatcher: Dispatcher, source: str) -> Run | None:
-    """Also one that has ended: what was done once is not done again because someone started anew."""
-    return next((run for run in reversed(dispatcher.book.runs.values()) if run.source == source), None)
+    """The run may have ended: a new start does not repeat what is done."""
+    runs = (run for run in reversed(dispatcher.book.runs.values()) if run.purpose is Purpose.PLAN)
+    return next((run for run in runs if run.source == source), None)

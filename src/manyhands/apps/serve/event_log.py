@@ -13,16 +13,17 @@ from manyhands.core.book import Book
 from manyhands.core.state import Running
 from manyhands.core.values.task import Task
 from manyhands.engine.redaction import Secrets
+from manyhands.engine.run_opening import told_source
 
-#: Whoever has more to say has a log of its own (`manyhands task log`).
+#: Longer texts are in the log of the attempt (`manyhands task log`).
 VALUE_CHARACTERS_MAX = 300
 
-#: Name and value, in the order they are written; those of None are left out.
+#: Name and value, in the order of the line. Values of None are left out.
 Fields = dict[str, object]
 
 
 class EventLines:
-    """From the events of a batch that is on disk to lines. Keeps only the names of attempts in flight."""
+    """Turns the events of a batch that is on disk into lines. Keeps only the names of running attempts."""
 
     def __init__(self, book: Book, secrets: Secrets) -> None:
         self._book = book
@@ -40,7 +41,7 @@ class EventLines:
         return lines
 
     def lost(self, found: Iterable[Running]) -> list[str]:
-        """Of attempts that had ended before anyone listened."""
+        """Lines for attempts that ended before the log was opened."""
         lines: list[str] = []
         for running in found:
             tried, history = running.tried, running.record.history or []
@@ -86,7 +87,7 @@ class EventLines:
     def _ended(self, event: ev.AttemptEnded) -> Fields | None:
         known = self._in_flight.pop(event.attempt, None)
         if known is None:
-            return None  # told twice
+            return None  # it was reported twice
         tried = known[1].tried
         ending = tried.ending or event.ending
         took_s = (tried.ended_at or event.at) - tried.started_at
@@ -114,7 +115,6 @@ _ASKED: dict[type[ev.Event], str] = {
     ev.ResumeAsked: "undeferred",
 }
 _OF_RUN: dict[type[ev.Event], str] = {
-    ev.RunOpened: "opened",
     ev.RunResumed: "resumed",
     ev.RunDrained: "draining",
     ev.RunStopped: "stopped",
@@ -128,8 +128,10 @@ def _who(name: str, running: Running) -> Fields:
 
 def _of_run_or_host(event: ev.AnyEvent) -> Fields | None:
     match event:
-        case ev.RunOpened() | ev.RunResumed() | ev.RunDrained() | ev.RunStopped() | ev.RunNoted():
-            return {"action": _OF_RUN[type(event)], "run": event.run, "source": getattr(event, "source", None) or None}
+        case ev.RunOpened():
+            return {"action": "opened", "run": event.run, "source": told_source(event.purpose, event.source) or None}
+        case ev.RunResumed() | ev.RunDrained() | ev.RunStopped() | ev.RunNoted():
+            return {"action": _OF_RUN[type(event)], "run": event.run}
         case ev.WidthMoved():
             what: Fields = {"action": "width", "host": event.host, "kind": event.kind or None}
             return what | {"was": event.was, "width": event.width, "why": event.reason}
@@ -187,7 +189,7 @@ def _escaped(character: str) -> str:
 
 
 class Log:
-    """Writes what a dispatcher records to stderr, a batch at a time. All in the dispatcher's loop."""
+    """Writes what a dispatcher records to stderr, a batch at a time, in the dispatcher's loop."""
 
     def __init__(self, book: Book, secrets: Secrets, write: Callable[[str], object] | None = None) -> None:
         self._lines = EventLines(book, secrets)
@@ -205,7 +207,7 @@ class Log:
             self._write("\n".join(lines) + "\n")
 
     def say(self, at: float, action: str, **fields: object) -> None:
-        """What no event tells: a file that cannot be read, an address that is served."""
+        """Log what is not an event: a file that cannot be read, an address that is served."""
         self._write(line(at, {"action": action, **fields}, self._secrets.redact) + "\n")
 
 

@@ -1,4 +1,4 @@
-"""What the service asks of a backlog, whatever keeps it: what is wanted now, and a place for what came of it."""
+"""What the service needs from any backlog: the tasks that are wanted now, and a place for their results."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
@@ -6,8 +6,9 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from manyhands.core.events import Input
+from manyhands.core.events import CancelAsked, Input
 from manyhands.core.state import Record, Run
+from manyhands.core.values.provenance import CausedBy
 from manyhands.core.values.task import Task
 from manyhands.readers.problems import Problem
 from manyhands.sources.plans.plan_settings import PlanSettings
@@ -15,12 +16,14 @@ from manyhands.sources.plans.plan_settings import PlanSettings
 #: Told what happens, for people and machines: `log("edited", "is taken over", task="a-1", run="plan-1")`.
 Log = Callable[..., None]
 
-#: How the cause of a cancellation begins that the backlog asked for. What the backlog wants again comes back.
-IN_THE_BACKLOG = "in the backlog: "
+
+def unwanted(at: float, run: str, task: str, why: str) -> CancelAsked:
+    """The backlog does not want the task. If it does again, the task comes back."""
+    return CancelAsked(at, run, task, f"in the backlog: {why}", CausedBy.BACKLOG)
 
 
 class Remark(Struct, frozen=True):
-    """Worth a line in the log, and nothing else is done about it."""
+    """Something for the log. Nothing else follows from it."""
 
     task: str
     text: str
@@ -39,12 +42,12 @@ class WantedTasks(Struct, frozen=True):
 
     tasks: Mapping[str, Task]  # by id, in order
     problems: Sequence[Problem] = ()
-    look_at: float | None = None  # something that waits for its time may go then, though nothing changes
-    is_known: bool = True  # False: it has never been read well, so nothing follows from it
+    look_at: float | None = None  # when a waiting task may start even if nothing changes
+    is_known: bool = True  # False: it was never read without problems, so nothing follows from it
     settings: PlanSettings = PlanSettings()  # the bounds of its run
     mentioned: Container[str] = ()  # every id it knows, wanted or not
-    version: object = None  # the same as long as the backlog is; None: cannot be told
-    snapshot: Any = None  # what the backlog itself needs to compare with, and nobody else
+    version: object = None  # equal while the backlog is unchanged; None: unknown
+    snapshot: Any = None  # for the backlog's own comparisons
 
 
 class TaskVerdict(Struct, frozen=True):
@@ -58,22 +61,22 @@ class LiveBacklog(Protocol):
     weight: float
 
     def begin(self, run: str) -> None:
-        """Its run is called so from now on."""
+        """Tell the backlog the name of its run."""
 
     def watched(self) -> Sequence[Path]:
-        """The files that tell of changes."""
+        """The files to watch for changes."""
 
     def read(self, now: float) -> WantedTasks:
-        """Called in a thread, by one at a time. A bad file is a problem: what was last read well stays."""
+        """Called in a thread, one call at a time. A bad file is a problem, and the last good reading stays."""
 
     def reconcile(self, wanted: WantedTasks, run: Run, at: float) -> BacklogSteps:
         """Pure."""
 
     def write(self, changes: Sequence[Any]) -> list[tuple[str, TaskVerdict]]:
-        """In a thread. (task, verdict) for each change of `reconcile`, once it is safe."""
+        """Called in a thread. Returns (task, verdict) for each change of `reconcile` when it is on disk."""
 
     def releases(self, wanted: WantedTasks, records: Mapping[str, Record]) -> list[Any]:
-        """The changes that leave to others what will not be gone on with now."""
+        """The changes that release tasks which will not continue now."""
 
     def claim(self, tasks: Mapping[str, float]) -> list[TaskVerdict]:
         """In a thread: take these tasks before they start; each with the time at which a person last wanted it again.

@@ -41,7 +41,7 @@ class PlanBacklog:
         pass
 
     def watched(self) -> Sequence[Path]:
-        # Of a link both ends may change.
+        # Both the link and its target may change.
         return list(dict.fromkeys((self.file.absolute(), self.file.resolve())))
 
     def read(self, now: float) -> WantedTasks:
@@ -51,7 +51,7 @@ class PlanBacklog:
         try:
             plan = read_plan([self.file])
         except PlanRefused as refused:
-            # A file that is being written is refused too, so what is there now may be read again though it looks alike.
+            # A half-written file is refused too, so the file may be read again even if it looks unchanged.
             return replace(self._last, problems=tuple(refused.problems))
         self._signature = signature
         tasks = {task.id: task for task in plan.tasks}
@@ -76,7 +76,7 @@ class PlanBacklog:
 
 
 def signature_of(file: Path) -> tuple[int, int, int] | None:
-    """Changes whenever the file does; None if there is none."""
+    """Differs after every change of the file. None if there is no file."""
     try:
         found = os.stat(file)
     except OSError:

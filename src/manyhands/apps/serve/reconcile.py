@@ -7,21 +7,21 @@ from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
-from manyhands.apps.serve.live_backlog import IN_THE_BACKLOG, BacklogSteps, Remark, WantedTasks
+from manyhands.apps.serve.live_backlog import BacklogSteps, Remark, WantedTasks, unwanted
 from manyhands.core import events
 from manyhands.core.state import Record, Run
-from manyhands.core.values.task import TERMINAL, Task, TaskState, is_step
-from manyhands.engine.hand_added import ADDED
+from manyhands.core.values.provenance import CausedBy, Origin
+from manyhands.core.values.task import TERMINAL, Task, TaskState
 from manyhands.engine.run_opening import TASKS_PER_EVENT
 
-#: Says why a task that is no longer wanted is not.
+#: Says why a task is no longer wanted.
 WhyGone = Callable[[str], str]
-#: Says whether a task that ended is to have another go now that the backlog has it (again, or changed).
+#: Says whether a task that ended gets new attempts because the backlog has it again or has changed it.
 ComesBack = Callable[[Record, Task], bool]
 
 
 def reconcile(wanted: WantedTasks, run: Run, at: float, why_gone: WhyGone, comes_back: ComesBack) -> BacklogSteps:
-    """Those who come back first, then edits, so that nobody is skipped for a need that is dropped; cancels last."""
+    """Returning tasks first, then edits, then cancels, so that no task is skipped for a need that was dropped."""
     back: list[events.Input] = []
     edits: list[events.Input] = []
     cancels: list[events.Input] = []
@@ -33,38 +33,38 @@ def reconcile(wanted: WantedTasks, run: Run, at: float, why_gone: WhyGone, comes
             new.append(task)
             continue
         task = _without_what_is_done(task, record, run.records)
-        is_changed = task != record.task
+        is_changed = task != record.task or record.origin is Origin.HAND
         if record.state is TaskState.RUNNING:
             if is_changed and not _is_same_work(task, record.task):
-                remarks.append(Remark(id, "has changed while it runs; what runs is what it was"))
+                remarks.append(Remark(id, "has changed while it runs; this attempt continues with the old version"))
         elif record.state is TaskState.SKIPPED:
             if task.needs != record.task.needs:
-                edits.append(events.TaskEdited(at, run.name, task))
+                edits.append(events.TaskEdited(at, run.name, task, Origin.PLAN))
         elif record.state in TERMINAL:
             if was_taken_away(record) or comes_back(record, task):
                 back.append(events.RetryAsked(at, run.name, id))
                 if is_changed:
-                    edits.append(events.TaskEdited(at, run.name, task))
+                    edits.append(events.TaskEdited(at, run.name, task, Origin.PLAN))
         elif is_changed:
-            edits.append(events.TaskEdited(at, run.name, task))
+            edits.append(events.TaskEdited(at, run.name, task, Origin.PLAN))
     for id, record in run.records.items():
-        if id in wanted.tasks or record.state in TERMINAL or ADDED in record.task.labels or is_step(record.task):
+        if id in wanted.tasks or record.state in TERMINAL or record.origin in (Origin.HAND, Origin.STEP):
             continue
         if why := why_gone(id):
-            cancels.append(events.CancelAsked(at, run.name, id, IN_THE_BACKLOG + why))
+            cancels.append(unwanted(at, run.name, id, why))
     submits = [
-        events.TasksSubmitted(at, run.name, tuple(new[first : first + TASKS_PER_EVENT]))
+        events.TasksSubmitted(at, run.name, tuple(new[first : first + TASKS_PER_EVENT]), Origin.PLAN)
         for first in range(0, len(new), TASKS_PER_EVENT)
     ]
     return BacklogSteps([*back, *edits, *submits, *cancels], [], remarks)
 
 
 def was_taken_away(record: Record) -> bool:
-    return record.state is TaskState.CANCELLED and record.cause.startswith(IN_THE_BACKLOG)
+    return record.state is TaskState.CANCELLED and record.cause.by is CausedBy.BACKLOG
 
 
 def _without_what_is_done(task: Task, record: Record, records: Mapping[str, Record]) -> Task:
-    """A need that has been met may be left out by the backlog: that is no change."""
+    """The backlog may leave out a need that is done. That does not count as a change."""
     known = record.task.needs
     if task.needs == known:
         return task
@@ -74,6 +74,6 @@ def _without_what_is_done(task: Task, record: Record, records: Mapping[str, Reco
 
 
 def _is_same_work(one: Task, other: Task) -> bool:
-    """Where it stands in the queue is of no matter to an attempt that runs."""
+    """Its place in the queue does not matter to a running attempt."""
     same = {"needs": (), "deferred": False, "priority": 0, "labels": (), "parent": ""}
     return replace(one, **same) == replace(other, **same)

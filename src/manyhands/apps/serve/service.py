@@ -7,14 +7,14 @@ from pathlib import Path
 
 from manyhands.apps.serve.claiming import Claimer, ClaimLayer
 from manyhands.apps.serve.desk import Desk
-from manyhands.apps.serve.live_backlog import IN_THE_BACKLOG, LiveBacklog, Log
+from manyhands.apps.serve.live_backlog import LiveBacklog, Log, unwanted
 from manyhands.apps.serve.watching import POLL_S, Changed, watch
-from manyhands.core.events import AnyEvent, CancelAsked, Input, RunResumed, RunStopped
+from manyhands.core.events import AnyEvent, Input, RunResumed, RunStopped
+from manyhands.core.values.provenance import Purpose
 from manyhands.engine.dispatcher import Dispatcher
-from manyhands.engine.hand_added import ADDED_SOURCE
 from manyhands.errors import UsageError
 
-#: How soon it is noticed that the dispatcher has died: nothing but its own error tells.
+#: How soon a dead dispatcher is noticed. Only its own error tells.
 _PULSE_S = 2.0
 
 
@@ -35,17 +35,17 @@ class Service:
 
     @property
     def layer(self) -> ClaimLayer:
-        """To go around every executor of the dispatcher."""
+        """The layer before every executor of the dispatcher."""
         return ClaimLayer(self._claimers, self._refused)
 
     def _refused(self, run: str, task: str, why: str) -> None:
         assert self._dispatcher is not None
         self._log("refused", f"claim: {why}", task=task, run=run)
         now = self._dispatcher.clock.now()
-        self._dispatcher.tell(CancelAsked(now, run, task, f"{IN_THE_BACKLOG}it {why}"))
+        self._dispatcher.tell(unwanted(now, run, task, f"it {why}"))
 
     async def serve(self, dispatcher: Dispatcher, stop: asyncio.Event) -> None:
-        """Until `stop` is set: then what runs is stopped, what was held is left, and the next start goes on."""
+        """Serve until `stop` is set. Then stop running attempts and release claims; the next start continues."""
         self._dispatcher = dispatcher
         for backlog in self._backlogs:
             desk = Desk(backlog, dispatcher, self._log)
@@ -62,7 +62,7 @@ class Service:
             await asyncio.wait({stopping, *workers}, return_when=asyncio.FIRST_COMPLETED)
             for worker in workers:
                 if worker.done():
-                    worker.result()  # raises: none of them ends by itself
+                    worker.result()  # raises its error: no worker ends by itself
         finally:
             stopping.cancel()
             await _cancelled(workers)
@@ -76,7 +76,7 @@ class Service:
 
     async def _resume_added(self, dispatcher: Dispatcher) -> None:
         now = dispatcher.clock.now()
-        runs = [run.name for run in dispatcher.book.runs.values() if run.source == ADDED_SOURCE and run.unfinished]
+        runs = [run.name for run in dispatcher.book.runs.values() if run.purpose is Purpose.HAND and run.unfinished]
         if runs:
             await dispatcher.submit(*(RunResumed(now, run) for run in runs))
 
@@ -93,7 +93,7 @@ class Service:
             await dispatcher.wait_settled(run)
         for desk in self._desks:
             await desk.compare(last=True)
-        self._log("stopped", "what was under way goes on at the next start")
+        self._log("stopped", "unfinished tasks continue at the next start")
 
 
 async def _pulse(dispatcher: Dispatcher) -> None:

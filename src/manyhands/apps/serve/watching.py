@@ -7,19 +7,19 @@ from pathlib import Path
 
 from manyhands.apps.serve.live_backlog import Log
 
-#: Events are gathered until this long nothing more comes: an editor writes a file in several steps.
+#: Events are gathered until none comes for this long, because an editor writes a file in several steps.
 QUIET_MS = 25
 #: The longest they are gathered, however busy the file is.
 GATHER_MS = 100
 POLL_S = 30.0
-#: After a directory could not be watched.
+#: The pause after a directory could not be watched.
 AGAIN_S = 5.0
 
 Changed = Callable[[], None]
 
 
 async def watch(changed_of: Mapping[Path, Changed], log: Log, poll_s: float = POLL_S) -> None:
-    """Until cancelled. `changed_of`: file → whom to tell; they are told once more than needed rather than once less."""
+    """Runs until it is cancelled. `changed_of`: file → what to call. A call too many is better than one too few."""
     told = ""
     while True:
         try:
@@ -27,13 +27,13 @@ async def watch(changed_of: Mapping[Path, Changed], log: Log, poll_s: float = PO
         except (OSError, RuntimeError) as error:
             if str(error) != told:
                 told = str(error)
-                log("watch", f"files are looked at every {AGAIN_S:g} s instead of being watched: {error}")
+                log("watch", f"files cannot be watched and are checked every {AGAIN_S:g} s: {error}")
             await asyncio.sleep(AGAIN_S)
         _tell(changed_of.values())
 
 
 async def _watch_once(changed_of: Mapping[Path, Changed], poll_s: float) -> None:
-    """Returns when a directory is no longer the one that is being watched."""
+    """Returns when a directory was replaced, so that the watch no longer sees it."""
     from watchfiles import awatch
 
     directories = list(dict.fromkeys(file.parent for file in changed_of))

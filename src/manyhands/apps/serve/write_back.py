@@ -1,4 +1,4 @@
-"""What became of the tasks against what their issues say: the changes that bring the issues up to date. Pure.
+"""Compares the results of tasks with their issues: the changes that bring the issues up to date. Pure.
 
 Whoever spoke last is right: an issue that was changed after its task ended has been opened again by someone, one that
 was not is yet to be told, or was put back by a program that writes what it read before.
@@ -11,10 +11,9 @@ from msgspec.structs import replace
 from manyhands.apps.serve.live_backlog import Remark
 from manyhands.apps.serve.reconcile import was_taken_away
 from manyhands.core import events
-from manyhands.core.intake import BY_A_PERSON
 from manyhands.core.state import Record, Run
+from manyhands.core.values.provenance import CausedBy, Origin
 from manyhands.core.values.task import TaskState
-from manyhands.engine.hand_added import ADDED
 from manyhands.sources.beads.beads_reading import Beads
 from manyhands.sources.beads.beads_ready import children_of, finished_epics
 from manyhands.sources.beads.issue import Issue
@@ -35,12 +34,12 @@ _WAITING = (TaskState.READY, TaskState.BLOCKED, TaskState.BACKOFF)
 
 
 def comes_back(record: Record, issue: Issue) -> bool:
-    """It failed or was cancelled here, and someone has opened its issue since."""
+    """It failed or was cancelled here, and its issue was opened since then."""
     return record.state in (TaskState.FAILED, TaskState.CANCELLED) and _is_open(issue) and _spoke_last(issue, record)
 
 
 def is_wanted_again(record: Record, issue: Issue) -> bool:
-    """It was put off, failed or cancelled here or there, and a person has since said here that it shall go on."""
+    """It was put off, failed or cancelled here or there, and a person has since asked here for it to continue."""
     return can_be_opened(issue, issue.assignee) and is_older(issue, record.wanted_at)
 
 
@@ -52,7 +51,8 @@ def deferrals(beads: Beads, run: Run, at: float) -> list[events.Input]:
         if issue is None or issue.status != "deferred" or is_wanted_again(record, issue) or record.task.deferred:
             continue
         if record.state in _WAITING and not record.history:
-            found.append(events.TaskEdited(at, run.name, replace(record.task, deferred="its issue is deferred")))
+            put_off = replace(record.task, deferred="its issue is deferred")
+            found.append(events.TaskEdited(at, run.name, put_off, record.origin))
     return found
 
 
@@ -62,7 +62,7 @@ def returned(beads: Beads, run: Run, at: float) -> list[events.Input]:
         events.ResumeAsked(at, run.name, id)
         for id, record in run.records.items()
         if record.state is TaskState.DEFERRED
-        and record.cause == BY_A_PERSON
+        and record.cause.by is CausedBy.PERSON
         and (issue := beads.issues.get(id)) is not None
         and _is_open(issue)
         and _spoke_last(issue, record)
@@ -74,10 +74,10 @@ def write_back(beads: Beads, records: Mapping[str, Record], holder: str) -> tupl
     remarks: list[Remark] = []
     for id, record in records.items():
         issue = beads.issues.get(id)
-        if issue is None or ADDED in record.task.labels:
+        if issue is None or record.origin is Origin.HAND:
             continue
         if record.state is TaskState.DONE and _is_open(issue) and _spoke_last(issue, record):
-            remarks.append(Remark(id, "was done here and is open again; what is left to do needs an issue of its own"))
+            remarks.append(Remark(id, "was done here and is open again; create a new issue for what is left to do"))
             continue
         changes += _changes_for(record, issue, holder)
     return [*changes, *_epics(beads, records)], remarks
@@ -96,8 +96,8 @@ def _changes_for(record: Record, issue: Issue, holder: str) -> list[Change]:
         case TaskState.FAILED if is_ours or is_put_back:
             return [*claim, Block(id, holder, _error(record))]
         case TaskState.CANCELLED if (is_ours or is_put_back) and not was_taken_away(record):
-            return [Cancel(id, holder, record.cause)]
-        case TaskState.DEFERRED if (is_ours or is_put_back) and record.cause == BY_A_PERSON:
+            return [Cancel(id, holder, record.cause.why)]
+        case TaskState.DEFERRED if (is_ours or is_put_back) and record.cause.by is CausedBy.PERSON:
             return [Defer(id, holder)]
         case TaskState.SKIPPED if is_ours:
             return [ReleaseIssue(id, holder)]
@@ -107,7 +107,7 @@ def _changes_for(record: Record, issue: Issue, holder: str) -> list[Change]:
 
 
 def releases(beads: Beads, records: Mapping[str, Record], holder: str) -> Iterator[Change]:
-    """What is held and will not be gone on with now: anyone may take it."""
+    """Release the tasks that are held and will not continue now: anyone may take them."""
     for id, issue in beads.issues.items():
         if issue.status == "in_progress" and issue.assignee == holder:
             record = records.get(id)
@@ -116,7 +116,7 @@ def releases(beads: Beads, records: Mapping[str, Record], holder: str) -> Iterat
 
 
 def _epics(beads: Beads, records: Mapping[str, Record]) -> list[Change]:
-    """Epics that are finished, if any of it was done here; the others are for those who did them to close."""
+    """Finished epics with at least one task done here. Whoever did the others closes them."""
     finished = finished_epics(beads)
     if not finished:
         return []
@@ -141,10 +141,11 @@ def _summary(record: Record) -> str:
     said = (ending.result or ending.tail).strip() if ending is not None else ""
     if said or not record.history:
         return said
-    return f"attempt {len(record.history)} on {record.history[-1].host}; it said nothing"
+    return f"attempt {len(record.history)} on {record.history[-1].host}; it printed nothing"
 
 
 def _error(record: Record) -> str:
     ending = record.last_ending
     tail = ending.tail.strip() if ending is not None else ""
-    return f"{record.cause}\n{tail}".strip() if tail and tail not in record.cause else record.cause
+    why = record.cause.why
+    return f"{why}\n{tail}".strip() if tail and tail not in why else why

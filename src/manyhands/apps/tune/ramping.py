@@ -15,6 +15,7 @@ from manyhands.core.events import AnyEvent, AttemptEnded, Input, RunDrained, Wid
 from manyhands.core.placement import takes
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import Host, Width
+from manyhands.core.values.provenance import Purpose
 from manyhands.core.values.task import Task, form_of
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.run_opening import opening
@@ -142,7 +143,9 @@ class _Ramp:
         dispatcher.recorded.append(stop_when_refused)
         try:
             asked = self._onlooker.begins(dispatcher, run, width, attempts)
-            await dispatcher.submit(WidthSet(now, self._host, width), *opening(run, now, tasks), *asked)
+            await dispatcher.submit(
+                WidthSet(now, self._host, width), *opening(run, now, tasks, purpose=Purpose.TUNE), *asked
+            )
             await dispatcher.wait_settled(run)
         finally:
             dispatcher.recorded.remove(stop_when_refused)

@@ -1,7 +1,7 @@
 """The clutch: finds the width at which a host does the most work, keeps to it, and says why.
 
-It joins the parts: turns measure, the ramp searches, steady holds, overloads cut, drift starts over, and the
-pacer and the gauges bound the result.
+It joins the parts: the launch starts wide, turns measure, the ramp searches, steady holds, overloads cut, drift starts
+over, and the pacer and the gauges bound the result.
 """
 
 import math
@@ -10,6 +10,7 @@ from typing import assert_never
 from msgspec import Struct, field
 
 from manyhands.core.clutch.drift import Noise, missed_by, predict
+from manyhands.core.clutch.launch import WIDTH_FIRST, Launch, LaunchMove
 from manyhands.core.clutch.overload import OverloadCeiling
 from manyhands.core.clutch.pacer import Pacer
 from manyhands.core.clutch.ramp import Ramp
@@ -17,13 +18,11 @@ from manyhands.core.clutch.resources import STALE_S, DeviceGauge, KvGauge, Memor
 from manyhands.core.clutch.steady import hold_or_probe
 from manyhands.core.clutch.turns import PROMPT_TOKEN_WORK, USUAL_SEEN_MAX, Turn, TurnSums, Usual
 from manyhands.core.values.ending import EndingKind
-from manyhands.core.values.host import Rate
+from manyhands.core.values.host import SERVICE, Rate
 from manyhands.core.values.host_memory import HostMemory, KindMemory
 from manyhands.core.values.widths import Reading, Sample
 
 WIDTH_MAX = 256
-COLD_START = 4
-WARM_START = 0.9  # of the remembered width
 TURN_MIN = 6  # completions
 TURN_SPREAD, TURN_SPREAD_FAST = 0.10, 0.15  # how well a turn's mean must be known: settled, searching
 ROUNDS_MAX, ROUNDS_MAX_FAST = 4, 2  # rounds of the width after which a turn ends anyway
@@ -31,14 +30,12 @@ FADE = 0.93
 TURNS_KEPT = 60
 FILLED = 0.9  # of the width: a turn that never had more in flight says nothing about more
 STALLED_S, STALLED_TURNS = 5.0, 2.5
-#: While searching, starts keep apart so that a host can refuse the first of a step before the last has left: at
-#: most this many times the starts that completions ask for.
-SPREAD = 4.0
-SPREAD_MIN_S = 0.05  # closer together, starts are not worth keeping apart: waiting would cost more than it teaches
 FAR_BELOW_MEMORY = 0.45  # in ln throughput
-CORES_BUSY = 0.7  # below this share of busy cores, more processes cost the others little
-IDLE_PER_CORE = 2.0  # idle cores alone justify no more: processes may wait for something else than a core
-IDLE_LOOK_S = 10.0
+PROMISE_TURNS = 6  # settled turns without which memory promises no goodput
+STREAM_LOOK_S = 1.0
+SEARCH_SPREAD = 0.2  # of the usual duration: over so long the starts of a step of the search are spread
+#: After a launch that met trouble the width is near the truth: smaller steps, and less is expected of them.
+NEAR_GROWTH, NEAR_PAYS, NEAR_SPREAD = 1.3, 0.4, 0.35
 
 
 class Clutch(Struct, tag="clutch"):
@@ -59,12 +56,13 @@ class Clutch(Struct, tag="clutch"):
     moved_at: float = 0.0
     spread_until: float = 0.0
     ticked_at: float | None = None
-    start_fixed: bool = False  # the config says where to start
+    streamed_at: float = 0.0  # when first outputs were last taken for a gauge
     in_flight: int = 0
     settled_widths: list[float] = []
     history: list[Turn] = []
     usual: dict[str, Usual] = {}
     turn: TurnSums = field(default_factory=TurnSums)
+    launch: Launch = field(default_factory=Launch)
     ramp: Ramp = field(default_factory=Ramp)
     noise: Noise = field(default_factory=Noise)
     ceiling: OverloadCeiling = field(default_factory=OverloadCeiling)
@@ -81,12 +79,16 @@ class Clutch(Struct, tag="clutch"):
         start: int | None = None,
         rate: Rate | None = None,
         memory: HostMemory | None = None,
+        nature: str = SERVICE,
     ) -> "Clutch":
-        target, why, ramp = float(start or COLD_START), "nothing known yet", Ramp()
-        if memory is not None:  # what was found out here is worth more than what was guessed before
-            target = WARM_START * memory.width
-            why = f"an earlier run settled at {memory.width:.0f}"
+        target, why, ramp, launch = float(start or WIDTH_FIRST), "nothing known yet", Ramp(), Launch(nature)
+        if memory is not None and memory.is_open:
+            target, why = memory.width, f"an earlier run had {memory.width:.0f} in flight and was still growing"
+            launch.borne = int(memory.width)
+        elif memory is not None:  # what was found out here is worth more than what was guessed before
+            target, why = memory.width, f"an earlier run settled at {memory.width:.0f}"
             ramp = Ramp(first_growth=1.3, pays_prior=0.3, pays_spread=0.35)
+            launch.is_on = False
         elif start is not None:
             why = f"`width.start` is {start}"
         target = max(float(width_min), min(float(width_max), target))
@@ -96,15 +98,16 @@ class Clutch(Struct, tag="clutch"):
             width_min=width_min,
             width_max=width_max,
             why=why,
-            start_fixed=start is not None and memory is None,
             memory=memory,
             ramp=ramp,
+            launch=launch,
             pacer=Pacer.begin(rate, memory),
             processes=MemoryGate.begin(memory),
         )
         for name, kind in (memory.kinds if memory else {}).items():
             if kind.seen:
                 clutch.usual[name] = Usual(USUAL_SEEN_MAX, kind.work)
+        launch.width = target
         clutch._apply()
         return clutch
 
@@ -125,16 +128,15 @@ class Clutch(Struct, tag="clutch"):
         if refusal:
             return math.inf, refusal
         if at < self.spread_until:
-            return self.spread_until, f"a wider width of {self.width} is taken up step by step"
+            more = self.width - self.launch.borne
+            return self.spread_until, f"the {more} more of width {self.width} start one after another"
         return paced
 
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         self.in_flight = in_flight
         if self.began_at is None:
             self.began_at = self.moved_at = self.turn.began_at = at
-        if not self.settled and self.usual_s is not None and self.pacer.rate_per_s is None:
-            apart_s = self.usual_s / (SPREAD * self.width)
-            self.spread_until = at + apart_s if apart_s >= SPREAD_MIN_S else 0.0
+        self.spread_until = at + self.launch.started(at, attempt, in_flight) + self._search_apart_s()
         if in_flight > self.turn.most_in_flight:
             self.turn.most_in_flight = in_flight
         self.pacer.started(at, attempt, kind)
@@ -142,26 +144,33 @@ class Clutch(Struct, tag="clutch"):
         if not self.turn.held and (self.pacer.start_at(at, kind)[0] > at or self.processes.refuses(kind, 0)):
             self.turn.held = True
 
+    def showed(self, at: float, attempt: int) -> None:
+        self.launch.showed(at, attempt)
+        self._launch(at)
+
     def observe(self, sample: Sample) -> None:
+        was = self.in_flight
         self.in_flight = max(0, self.in_flight - 1)
         refused = sample.rate_limited or sample.quota
         killed = sample.ending is EndingKind.OVERLOADED and not refused and sample.memory_bytes > 0
         self.processes.ended(sample, sample.ending is EndingKind.DONE, killed)
+        self.launch.ended(sample.attempt, sample.ending is EndingKind.DONE)
         if refused:
             self.pacer.refused(sample)
+            self._launch(sample.at)
             return
         match sample.ending:
             case EndingKind.DONE:
                 self._done(sample)
             case EndingKind.OVERLOADED:
-                what = "ran out of memory" if killed else "was refused for load"
-                self._overloaded(sample.at, f"an attempt {what}", soft=False)
+                self._turned_away(sample.at, "ran out of memory" if killed else "was refused for load", was)
             case EndingKind.FAILED | EndingKind.TIMED_OUT | EndingKind.CANCELLED | EndingKind.PREEMPTED:
                 pass  # not a sign of load
             case EndingKind.LOST:
                 pass  # the host may have died, but not of what it was given
             case kind:
                 assert_never(kind)
+        self._launch(sample.at)
 
     def read(self, reading: Reading) -> None:
         self.pacer.read(reading)
@@ -169,13 +178,16 @@ class Clutch(Struct, tag="clutch"):
         if (reading.kv_use is not None or reading.waiting is not None) and self.kv.read(reading):
             self._overloaded(reading.at, "the server queues or preempts", soft=True)
         self.device.read(reading, self.in_flight)
-        self._use_idle_cores(reading)
+        self._follow(reading.at, self.launch.read(reading, self.in_flight))
+        self._launch(reading.at)
         self._apply()
 
     def tick(self, at: float) -> None:
         passed_s = 0.0 if self.ticked_at is None else at - self.ticked_at
         self.ticked_at = at
         self.pacer.tick(at, passed_s)
+        self._launch(at)
+        self._look_at_outputs(at)
         if (
             self.settled
             and self.turn_s is not None
@@ -188,23 +200,38 @@ class Clutch(Struct, tag="clutch"):
             self._move(0.6 * self.target, f"completions stalled: {self.turn.ended} in {waited_s:.0f} s")
             self._upset(at)
 
+    @property
+    def is_launching(self) -> bool:
+        return self.launch.is_on
+
     def export(self) -> HostMemory | None:
-        if not self.turns:
+        if not self.launch.done:
             return None
-        # Still searching, only what has been run counts, not what was to be tried next.
-        most_run = max((math.exp(turn.log_width) for turn in self.history), default=self.target)
-        widths = sorted(self.settled_widths[-25:]) or [min(self.target, most_run)]
+        is_open = self.launch.is_on or not (self.settled or self.launch.trouble or self._was_settled())
         throughputs = sorted(turn.log_throughput for turn in self.history[-12:])
-        rate_per_s = self.pacer.known_per_s or (self.pacer.rate_per_s if self.pacer.refusals else None)
+        pacer = self.pacer
         return HostMemory(
-            width=widths[len(widths) // 2],
+            width=self._width_to_keep(is_open),
             turns=len(self.settled_widths),
-            log_throughput=throughputs[len(throughputs) // 2] if throughputs else None,
-            rate_per_s=rate_per_s,
-            burst=self.pacer.burst_seen(rate_per_s) if rate_per_s else 0.0,
+            log_throughput=throughputs[len(throughputs) // 2] if throughputs and not is_open else None,
+            is_open=is_open,
+            rate_per_s=pacer.known_per_s or (pacer.rate_per_s if pacer.refusals else None),
+            rate_s=pacer.known_s if pacer.known_per_s else 0.0,
+            burst=pacer.depth,
             kinds=self._export_kinds(),
             at=self.ticked_at or 0.0,
         )
+
+    def _was_settled(self) -> bool:
+        return self.memory is not None and not self.memory.is_open
+
+    def _width_to_keep(self, is_open: bool) -> float:
+        """What was run, not what was to be tried next: the median of settled turns, else the most that was borne."""
+        if is_open:
+            return float(max(1, self.launch.most, self.launch.borne))
+        if self.settled_widths:
+            return sorted(self.settled_widths[-25:])[len(self.settled_widths[-25:]) // 2]
+        return max(1.0, self.target)
 
     # What follows
 
@@ -230,18 +257,52 @@ class Clutch(Struct, tag="clutch"):
         self.target = target
         self._apply()
 
-    def _use_idle_cores(self, reading: Reading) -> None:
-        """While searching, cores that are seen idle need no turn of measuring to be used."""
-        if self.settled or self.start_fixed or not reading.cores or reading.attempt_bytes is None:
+    def _search_apart_s(self) -> float:
+        """While searching, how long the next start waits: a server can refuse the first of a step before the last."""
+        if self.settled or self.launch.is_on or self.launch.nature != SERVICE or self.usual_s is None:
+            return 0.0
+        borne = math.exp(self.ramp.best.log_width) if self.ramp.best is not None else self.launch.borne
+        if self.pacer.rate_per_s is not None or self.in_flight <= borne:
+            return 0.0
+        return SEARCH_SPREAD * self.usual_s / max(WIDTH_FIRST, self.width - borne)
+
+    def _launch(self, at: float) -> None:
+        if self.launch.is_on:
+            is_paused = self.pacer.paused_until > at
+            self._follow(at, self.launch.next_move(at, self.in_flight, is_paused, self.width_max))
+
+    def _follow(self, at: float, move: LaunchMove | None) -> None:
+        if move is not None:
+            self.ticked_at = max(at, self.ticked_at or at)
+            if move.is_over:
+                self._land(at, move.why)
+            self._move(move.width, move.why)
+
+    def _land(self, at: float, trouble: str) -> None:
+        """The launch is over: what attempts bring when they end decides from here on."""
+        self.launch.end(trouble)
+        self.ramp = Ramp(NEAR_GROWTH, NEAR_PAYS, NEAR_SPREAD) if trouble else Ramp()
+        self.turn = TurnSums(began_at=at, most_in_flight=self.in_flight)
+
+    def _look_at_outputs(self, at: float) -> None:
+        """Where no gauge shows a server's queue, first outputs do: what shows none for long waits in it."""
+        launch = self.launch
+        if launch.is_on or launch.nature != SERVICE or launch.reads_host or at - self.streamed_at < STREAM_LOOK_S:
             return
-        if not self.turns and not self.in_flight and self.memory is None and self.target < reading.cores:
-            self._move(float(reading.cores), f"nothing known yet: one for each of {reading.cores} cores")
-        busy = reading.utilisation
-        if busy is None or self.in_flight < FILLED * self.width or reading.at - self.moved_at < IDLE_LOOK_S:
+        if len(launch.waits) < WIDTH_FIRST:
             return
-        wider = min(self.in_flight * CORES_BUSY / max(busy, 0.01), IDLE_PER_CORE * reading.cores)
-        if wider >= self.target + 1:
-            self._move(wider, f"{busy:.0%} of {reading.cores} cores busy with {self.in_flight} in flight")
+        self.streamed_at = at
+        late = launch.overdue(at)
+        running = max(0, self.in_flight - late)
+        if self.kv.read(Reading(at=at, source="outputs", running=running, waiting=late)):
+            self._overloaded(at, f"{late} of {self.in_flight} wait for their first output", soft=True)
+        self._apply()
+
+    def _turned_away(self, at: float, what: str, in_flight: int) -> None:
+        if self.launch.is_on:  # the width may be far above what was ever in flight
+            self.target = min(self.target, float(max(1, in_flight)))
+            self._land(at, f"an attempt {what} with {in_flight} in flight")
+        self._overloaded(at, f"an attempt {what}", soft=False)
 
     def _upset(self, at: float) -> None:
         """The width was cut or the host changed: what is in flight says little about what comes."""
@@ -281,7 +342,9 @@ class Clutch(Struct, tag="clutch"):
         usual.learn(work or took_s)
         turn.add(sample.in_flight, took_s, work or usual.work)
         needed = max(min(self._aim(), turn.most_in_flight), TURN_MIN)
-        if turn.count >= needed and self._known(turn, needed):
+        if self.launch.is_on:
+            self.turn = TurnSums(began_at=sample.at, most_in_flight=self.in_flight)  # turns begin when it is over
+        elif turn.count >= needed and self._known(turn, needed):
             self._end_turn(sample.at)
 
     def _known(self, turn: TurnSums, needed: int) -> bool:
@@ -308,13 +371,15 @@ class Clutch(Struct, tag="clutch"):
 
     def _contradicts_memory(self, at: float, turn: Turn) -> bool:
         memory = self.memory
-        if memory is None or self.turns > 3 or memory.log_throughput is None:
+        if memory is None or self.turns > 3 or memory.log_throughput is None or memory.turns < PROMISE_TURNS:
             return False
         short = memory.log_throughput - turn.log_throughput
-        if short < FAR_BELOW_MEMORY or turn.log_width < math.log(0.5 * memory.width):
+        # A promise holds for the width it was made for: a narrower one brings less, and rightly so.
+        if short < FAR_BELOW_MEMORY or turn.log_width < math.log(0.8 * memory.width):
             return False
         self._move(0.5 * self.target, f"goodput {-math.expm1(-short):.0%} below what memory promised")
         self.narrowed_at = at
+        self.memory = None
         self.history = []
         self.ramp.best = None
         return True

@@ -81,19 +81,11 @@ class Difficulty(Struct):
         """The most of this kind at once, and why."""
         record = self.kinds.get(kind)
         if record is None or record.weight < 0.5:
-            return 1, f"{kind or 'this kind'} is unknown here: one at a time at first"
+            return host_width, f"nothing is known against {kind or 'this kind'}: as wide as the host"
         level, part = _level(record)
         width = max(1, min(host_width, math.ceil(host_width * part)))
         seen = f"{record.done:.0f} of the last {record.weight:.0f} or so went well"
-        explored = int(2 ** min(20.0, record.done))  # each success doubles what an unexplored lane may try
-        if record.weight < EXPLORED and explored < width:
-            return max(1, explored), f"{level} so far ({seen}); trying more as it goes well"
         return width, f"{level}: {seen}"
-
-    def is_explored(self, kind: str) -> bool:
-        """Has enough been seen for its level alone to decide?"""
-        record = self.kinds.get(kind)
-        return record is not None and record.weight >= EXPLORED
 
     def _record(self, kind: str) -> KindRecord:
         record = self.kinds.get(kind)

@@ -16,6 +16,9 @@ class Fixed(Struct, tag="fixed"):
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         pass
 
+    def showed(self, at: float, attempt: int) -> None:
+        pass
+
     def observe(self, sample: Sample) -> None:
         pass
 
@@ -24,6 +27,10 @@ class Fixed(Struct, tag="fixed"):
 
     def tick(self, at: float) -> None:
         pass
+
+    @property
+    def is_launching(self) -> bool:
+        return False
 
     def export(self) -> HostMemory | None:
         return None

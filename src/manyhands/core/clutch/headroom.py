@@ -1,8 +1,8 @@
-"""The hand-tuning rule as a bound: room on the device lets a width grow, a full one makes it shrink.
+"""The hand-tuning rule as a bound: room on the device lets a width grow, a full device makes it shrink.
 
-By hand it reads "utilisation under 70 %: one more; memory over 95 %: one less". Followed to the letter it
-flaps for ever between two widths; here each step must be earned, and one that proved too much is tried ever
-more rarely.
+People tune by hand like this: "utilisation under 70 %: one more; memory over 95 %: one less". Followed literally, the
+rule moves back and forth between two widths without end. Here each step must pay, and a step that proved too much is
+tried less and less often.
 """
 
 from msgspec import Struct

@@ -2,7 +2,7 @@
 
 from manyhands.core.clutch.clutch import WIDTH_MAX, Clutch
 from manyhands.core.clutch.fixed import Fixed
-from manyhands.core.values.host import Host
+from manyhands.core.values.host import Host, nature_of
 from manyhands.core.values.host_memory import HostMemory
 
 #: Decode snapshots with this type: the tag says which limit it was.
@@ -23,4 +23,5 @@ def limit_for(host: Host, memory: HostMemory | None = None) -> AnyLimit:
         start=width.start,
         rate=host.rate,
         memory=memory,
+        nature=nature_of(host),
     )

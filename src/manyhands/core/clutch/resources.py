@@ -20,6 +20,11 @@ STALE_S = 15.0
 MEMORY_TARGET = 0.92  # from here on machines swap
 MEMORY_SIGMAS = 0.5
 PEAK_SEEN_MIN, PEAK_WINDOW = 4, 60
+#: A process that still grows is taken to grow for a minute in all, or for half as long again as it has lived.
+GROWS_S = 60.0
+GREW = 1.02
+AT_REST_S = 3.0
+YOUNG_BYTES, YOUNG_S = 128e6, 5.0
 KILLED_PEAK = 1.3  # a victim had not reached its peak yet
 VICTIM_RESERVE = 1.2
 PRESSURE_BAD, PRESSURE_FINE = 0.20, 0.05
@@ -118,8 +123,34 @@ class Peak(Struct):
 
 
 class Held(Struct, gc=False):
+    """What an attempt in flight was seen to hold."""
+
     kind: str
     peak_bytes: float = 0.0  # the most seen so far
+    first_bytes: float = 0.0
+    first_at: float | None = None
+    peak_at: float = 0.0
+    seen_at: float = 0.0
+
+    def see(self, at: float, holds: float) -> None:
+        holds = float(holds)  # equal bytes after a snapshot
+        if self.first_at is None:
+            self.first_bytes, self.first_at = holds, at
+        if holds > GREW * self.peak_bytes:
+            self.peak_at = at
+        self.peak_bytes = max(self.peak_bytes, holds)
+        self.seen_at = at
+
+    def expected_bytes(self) -> float | None:
+        """The peak it will come to: the most so far, and more while that still rises. None: it is too young to tell."""
+        if self.first_at is None or self.seen_at - self.first_at < 0.2:
+            return None
+        age_s = self.seen_at - self.first_at
+        least = YOUNG_BYTES if age_s < YOUNG_S else 0.0
+        if self.seen_at - self.peak_at > max(AT_REST_S, 0.25 * age_s):
+            return max(1.1 * self.peak_bytes, least)
+        grows_s = max(GROWS_S - age_s, 0.5 * age_s)
+        return max(self.peak_bytes + (self.peak_bytes - self.first_bytes) / age_s * grows_s, least)
 
 
 class MemoryGate(Struct):
@@ -149,8 +180,8 @@ class MemoryGate(Struct):
         for attempt, holds in reading.attempt_bytes.items():
             ours += holds
             held = self.held.get(attempt)
-            if held is not None and holds > held.peak_bytes:
-                held.peak_bytes = float(holds)
+            if held is not None:
+                held.see(reading.at, holds)
         if reading.memory_used_bytes is not None:
             self.others_bytes = max(0.0, reading.memory_used_bytes - ours)
 
@@ -170,14 +201,15 @@ class MemoryGate(Struct):
             return ""  # one alone is always let in: nothing would ever make more room for it
         expected = self.others_bytes
         variance = 0.0
+        usual = {each: self._usual(each) for each in {held.kind: None for held in self.held.values()} | {kind: None}}
         for held in self.held.values():
-            mean, spread = self._usual(held.kind)
+            mean, spread = usual[held.kind]
             if held.peak_bytes < mean + spread:
                 expected += max(held.peak_bytes, mean)
                 variance += spread * spread
             else:
                 expected += 1.05 * held.peak_bytes
-        mean, spread = self._usual(kind)
+        mean, spread = usual[kind]
         needs = max(mean, VICTIM_RESERVE * seen_bytes)
         reserve = MEMORY_SIGMAS * math.sqrt(variance + spread * spread)
         room = MEMORY_TARGET * self.total_bytes - expected - reserve
@@ -192,10 +224,20 @@ class MemoryGate(Struct):
         peak = self.peaks.get(kind)
         if peak is not None and peak.seen >= PEAK_SEEN_MIN:
             return peak.mean, math.sqrt(max(peak.variance, (0.15 * peak.mean) ** 2))
-        guess = self.total_bytes / (2.0 * (self.cores or 4))  # unknown: two to a core
+        if seen := self._expected_of(kind) or self._expected_of(None):
+            seen += [peak.mean] * peak.seen if peak is not None else []
+            mean = sum(seen) / len(seen)
+            spread = math.sqrt(sum((each - mean) ** 2 for each in seen) / len(seen))
+            return mean, max(spread, 0.25 * mean)
+        guess = self.total_bytes / (2.0 * (self.cores or 4))  # nothing seen: two to a core
         if self.every_kind.seen >= PEAK_SEEN_MIN:
             guess = max(self.every_kind.mean + math.sqrt(self.every_kind.variance), 0.5 * guess)
         return guess, 0.3 * guess
+
+    def _expected_of(self, kind: str | None) -> list[float]:
+        """The peaks that attempts in flight, of this kind or of any, are coming to."""
+        expected = [held.expected_bytes() for held in self.held.values() if kind is None or held.kind == kind]
+        return [each for each in expected if each is not None]
 
 
 def _drawn(value: float, towards: float, share_per_s: float, passed_s: float) -> float:

@@ -1,1 +1,1 @@
-"""The values everything else speaks in: tasks, hosts, endings, widths. All of them are immutable."""
+"""The values that all other code uses: tasks, hosts, endings, widths. They are immutable."""

@@ -15,7 +15,7 @@ class EndingKind(enum.StrEnum):
     TIMED_OUT = "timed_out"
     CANCELLED = "cancelled"
     PREEMPTED = "preempted"
-    LOST = "lost"  # the dispatcher, the host or the machine died under it
+    LOST = "lost"  # the dispatcher, the host or the machine died while it ran
 
     @property
     def is_interruption(self) -> bool:
@@ -26,13 +26,13 @@ class EndingKind(enum.StrEnum):
             case EndingKind.DONE | EndingKind.FAILED | EndingKind.OVERLOADED | EndingKind.TIMED_OUT:
                 return False
             case EndingKind.CANCELLED:
-                return False  # a person wanted it so
+                return False  # a person asked for it
             case kind:
                 assert_never(kind)
 
 
 class Budget(Struct, frozen=True, omit_defaults=True, gc=False):
-    """What a server says in its answers of its own rate limits, and what is left of them now."""
+    """The rate limits that a server states in its answers, and what is left of them now."""
 
     requests_per_minute: float | None = None
     requests_left: float | None = None
@@ -52,10 +52,10 @@ class Ending(Struct, frozen=True, omit_defaults=True, gc=False):
     quota: bool = False  # with overloaded: a budget is used up until retry_after_s; not a sign of load
     tokens_in: int = 0
     tokens_out: int = 0
-    cost: float | None = None  # in whatever money: as it was told, or by the prices of the host
-    ttft_s: float | None = None  # time to the first token, where known
+    cost: float | None = None  # in any currency: as the attempt reported it, or by the prices of the host
+    ttft_s: float | None = None  # time to the first token, if known
     budget: Budget | None = None  # rate limits the server stated
-    memory_bytes: int = 0  # peak of the attempt's processes, where known
+    memory_bytes: int = 0  # peak of the attempt's processes, if known
     tail: str = ""  # the last lines of output
     result: str = ""  # what a function returned (JSON) or a model answered, bounded
     session: str = ""  # by which an agent's conversation is found again

@@ -1,4 +1,4 @@
-"""What the core knows of hosts, and of the rules, families and routes that the config declares around them."""
+"""What the core knows about hosts, and about the rules, families and routes in the config."""
 
 from typing import Annotated
 
@@ -11,7 +11,7 @@ _NO_BUDGET = "leave it out for no budget"
 
 
 class Width(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What the config says of a host's width. `min == max` pins it."""
+    """What the config says about the width of a host. `min == max` fixes it."""
 
     min: Annotated[Count, says("The clutch does not go below this.", _CLUTCH_DECIDES)] = 1
     start: Annotated[Count | None, says("The width a host starts with.", _CLUTCH_DECIDES)] = None
@@ -35,8 +35,13 @@ class Prices(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1e6
 
 
+#: How soon a host shows that it has too much: a model server within a second, commands as they take up memory and
+#: cores, agents only after their program has tried again by itself for a while.
+SERVICE, COMMANDS, AGENTS = "service", "commands", "agents"
+
+
 class Host(Struct, frozen=True, omit_defaults=True):
-    """What the core knows of a place attempts run; how to reach it is the executor's business."""
+    """What the core knows about a place where attempts run. The executor knows how to reach it."""
 
     name: str
     kinds: tuple[str, ...] = ("*",)  # globs
@@ -45,9 +50,15 @@ class Host(Struct, frozen=True, omit_defaults=True):
     lanes: dict[str, int] = {}  # kind → the most of that kind at once on this host
     rate: Rate | None = None
     fallback: bool = False  # takes a task only when no other host that takes its kind has room
-    resources: dict[str, float] = {}  # what it has of what tasks ask for
+    resources: dict[str, float] = {}  # how much it has of each resource that tasks ask for
     prices: Prices | None = None
     account: str = ""  # when it is closed, so are all hosts that name it
+    nature: str = ""  # SERVICE, COMMANDS or AGENTS; "": by what it takes, see `nature_of`
+
+
+def nature_of(host: Host) -> str:
+    """A host that takes prompts alone is a model server, unless it says that it runs agents."""
+    return host.nature or (SERVICE if host.takes == ("prompt",) else COMMANDS)
 
 
 class Rule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -59,33 +70,36 @@ class Rule(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         int, rule(minimum=0), says("How many tasks of kind `after` may be unfinished when the others start.")
     ] = 0
 
+    def __str__(self) -> str:
+        return f"after kind {self.after} has at most {self.left} left"
+
 
 class Family(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How tasks of one family are done together. The steps are commands; {family} and {round} are filled in."""
+    """How the tasks of one family run together. The steps are commands, in which {family} and {round} are filled in."""
 
     name: str
     host: str
     snapshot: tuple[str, ...]
     disrupt: tuple[str, ...]
-    healthy: tuple[str, ...]  # passes once the host is well again; waits for that itself, within bounds
+    healthy: tuple[str, ...]  # waits until the host works again, then passes; must give up after a while
     revert: tuple[str, ...]  # back to the snapshot of this round
-    bisect: bool = False  # find out who did the harm; else all of a family that fails are failed
-    rank: int = 0  # of those on one host, smaller goes first
+    bisect: bool = False  # find the tasks that did the harm; otherwise all tasks of the family fail
+    rank: int = 0  # of the families on one host, the smallest goes first
 
 
 class Route(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Where the results of an app's tasks are delivered; how to reach a sink is not the core's business."""
+    """Where the results of an app's tasks are delivered. The core does not know how to reach a sink."""
 
     app: str
     sinks: tuple[str, ...] = ()
-    reply_to: tuple[str, ...] = ()  # what a task's `reply_to` may begin with; none: no task has a say
+    reply_to: tuple[str, ...] = ()  # what a task's `reply_to` may begin with; none: `reply_to` is ignored
     endings: tuple[str, ...] = ("done",)  # of tasks: done, failed
     order: str = "task"  # results of the same app, run, parent or task are delivered one after another
 
 
 class ProcessHandle(Struct, frozen=True, omit_defaults=True):
-    """Enough to find an attempt's processes again after a crash, and never to mistake another for them."""
+    """Enough to find the processes of an attempt after a crash, and never to confuse them with others."""
 
     pid: int  # also the process group
-    born_at: float  # the process's own start time, as the kernel tells it: a reused pid has another
-    boot: str = ""  # of which boot of the machine: after another one nothing of it is alive
+    born_at: float  # the start time of the process, from the kernel; a reused pid has another one
+    boot: str = ""  # the boot of the machine; after another boot no such process is alive

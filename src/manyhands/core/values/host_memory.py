@@ -9,39 +9,49 @@ class KindMemory(Struct, frozen=True, omit_defaults=True):
     work: float = 0.0  # usual work: tokens where the host reports them, else seconds
     memory_bytes: float = 0.0  # mean peak
     memory_spread_bytes: float = 0.0  # its standard deviation
-    seen: int = 0  # completions this rests on
+    seen: int = 0  # the number of completions behind it
     memory_seen: int = 0
 
 
 class HostMemory(Struct, frozen=True, omit_defaults=True):
     width: float  # median width of the settled turns
-    turns: int  # settled turns it rests on; 0: the run ended while still searching
+    turns: int  # the number of settled turns behind it; 0: the run ended while it still searched
     log_throughput: float | None = None  # ln of work per second at that width
+    is_open: bool = False  # no trouble was met and growth had not stopped: `width` was borne, and more may be
     rate_per_s: float | None = None  # accepted starts per second where the host refused more
+    rate_s: float = 0.0  # seconds of refusals and acceptance that rate rests on
     burst: float = 0.0  # starts it took at once above that rate, after a rest
     kinds: dict[str, KindMemory] = {}
     at: float = 0.0
 
 
 def merged(earlier: HostMemory | None, latest: HostMemory) -> HostMemory:
-    """The latest run rules what it has settled; where it saw too little, the earlier memory stays."""
+    """What the latest run has settled replaces the earlier memory. What it saw too little of stays."""
     if earlier is None:
         return latest
     kinds = dict(earlier.kinds)
     for name, kind in latest.kinds.items():
         kinds[name] = _richer(kinds.get(name), kind)
-    # Memory of a settled run is worth more than a guess from one that ended mid-search.
-    keeps = earlier if latest.turns == 0 and earlier.turns > 0 else latest
+    keeps = earlier if _is_worth_more(earlier, latest) else latest
     rate = latest if latest.rate_per_s is not None else earlier
     return HostMemory(
         width=keeps.width,
         turns=keeps.turns,
         log_throughput=keeps.log_throughput,
+        is_open=keeps.is_open,
         rate_per_s=rate.rate_per_s,
+        rate_s=rate.rate_s,
         burst=rate.burst or earlier.burst,
         kinds=kinds,
         at=latest.at,
     )
+
+
+def _is_worth_more(earlier: HostMemory, latest: HostMemory) -> bool:
+    """What a run settled on is worth more than a guess of one that ended mid-search, and more borne than less."""
+    if earlier.turns and not latest.turns:
+        return not (latest.is_open and latest.width > earlier.width)
+    return earlier.is_open and latest.is_open and earlier.width > latest.width
 
 
 def _richer(earlier: KindMemory | None, latest: KindMemory) -> KindMemory:

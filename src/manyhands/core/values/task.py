@@ -29,12 +29,12 @@ class TaskState(enum.StrEnum):
     BLOCKED = "blocked"  # waits for another task
     READY = "ready"
     RUNNING = "running"
-    BACKOFF = "backoff"  # waits out a delay before its next attempt
+    BACKOFF = "backoff"  # waits for some time before its next attempt
     DEFERRED = "deferred"  # a person put it off
     DONE = "done"
     FAILED = "failed"  # out of attempts
-    CANCELLED = "cancelled"  # a person said so
-    SKIPPED = "skipped"  # the engine said so: a need did not end well
+    CANCELLED = "cancelled"  # a person asked for it
+    SKIPPED = "skipped"  # a task that it needs did not end well
 
 
 def _is_end(state: TaskState) -> bool:
@@ -47,7 +47,7 @@ def _is_end(state: TaskState) -> bool:
             assert_never(state)
 
 
-#: States that a task leaves only if a person asks for another go.
+#: States that a task leaves only if a person asks for a retry.
 TERMINAL = frozenset(state for state in TaskState if _is_end(state))
 
 
@@ -60,9 +60,9 @@ class Claims(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
 
 
 NO_CLAIMS = Claims()
-#: What a task that runs in the workspace and declares nothing is taken to touch: all of it.
+#: The claims of a task that runs in the workspace and declares none: it may touch everything.
 WHOLE_WORKSPACE = Claims(write=("**",))
-#: The workspace of a task that asks for a git worktree of its own; what it does there lands afterwards.
+#: The workspace of a task that asks for a git worktree of its own. Its result lands afterwards.
 WORKTREE = "worktree"
 
 
@@ -172,7 +172,7 @@ class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
         bool | str,
         rule("must be true or false", "tasks that share a host alone have a `family`", type="boolean"),
         says("It needs its host alone: what runs there ends first, and nothing starts beside it."),
-    ] = False  # a name is for the steps of a family: alone with those of the same name
+    ] = False  # only old journals, which `old_journals` reads, have text here
     family: Annotated[
         NameOrEmpty,
         says("It is done together with others of this family of the config, around one disruptive step."),
@@ -203,13 +203,8 @@ def form_of(task: Task) -> str:
     return "agent" if task.workspace else "prompt"
 
 
-def is_step(task: Task) -> bool:
-    """Made by the engine for a family: no backlog knows of it."""
-    return isinstance(task.barrier, str)
-
-
 def claims_of(task: Task) -> Claims:
-    """A declared claim as it is; for none declared, the whole workspace if the task runs a command in it.
+    """The declared claims. If none are declared, a command in the shared workspace claims all of it.
 
     Function and model calls have no workspace, and a task with a workspace of its own shares none.
     """

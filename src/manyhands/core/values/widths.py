@@ -1,7 +1,7 @@
 """How many attempts a host may have in flight, and when the next may start, learned from how attempts end.
 
-A limit is a function of what it is told: it owns no clock, no queue and no randomness. Every limit is a
-msgspec Struct, so its fields are its whole state: a snapshot encodes it as it is and decoding gives it back.
+A limit depends only on what it is told: it has no clock, no queue and no randomness. Every limit is a msgspec Struct,
+so its fields are its whole state. A snapshot encodes the struct, and decoding restores it.
 """
 
 from typing import Protocol
@@ -13,7 +13,7 @@ from manyhands.core.values.host_memory import HostMemory
 
 
 class Sample(Struct, frozen=True, omit_defaults=True, gc=False):
-    """One attempt that ended, as seen from its host. Every started attempt comes back as exactly one."""
+    """One attempt that ended, as its host sees it. Every started attempt gives exactly one sample."""
 
     at: float  # when it ended
     started_at: float
@@ -40,7 +40,7 @@ class Sample(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Reading(Struct, frozen=True, omit_defaults=True):
-    """What a probe saw of a host at one moment. What it cannot see is None."""
+    """What a probe saw of a host at one moment. A value that it cannot see is None."""
 
     at: float
     source: str = ""  # the probe: vllm, ollama, llamacpp, nvml, local, headers
@@ -53,7 +53,9 @@ class Reading(Struct, frozen=True, omit_defaults=True):
     attempt_bytes: dict[int, int] | None = None  # attempt → memory it holds now
     utilisation: float | None = None  # 0..1, of the busiest device
     cores: int | None = None
-    pressure: float | None = None  # 0..1: share of the last ten seconds in which someone waited for memory
+    busy_cores: float | None = None  # cores that attempts kept busy since the last reading
+    tokens_total: int | None = None  # tokens answered since the server started
+    pressure: float | None = None  # 0..1: share of the last ten seconds in which some process waited for memory
     requests_per_minute: float | None = None  # the limits a server states in its headers
     requests_left: float | None = None
     tokens_per_minute: float | None = None
@@ -61,7 +63,7 @@ class Reading(Struct, frozen=True, omit_defaults=True):
 
 
 class Limit(Protocol):
-    """What the number should be, apart from who gets in."""
+    """Decides how many attempts may run, but not which ones."""
 
     @property
     def width(self) -> int:
@@ -72,21 +74,28 @@ class Limit(Protocol):
         """Why the width is what it is: a sentence with numbers."""
 
     def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> tuple[float, str]:
-        """When the next attempt of this kind may start, the width aside, and why not now. Asking changes nothing.
+        """When the next attempt of this kind may start, apart from the width, and why not now. Asking changes nothing.
 
         `at`: now. Later: ask again then. `math.inf`: ask again after an ending or a reading.
-        `seen_bytes` is the memory this task was seen to use when it ran out of it.
+        `seen_bytes` is the memory that this task used when it ran out of memory.
         """
 
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         """An attempt starts; `in_flight` counts it."""
+
+    def showed(self, at: float, attempt: int) -> None:
+        """The attempt has put out something for the first time."""
 
     def observe(self, sample: Sample) -> None: ...
 
     def read(self, reading: Reading) -> None: ...
 
     def tick(self, at: float) -> None:
-        """Time passed: about once a second while anything is in flight, at least at every event."""
+        """Time has passed. Called at every event, and about once a second while attempts run."""
+
+    @property
+    def is_launching(self) -> bool:
+        """Does the width grow in time now? Then it is looked at more often."""
 
     def export(self) -> HostMemory | None:
-        """What the next run should know; None when this one taught nothing."""
+        """What the next run should know. None if this run taught nothing."""

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from manyhands.core.placement import takes
-from manyhands.core.values.host import Host, Rate, Rule, Width
+from manyhands.core.values.host import COMMANDS, SERVICE, Host, Rate, Rule, Width
 from manyhands.core.values.task import NO_CLAIMS, Task
 from manyhands.engine.sim.hosts.outage_host import OutageHost
 from manyhands.engine.sim.hosts.reference import API, BATCHING, PROCESSES, SLOTS, Parameters, build
@@ -225,7 +225,8 @@ def _host(name: str, host: ScenarioHost, pinned: int | None) -> Host:
         pinned = host.width
     width = Width(pinned, pinned, pinned) if pinned is not None else host.width
     assert isinstance(width, Width)
-    return Host(name, host.kinds, width=width, lanes=host.lanes, rate=host.rate, fallback=host.fallback)
+    nature = COMMANDS if host.model == "processes" else SERVICE
+    return Host(name, host.kinds, width=width, lanes=host.lanes, rate=host.rate, fallback=host.fallback, nature=nature)
 
 
 def _model(host: ScenarioHost) -> SimulatedHost:

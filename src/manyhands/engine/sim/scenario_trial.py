@@ -19,6 +19,7 @@ from manyhands.core.events import (
 )
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.values.ending import EndingKind
+from manyhands.core.values.provenance import Origin, Purpose
 from manyhands.core.values.task import TaskState
 from manyhands.engine.sim.hosts.simulated_host import Job
 from manyhands.engine.sim.scenario import Scenario, Stage, set_stage
@@ -73,9 +74,9 @@ def run_trial(
 
     simulation = Simulation(Scheduler(), stage.models, _job_source(scenario, stage), watch, scenario.leader)
     simulation.expect(HostsConfigured(0.0, stage.hosts, scenario.rules))
-    simulation.expect(RunOpened(0.0, RUN, scenario.seed, scenario.concurrency, source="a simulation"))
+    simulation.expect(RunOpened(0.0, RUN, scenario.seed, scenario.concurrency, purpose=Purpose.SIMULATION))
     for arrival in stage.arrivals:
-        simulation.expect(TasksSubmitted(arrival.at, RUN, arrival.tasks))
+        simulation.expect(TasksSubmitted(arrival.at, RUN, arrival.tasks, Origin.PLAN))
     simulation.run()
     book = simulation.scheduler.book
     run = book.runs[RUN]

@@ -9,14 +9,12 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec import Struct
 
 from manyhands.core.commands import AnyCommand, ReleaseAttempt, RunEnded, StartAttempt, StopAttempt, WakeAt
-from manyhands.core.events import AnyEvent, AttemptEnded, HostRead, Input, Woke
-from manyhands.core.learning import is_adaptive
+from manyhands.core.events import AnyEvent, AttemptEnded, AttemptShowed, HostRead, Input, Woke
+from manyhands.core.learning import LAUNCH_LOOK_S, is_adaptive, look_every_s
 from manyhands.core.scheduler import Scheduler, TurnResult
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.engine.sim.hosts.simulated_host import NEVER, Job, SimulatedHost
 
-#: How often a host whose width the clutch sets is read while anything is in flight there.
-LOOK_EVERY_S = 1.0
 #: What a stopped attempt reports; the scheduler knows why it was stopped.
 STOPPED = Ending(EndingKind.CANCELLED, "stopped")
 
@@ -95,17 +93,19 @@ class Simulation:
         self.hosts = hosts
         self.now = 0.0
         self.settled: list[str] = []  # runs that have come to rest, in order
-        self.inbox: list[AttemptEnded] = []  # what the next turn begins with
+        self.inbox: list[AttemptEnded | AttemptShowed] = []  # what the next turn begins with
         self._job_for = job_for
         self._recorded = recorded
         self._leader = leader
         self._supply = supply
         self._places = {name: place for place, name in enumerate(hosts)}
         self._calendar = Calendar(hosts.values())
+        self._streaming = [host for host in hosts.values() if host.shows_output]
         self._arrivals: list[tuple[float, int, Input]] = []
         self._arrived = 0
         self._wake_at = NEVER
         self._look_at = NEVER
+        self._looked_at: dict[str, float] = {}
         self._host_of: dict[int, str] = {}
 
     def expect(self, event: Input) -> None:
@@ -148,8 +148,10 @@ class Simulation:
     def _live_on(self) -> None:
         """Hosts continue until now; what ends there waits for the next turn."""
         ended = self._calendar.advance(self.now)
+        shown = [AttemptShowed(self.now, attempt) for host in self._streaming for attempt in host.shown(self.now)]
         for event in ended:
             self._host_of.pop(event.attempt, None)
+        self.inbox += shown
         self.inbox += ended
 
     def _pass_turn(self, step: TurnResult) -> None:
@@ -164,9 +166,18 @@ class Simulation:
         """What the probes see, of the hosts where it matters."""
         if self._look_at > self.now:
             return []
-        learning = [name for name, host in self.scheduler.book.hosts.items() if host.running and is_adaptive(host.host)]
-        self._look_at = self.now + LOOK_EVERY_S if learning else NEVER
-        return [HostRead(self.now, name, self.hosts[name].reading(self.now)) for name in learning]
+        learning = {
+            name: host for name, host in self.scheduler.book.hosts.items() if host.running and is_adaptive(host.host)
+        }
+        due = [
+            name
+            for name, host in learning.items()
+            if self.now - self._looked_at.get(name, -NEVER) >= look_every_s(host) - 0.5 * LAUNCH_LOOK_S
+        ]
+        for name in due:
+            self._looked_at[name] = self.now
+        self._look_at = self.now + min((look_every_s(host) for host in learning.values()), default=NEVER)
+        return [HostRead(self.now, name, self.hosts[name].reading(self.now)) for name in due]
 
     def _record(self, events: Iterable[AnyEvent]) -> None:
         if self._recorded is not None:
@@ -177,7 +188,7 @@ class Simulation:
         match command:
             case StartAttempt():
                 self._host_of[command.attempt] = command.host
-                self._look_at = min(self._look_at, self.now + LOOK_EVERY_S)
+                self._look_at = min(self._look_at, self.now + LAUNCH_LOOK_S)
                 host = self.hosts[command.host]
                 host.submit(self.now, command.attempt, self._job_for(command), command.number == 1)
                 self._calendar.note(self._places[command.host])

@@ -6,6 +6,7 @@ from random import Random
 from manyhands.core.book import Book
 from manyhands.core.commands import StartAttempt
 from manyhands.core.events import Input, RunOpened, RunPutAway, TasksSubmitted
+from manyhands.core.values.provenance import Origin, Purpose
 from manyhands.core.values.task import TaskState
 from manyhands.engine.sim.hosts.simulated_host import Job
 from manyhands.engine.sim.scenario import Scenario, Stage, a_task, check_kinds, first_of
@@ -60,5 +61,5 @@ class StreamedBacklog:
         self.waiting += len(jobs)
         self.submitted = last
         tasks = tuple(a_task(id, job) for id, job in jobs.items())
-        opened = RunOpened(at, run, self._scenario.seed, source="a simulation")
-        return [opened, TasksSubmitted(at, run, tasks)]
+        opened = RunOpened(at, run, self._scenario.seed, purpose=Purpose.SIMULATION)
+        return [opened, TasksSubmitted(at, run, tasks, Origin.PLAN)]

@@ -189,15 +189,13 @@ def _check_detail(verdict: Ending) -> str:
     if verdict.exit_code is None:
         return f"check: {verdict.detail}"
     if verdict.kind is EndingKind.FAILED:
-        how, _, says = verdict.detail.partition(": ")
-        return f"check failed ({how})" + (f": {says}" if says else "")
+        return f"check failed ({_in_words(verdict.exit_code)}){_said(verdict.exit_code, verdict.tail)}"
     return verdict.detail
 
 
 def ending_of(exit: Exit, tail: str, stopped: bool) -> Ending:
     """What the end of a process means for its attempt."""
     kind, detail = EndingKind.FAILED, ""
-    says = f": {last}" if (last := last_line(tail)) else ""
     if stopped:
         kind, detail = EndingKind.CANCELLED, "stopped"
     elif exit.code == 0:
@@ -205,14 +203,24 @@ def ending_of(exit: Exit, tail: str, stopped: bool) -> Ending:
     elif exit.code in (-signal.SIGKILL, 128 + signal.SIGKILL) and exit.out_of_memory:
         kind, detail = EndingKind.OVERLOADED, "killed by the kernel for lack of memory"
     elif exit.code == TRY_AGAIN_LATER:
-        kind, detail = EndingKind.OVERLOADED, f"exit {exit.code}, which means try again later{says}"
-    elif exit.code == -signal.SIGKILL:
-        detail = "killed by signal 9 (out of memory?)"
-    elif exit.code < 0:
-        detail = f"killed by signal {-exit.code} ({signal.strsignal(-exit.code)}){says}"
+        kind, detail = EndingKind.OVERLOADED, f"exit {exit.code}, which means try again later{_said(exit.code, tail)}"
     else:
-        detail = f"exit {exit.code}{says}"
+        detail = f"{_in_words(exit.code)}{_said(exit.code, tail)}"
     return Ending(kind, detail, exit_code=exit.code, memory_bytes=exit.memory_bytes, tail=tail)
+
+
+def _in_words(exit_code: int) -> str:
+    if exit_code == -signal.SIGKILL:
+        return "killed by signal 9 (out of memory?)"
+    if exit_code < 0:
+        return f"killed by signal {-exit_code} ({signal.strsignal(-exit_code)})"
+    return f"exit {exit_code}"
+
+
+def _said(exit_code: int, tail: str) -> str:
+    """Its last line. One that was killed from outside had no time to say why."""
+    last = "" if exit_code == -signal.SIGKILL else last_line(tail)
+    return f": {last}" if last else ""
 
 
 class _Commands:

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from typing import IO, Any
 
+import msgspec
 from msgspec import Struct
 
 from manyhands.errors import HostUnreachable
@@ -18,6 +19,13 @@ from manyhands.hosts.executors.output_text import last_line
 
 STARTED_WITHIN_S = 120.0
 STOPPED_WITHIN_S = 40.0
+
+
+class WorkerStart(Struct, frozen=True, omit_defaults=True):
+    """The one line that a worker writes to the process that started it: where it is, or why it is nowhere."""
+
+    url: str = ""
+    error: str = ""
 
 
 class Up(Struct, frozen=True):
@@ -84,14 +92,15 @@ class WorkerProcess:
         assert self._process.stdout is not None
         try:
             async with asyncio.timeout(STARTED_WITHIN_S):
-                url = (await self._process.stdout.readline()).decode().strip()
+                line = await self._process.stdout.readline()
         except TimeoutError:
-            url = ""
-        if not url:
-            await self._give_up()
-        return url
+            line = b""
+        said = msgspec.json.decode(line, type=WorkerStart) if line else WorkerStart()
+        if not said.url:
+            await self._give_up(said.error)
+        return said.url
 
-    async def _give_up(self) -> None:
+    async def _give_up(self, error: str) -> None:
         assert self._process is not None
         assert self._log is not None
         if self._process.returncode is None:
@@ -100,8 +109,7 @@ class WorkerProcess:
             await self._process.wait()
         self._log.seek(0)
         says = self._log.read().decode(errors="replace")
-        errors = [line for line in says.splitlines() if line.startswith("error: ")]
-        raise HostUnreachable(f"the model worker did not start: {errors[0][7:] if errors else last_line(says)}")
+        raise HostUnreachable(f"the model worker did not start: {error or last_line(says)}")
 
     async def _tasks(self, url: str) -> dict[str, str]:
         import httpx

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from manyhands.core.book import Book
 from manyhands.core.events import CancelAsked, Input
+from manyhands.core.values.provenance import CausedBy
 from manyhands.core.values.task import TaskState
 
 
@@ -34,4 +35,4 @@ class RunFacts:
 
     def cancel(self, run: str, task: str, why: str) -> None:
         """Have the attempt stopped, so that its task counts as cancelled."""
-        self._tell(CancelAsked(self._now(), run, task, why))
+        self._tell(CancelAsked(self._now(), run, task, why, CausedBy.RUN))

@@ -1,7 +1,7 @@
 """The machine we run on: processor, memory, pressure, and what each attempt's processes hold."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from manyhands.core.values.widths import Reading
@@ -23,6 +23,7 @@ class LocalProbe(GuardedProbe):
         self._attempts = attempts
         self._pressure_file = pressure_file
         self._cpu = CpuUse()
+        self._busy = BusyCores()
 
     async def ask(self, at: float) -> Reading:
         groups = own_groups()
@@ -35,6 +36,7 @@ class LocalProbe(GuardedProbe):
             attempt_bytes=memory_of_groups(self._attempts()),
             utilisation=self._cpu.since_last(),
             cores=cores_now(groups),
+            busy_cores=self._busy.since_last(at, self._attempts().values()),
             pressure=pressure_now(self._pressure_file),
         )
 
@@ -63,6 +65,37 @@ class CpuUse:
             self._share = min(1.0, max(0.0, (busy - self._last[0]) / passed))
         self._last = (busy, total)
         return self._share
+
+
+class BusyCores:
+    """How many cores the attempts' processes kept busy between two looks.
+
+    What a process used moves to its parent once it has ended and was waited for, so the sum over those alive keeps it.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[float, float, frozenset[int]] | None = None  # (at, seconds used, groups)
+
+    def since_last(self, at: float, leaders: Iterable[int]) -> float | None:
+        groups = frozenset(leaders)
+        used_s = sum(_used_s(groups))
+        last, self._last = self._last, (at, used_s, groups)
+        if last is None or at <= last[0]:
+            return None
+        # An attempt that ended takes its seconds with it: such a moment says nothing.
+        return (used_s - last[1]) / (at - last[0]) if last[2] <= groups and used_s >= last[1] else None
+
+
+def _used_s(groups: frozenset[int]) -> Iterator[float]:
+    import psutil
+
+    for pid in psutil.pids() if groups else ():
+        try:
+            if os.getpgid(pid) in groups:
+                times = psutil.Process(pid).cpu_times()
+                yield times.user + times.system + times.children_user + times.children_system
+        except (psutil.Error, OSError):
+            continue  # it ended while we looked
 
 
 def cores_now(groups: list[Path]) -> int:

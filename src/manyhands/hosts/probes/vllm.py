@@ -11,6 +11,7 @@ RUNNING = "vllm:num_requests_running"
 WAITING = "vllm:num_requests_waiting"
 KV_USE = ("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc")  # the new name, and the one before 0.10
 PREEMPTIONS = "vllm:num_preemptions_total"
+TOKENS = "vllm:generation_tokens_total"
 
 
 class VllmProbe(GuardedProbe):
@@ -18,14 +19,15 @@ class VllmProbe(GuardedProbe):
         super().__init__()
         self._pages = ServerPages(url, api_key)
         self._preemptions = RisingTotal()
+        self._tokens = RisingTotal()
 
     async def ask(self, at: float) -> Reading:
-        found = values_of(await self._pages.get("/metrics"), (RUNNING, WAITING, *KV_USE, PREEMPTIONS))
+        found = values_of(await self._pages.get("/metrics"), (RUNNING, WAITING, *KV_USE, PREEMPTIONS, TOKENS))
         if RUNNING not in found or WAITING not in found:
             raise NoAnswer(f"{self._pages.root}/metrics has no {RUNNING}: is it a vLLM server?")
         # Several engines behind one address: requests add up, but the fullest cache preempts first.
         kv_use = next((max(found[name]) for name in KV_USE if name in found), None)
-        preemptions = found.get(PREEMPTIONS)
+        preemptions, tokens = found.get(PREEMPTIONS), found.get(TOKENS)
         return Reading(
             at=at,
             source="vllm",
@@ -33,6 +35,7 @@ class VllmProbe(GuardedProbe):
             waiting=int(sum(found[WAITING])),
             kv_use=kv_use,
             preemptions=None if preemptions is None else self._preemptions.told(int(sum(preemptions))),
+            tokens_total=None if tokens is None else self._tokens.told(int(sum(tokens))),
         )
 
     async def close(self) -> None:

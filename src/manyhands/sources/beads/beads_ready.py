@@ -116,15 +116,19 @@ def _gate(dependency: Dependency) -> str:
 
 def blocked(issues: Mapping[str, Issue], conditional: Conditional = Conditional.ON_FAILURE) -> dict[str, str]:
     """Issue → why it is blocked: by a dependency of its own, or because its parent is."""
-    why = {id: waits[0].why for id, waits in direct_waits(issues, conditional).items()}
+    own = {id: waits[0].why for id, waits in direct_waits(issues, conditional).items()}
+    above: dict[str, list[str]] = {id: [] for id in own}  # the parents from it up to one that is blocked by itself
     children = children_of(issues)
-    spreading = list(why)
+    spreading = list(own)
     for id in spreading:  # grows as it is walked
         for child in children.get(id, ()):
-            if child not in why:
-                why[child] = f"its parent {id} {why[id].removeprefix('its parent ')}"
+            if child not in above:
+                above[child] = [id, *above[id]]
                 spreading.append(child)
-    return why
+    return {
+        id: f"its parent {' '.join(parents)} {own[parents[-1]]}" if parents else own[id]
+        for id, parents in above.items()
+    }
 
 
 def put_off(issue: Issue, statuses: Mapping[str, Category]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from manyhands.core.book import GONE, Book
+from manyhands.core.book import Book
 from manyhands.core.events import AnyEvent, TaskEdited, TasksSubmitted
 from manyhands.core.values.host import Family, Host, Route
 from manyhands.core.values.task import Task
@@ -62,7 +62,7 @@ class ApiContext:
 
     @property
     def hosts(self) -> list[Host]:
-        return [host.host for host in self.book.hosts.values() if host.paused != GONE]
+        return [host.host for host in self.book.hosts.values() if not host.is_gone]
 
     @property
     def families(self) -> tuple[Family, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from manyhands.core.events import CancelAsked
 from manyhands.core.state import Run
 from manyhands.core.values.host import Host, Width
+from manyhands.core.values.provenance import CausedBy, Purpose
 from manyhands.core.values.task import Task
 from manyhands.engine.observed_peaks import peaks
 from manyhands.engine.run_opening import new_name, opening
@@ -138,7 +139,7 @@ async def _measuring(
         if not port:
             say_address(offered)
         name = new_name(dispatcher.book, stem)
-        opened = opening(name, dispatcher.clock.now(), _tasks(scale), source="the demo")
+        opened = opening(name, dispatcher.clock.now(), _tasks(scale), purpose=Purpose.DEMO)
         watcher = watch(dispatcher, name)
         try:
             await dispatcher.submit(*opened, *interrupts.watch_over(dispatcher, name))
@@ -147,7 +148,9 @@ async def _measuring(
             watcher.stop()
         run = dispatcher.book.runs[name]
         if interrupts.wanted or run.ended_at is None:
-            await dispatcher.submit(CancelAsked(dispatcher.clock.now(), name, why="the demo was stopped"))
+            await dispatcher.submit(
+                CancelAsked(dispatcher.clock.now(), name, why="the demo was stopped", by=CausedBy.PERSON)
+            )
             raise Unavailable("the demo was stopped", "`manyhands demo` starts it again")
         yield DemoFigures(name, run.ended_at - run.opened_at, _peaks(run, hosts)), offered
 

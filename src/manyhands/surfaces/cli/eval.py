@@ -122,7 +122,7 @@ class EvalLines:
         trial = turn.trial
         place = f"{trial.arm} · {trial.case} · {trial.replication}"
         place += f" · session {turn.session}" if turn.session > 1 else ""
-        detail = record.cause if record.cause else ""
+        detail = record.cause.why
         say(f"{self._ended:>5} of {self._sessions}  {record.state:<9} {place}  {took}  {detail}".rstrip())
 
     def marked(self, trial: Trial, scores: Scores) -> None:

@@ -17,6 +17,7 @@ from manyhands.apps.evals.trial.manifest import Manifest, Scores
 from manyhands.apps.evals.trial.outcomes import outcome_of
 from manyhands.apps.evals.trial.trials import run_name
 from manyhands.core.book import Book
+from manyhands.core.values.provenance import Purpose
 from manyhands.engine.store.store_opening import open_requests
 from manyhands.errors import Conflict, UnknownRun, UsageError
 from manyhands.readers.problems import did_you_mean
@@ -93,7 +94,7 @@ def _running(eval_id: str | None, config: Config) -> Manifest:
 
 def _find(eval_id: str | None, config: Config, book: Book) -> Manifest:
     """The eval of that id, or the newest."""
-    names = [name for name in book.runs if EvalLayout(config.store_directory, name).manifest.exists()]
+    names = [name for name, run in book.runs.items() if run.purpose is Purpose.EVAL]
     if not names:
         raise UnknownRun("no eval has been run here yet", "`manyhands eval SPEC` runs one")
     if eval_id is not None and eval_id not in names:

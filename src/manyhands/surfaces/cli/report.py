@@ -4,7 +4,7 @@ from collections import Counter
 
 from manyhands.core.state import Record, Run
 from manyhands.core.values.ending import total_cost
-from manyhands.core.values.task import TERMINAL, TaskState, is_step
+from manyhands.core.values.task import TERMINAL, TaskState
 from manyhands.engine.observed_peaks import peaks
 from manyhands.surfaces.cli.printing import (
     OutputFormat,
@@ -67,7 +67,7 @@ def _counts(run: Run) -> dict[str, int]:
     """Counts the tasks that someone asked for. Steps of a family are only the way to do them."""
     if not run.families:
         return {str(state): n for state, n in run.counts.items()}
-    states = Counter(record.state for record in run.records.values() if not is_step(record.task))
+    states = Counter(record.state for record in run.records.values() if not record.is_step)
     return {str(state): states[state] for state in TaskState}
 
 
@@ -77,7 +77,7 @@ def _cost(run: Run) -> float | None:
 
 
 def _done_in_order(run: Run) -> list[Record]:
-    done = [record for record in run.records.values() if record.state is TaskState.DONE and not is_step(record.task)]
+    done = [record for record in run.records.values() if record.state is TaskState.DONE and not record.is_step]
     done.sort(key=lambda record: (record.since, record.history[-1].attempt if record.history else 0))
     return done
 
@@ -86,14 +86,12 @@ def _not_done(run: Run) -> list[Record]:
     """Steps of a family are left out: what became of its members tells how they ended."""
     if run.counts[TaskState.DONE] == len(run.records):
         return []
-    return [
-        record for record in run.records.values() if record.state is not TaskState.DONE and not is_step(record.task)
-    ]
+    return [record for record in run.records.values() if record.state is not TaskState.DONE and not record.is_step]
 
 
 def _print_not_done(run: Run) -> None:
     ended = [
-        {"state": str(record.state), "task": record.task.id, "why": record.cause}
+        {"state": str(record.state), "task": record.task.id, "why": record.cause.why}
         for record in _not_done(run)
         if record.state in TERMINAL
     ]

@@ -66,7 +66,10 @@ def run_plans(
             else:
                 name = new_name(dispatcher.book, plan.settings.name or paths[0].stem)
                 parents = plan.settings.parents
-                events = list(opening(name, now, plan.tasks, source, concurrency, fail_fast, parents, options.max_cost))
+                opened = opening(
+                    name, now, plan.tasks, source, concurrency, fail_fast, parents, max_cost=options.max_cost
+                )
+                events = list(opened)
             _warn_of_kept_hosts(dispatcher, name)
             async with AsyncExitStack() as stack:
                 if options.follow:
@@ -118,7 +121,7 @@ def _warn_of_agents_in_one_place(plan: Plan, config: Config) -> None:
 
 def _warn_of_kept_hosts(dispatcher: Dispatcher, name: str) -> None:
     for host in dispatcher.book.hosts.values():
-        if host.kept_by and not host.kept_by.endswith(f" of run {name}"):
+        if host.kept_by is not None and host.kept_by.run != name:
             say(
                 f"note: {host.name} takes nothing else until {host.kept_by} is finished, which was stopped halfway\n"
                 "hint: run the command that began that run again, and it continues"

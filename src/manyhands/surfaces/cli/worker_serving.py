@@ -6,7 +6,10 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from manyhands.errors import UsageError
+import msgspec
+
+from manyhands.errors import ManyhandsError, UsageError
+from manyhands.hosts.executors.worker_process import WorkerStart
 from manyhands.surfaces.cli.printing import say
 from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.cli.worker_commands import WorkerOptions
@@ -17,6 +20,15 @@ DRAIN_S = 30.0
 
 
 def run_worker(options: WorkerOptions, settings: Settings) -> int:
+    try:
+        return _run(options, settings)
+    except ManyhandsError as error:
+        if options.with_parent:
+            _tell_parent(WorkerStart(error=error.message))
+        raise
+
+
+def _run(options: WorkerOptions, settings: Settings) -> int:
     from manyhands.worker.model_worker import WorkerSettings, named
 
     places, only = options.models, options.only
@@ -60,6 +72,10 @@ def _token(variable: str | None) -> str:
     return token
 
 
+def _tell_parent(started: WorkerStart) -> None:
+    print(msgspec.json.encode(started).decode(), flush=True)
+
+
 async def _work(settings: object, options: WorkerOptions, token: str) -> None:
     from manyhands.worker.http.serving import serving
     from manyhands.worker.http.worker_app import make_app
@@ -73,7 +89,10 @@ async def _work(settings: object, options: WorkerOptions, token: str) -> None:
     if options.with_parent:
         loop.add_reader(sys.stdin.fileno(), lambda: None if os.read(sys.stdin.fileno(), 1024) else stop.set())
     async with working(settings) as texts, serving(make_app(texts, token), options.address, options.port, token) as url:
-        print(url, flush=True)
+        if options.with_parent:
+            _tell_parent(WorkerStart(url=url))
+        else:
+            print(url, flush=True)
         for each in texts.engine.descriptions():
             say(f"{each.name}: {each.task} on {each.backend}, {each.weights_bytes / 2**20:,.0f} MB of weights")
         await stop.wait()

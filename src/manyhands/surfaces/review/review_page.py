@@ -44,7 +44,7 @@ def as_page(review: Review) -> str:
 
 
 def _is_good(outcome: RunOutcome) -> str:
-    return "yes" if outcome.headline.startswith("all ") else "no"
+    return "yes" if outcome.is_all_done else "no"
 
 
 def _section(title: str, body: str) -> str:

@@ -24,6 +24,7 @@ class HostShare(Struct, frozen=True):
 
 
 class RunOutcome(Struct, frozen=True):
+    is_all_done: bool
     headline: str
     counts: dict[str, int]
     endings: dict[str, int]  # ending of attempts → how many

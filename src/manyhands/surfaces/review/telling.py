@@ -9,8 +9,9 @@ from manyhands.core.events import AnyEvent
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import AttemptRecord, Record, Run
 from manyhands.core.values.ending import EndingKind, total_cost
-from manyhands.core.values.task import TERMINAL, TaskState, is_step
+from manyhands.core.values.task import TERMINAL, TaskState
 from manyhands.engine.observed_peaks import peaks
+from manyhands.engine.run_opening import told_source
 from manyhands.surfaces.review.moments import Moments, told_once
 from manyhands.surfaces.review.review_types import Goal, HostShare, Moment, OpenQuestion, Review, RunOutcome
 from manyhands.surfaces.review.spending import spending
@@ -68,9 +69,9 @@ def _attempts(run: Run) -> list[tuple[Record, AttemptRecord]]:
 
 
 def _goal(run: Run) -> Goal:
-    wanted = [record.task for record in run.records.values() if not is_step(record.task)]
+    wanted = [record.task for record in run.records.values() if not record.is_step]
     return Goal(
-        run.source,
+        told_source(run.purpose, run.source),
         run.opened_at,
         len(wanted),
         dict(Counter(task.kind for task in wanted).most_common()),
@@ -86,9 +87,10 @@ def _outcome(book: Book, run: Run, now: float) -> RunOutcome:
     took_s = max(0.0, until - run.opened_at)
     busy_s = sum((tried.ended_at or now) - tried.started_at for _, tried in attempts)
     endings = [tried.ending for _, tried in attempts if tried.ending is not None]
-    states = Counter(record.state for record in run.records.values() if not is_step(record.task))
+    states = Counter(record.state for record in run.records.values() if not record.is_step)
     counts = {str(state): states[state] for state in TaskState if states[state]}
     return RunOutcome(
+        states[TaskState.DONE] == states.total(),
         _headline(run),
         counts,
         dict(Counter(str(ending.kind) for ending in endings).most_common()),
@@ -105,7 +107,7 @@ def _outcome(book: Book, run: Run, now: float) -> RunOutcome:
 
 
 def _headline(run: Run) -> str:
-    wanted = [record for record in run.records.values() if not is_step(record.task)]
+    wanted = [record for record in run.records.values() if not record.is_step]
     done = sum(record.state is TaskState.DONE for record in wanted)
     if done == len(wanted):
         return f"all {done:,} tasks are done"
@@ -148,10 +150,10 @@ def _shares(book: Book, run: Run, now: float) -> list[HostShare]:
 def _questions(run: Run, undeclared: Undeclared) -> list[OpenQuestion]:
     found: list[OpenQuestion] = []
     for record in run.records.values():
-        is_open = record.state is not TaskState.DONE and not is_step(record.task)
+        is_open = record.state is not TaskState.DONE and not record.is_step
         if is_open:
             what = str(record.state) if record.state in (*TERMINAL, TaskState.DEFERRED) else "unfinished"
-            found.append(_question(run, record, what, record.cause or str(record.state)))
+            found.append(_question(run, record, what, record.cause.why or str(record.state)))
         for number, tried in enumerate(record.history or (), 1):
             if strays := undeclared(record.task.id, number):
                 more = f" and {len(strays) - 5} more" if len(strays) > 5 else ""

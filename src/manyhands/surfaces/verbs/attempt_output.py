@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from manyhands.core import families
 from manyhands.core.book import Book
 from manyhands.core.state import Record
 from manyhands.core.values.ending import Ending
-from manyhands.core.values.task import is_step
 from manyhands.engine.run_opening import attempt_directory
 from manyhands.errors import Conflict, UnknownTask
 from manyhands.surfaces.verbs.book_view import BookView
@@ -53,9 +53,4 @@ def output_path(directory: Path, run: str, task: str, number: int) -> Path:
 
 def _who_did(book: Book, record: Record) -> Record:
     """A member of a family is done by a step of its latest round."""
-    family, id = record.task.family, record.task.id
-    if not family:
-        return record
-    records = book.runs[record.run].records.values()
-    steps = [one for one in records if is_step(one.task) and one.task.parent == family and one.history]
-    return next((one for one in reversed(steps) if one.task.id.partition(".apply.")[2] == id), record)
+    return families.applied(book.runs[record.run], record) or record

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from manyhands.core.state import Run
-from manyhands.engine.hand_added import ADDED_RUN, adding, check_ids, labelled
+from manyhands.engine.hand_added import ADDED_RUN, adding, check_ids
 from manyhands.errors import UnknownRun
 from manyhands.sources.plans.host_check import check_hosts
 from manyhands.sources.plans.plan_figures import PlanFigures, figures_of
@@ -63,7 +63,7 @@ def add(view: BookView, handed_in: HandedIn, to: str | None) -> Wanted[Added]:
     run = _target(view, to)
     plan = handed_in.plan(view, run)
     check_ids(plan.tasks, run)
-    tasks = labelled(plan.tasks)
+    tasks = plan.tasks
     name = run.name if run is not None else ADDED_RUN
 
     def answer(heard: bool) -> Added:

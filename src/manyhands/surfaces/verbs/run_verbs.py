@@ -6,6 +6,7 @@ from manyhands.core.events import CancelAsked, RunDrained, RunResumed
 from manyhands.core.state import Run
 from manyhands.core.values.task import TaskState
 from manyhands.engine.observed_peaks import peaks
+from manyhands.engine.run_opening import told_source
 from manyhands.errors import Conflict
 from manyhands.surfaces.verbs.book_view import BookView
 from manyhands.surfaces.verbs.request_verbs import Asked, Wanted
@@ -32,7 +33,7 @@ class RunList(Struct):
 def run_row(run: Run) -> RunRow:
     return RunRow(
         run=run.name,
-        source=run.source,
+        source=told_source(run.purpose, run.source),
         opened_at=run.opened_at,
         ended_at=run.ended_at,
         concurrency=run.concurrency,
@@ -93,7 +94,7 @@ def report_run(run: Run, listed_max: int | None = None) -> RunReport:
 
 def not_done_rows(run: Run) -> list[NotDone]:
     return [
-        NotDone(record.task.id, str(record.state), record.cause)
+        NotDone(record.task.id, str(record.state), record.cause.why)
         for record in run.records.values()
         if record.state in (TaskState.FAILED, TaskState.CANCELLED, TaskState.SKIPPED)
     ]

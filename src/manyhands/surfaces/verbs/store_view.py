@@ -11,7 +11,7 @@ from manyhands.core.book import Book
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import Record, Run
 from manyhands.core.values.host import Family, Host, Route
-from manyhands.engine.hand_added import ADDED_SOURCE
+from manyhands.core.values.provenance import Purpose
 from manyhands.engine.recovery import catch_up, rebuild
 from manyhands.engine.redaction import Secrets, secrets_of
 from manyhands.engine.store import store_opening
@@ -106,12 +106,14 @@ def is_dispatching(store: Where) -> bool:
 
 def command_for(run: Run) -> str:
     """The command that continues the run."""
-    if run.source == ADDED_SOURCE:
-        return "manyhands serve"
-    if run.source.startswith("eval "):
-        spec = run.source.removeprefix("eval ")
-        return f"manyhands eval {shlex.quote(spec)}" if os.path.isabs(spec) else "manyhands eval SPEC"
-    if not run.source or not os.path.isabs(run.source):
+    match run.purpose:
+        case Purpose.HAND:
+            return "manyhands serve"
+        case Purpose.EVAL:
+            return f"manyhands eval {shlex.quote(run.source)}"
+        case Purpose.TRIAL:
+            return "manyhands eval SPEC"
+    if not os.path.isabs(run.source):
         return "manyhands run"
     here = os.getcwd()
     paths = [os.path.relpath(path, here) if path.startswith(here + os.sep) else path for path in run.source.split(", ")]

@@ -1,1 +1,1 @@
-"""What computes: one interface over onnxruntime, torch and llama.cpp, none of them imported before it is asked for."""
+"""One interface to onnxruntime, torch and llama.cpp. Each library is imported only when a model needs it."""

@@ -1,10 +1,10 @@
-"""What every backend promises: a model told before it is loaded, and computed on once it is.
+"""What every backend promises. It describes a model before the model is loaded, and computes once it is loaded.
 
-- `described` reads small files only; no weights, no device, no heavy library.
-- `load` and all of a loaded model are called on worker threads. `compute` may be called by several threads at once.
-- `compute` returns one output for each row, in order. What makes the whole batch fall is raised, and the caller tells
-  an exhausted memory from other causes (`out_of_memory.py`).
-- After `close` nothing of the model is held.
+- Making a backend reads only small files. It touches no weights, no device and no heavy library.
+- `load` and all methods of a loaded model run on worker threads. Several threads may call `compute` at once.
+- `compute` returns one output for each row, in order. If the whole batch fails, it raises. The caller tells
+  out of memory from other causes (`out_of_memory.py`).
+- After `close`, nothing of the model is held.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,14 +21,14 @@ class Tokens(NamedTuple):
     """One text, or a pair of them, as an encoder takes it."""
 
     ids: Sequence[int]
-    types: Sequence[int] = ()  # which of a pair each token is of; empty: all of the first
+    types: Sequence[int] = ()  # for each token, which text of a pair it belongs to; empty: all belong to the first
 
 
 class Chat(NamedTuple):
     """One request for generated text, in OpenAI's own fields."""
 
     request: dict[str, Any]
-    #: Told each piece of a streamed answer, on a worker thread; True: nobody wants any more.
+    #: Called with each piece of a streamed answer, on a worker thread. It returns True to stop the answer.
     told: Callable[[dict[str, Any]], bool] | None = None
 
 
@@ -39,7 +39,7 @@ Output = Any
 
 class Loaded(Protocol):
     def compute(self, rows: Sequence[Any], length: int) -> Sequence[Output]:
-        """`length`: what every row of tokens is padded to."""
+        """Compute one output for each row. Every row of tokens is padded to `length`."""
 
     def give_back(self) -> None:
         """Hand back memory that is kept for the next batch."""
@@ -55,12 +55,12 @@ class Description(Struct, frozen=True, kw_only=True):
     backend: str
     weights_bytes: int
     fingerprint: str
-    length_max: int  # tokens: of a text, or of a prompt and its answer
+    length_max: int  # tokens of a text, or of a prompt and its answer together
     width: int = 0  # numbers in an embedding, or labels
     labels: tuple[str, ...] = ()
-    tokenizer_file: str = ""  # of encoders
+    tokenizer_file: str = ""  # only for encoders
     activation: Growth = Growth()
-    slots: int = 0  # of generators: answers made at once
+    slots: int = 0  # only for generators: how many answers are generated at once
 
     def spec(self, **of_config: Any) -> ModelSpec:
         if self.task == "generate":
@@ -81,4 +81,4 @@ class Backend(Protocol):
     description: Description
 
     def load(self, device: str = "cpu") -> Loaded:
-        """`device`: `cpu`, or `cuda:N` as programs number those that they see."""
+        """Load the model on `cpu` or `cuda:N`, where N is the device's number as programs see it."""

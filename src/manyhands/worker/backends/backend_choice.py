@@ -1,4 +1,4 @@
-"""From a configured model to the backend that loads it, found by path or by installed package."""
+"""Finds a configured model by its path or package, and chooses the backend that loads it."""
 
 import importlib.util
 from pathlib import Path
@@ -16,7 +16,7 @@ _EXTRA = {"onnx": "models", "torch": "torch", "llamacpp": "models"}
 
 
 def backend_of(model: ModelConfig, workspace: Path) -> Backend:
-    """Reads the model's small files; loads nothing."""
+    """The backend of a model. This reads the model's small files and loads nothing."""
     place = _place_of(model, workspace)
     backend = model.backend or ("llamacpp" if place.suffix == ".gguf" else "onnx")
     missing = [name for name in _NEEDS[backend] if importlib.util.find_spec(name) is None]
@@ -32,7 +32,7 @@ def backend_of(model: ModelConfig, workspace: Path) -> Backend:
     from manyhands.worker.backends.encoder_folder import read_encoder
 
     if place.is_file():
-        raise ConfigError(f"model `{model.name}`: `{place}` is a file", "an encoder is a folder with its config.json")
+        raise ConfigError(f"model `{model.name}`: `{place}` is a file", "name the folder that holds its config.json")
     if model.task == "generate":
         raise ConfigError(f"model `{model.name}`: the {backend} backend does not generate", "use a .gguf file")
     encoder = read_encoder(place, model.task or None)
@@ -49,7 +49,7 @@ def _place_of(model: ModelConfig, workspace: Path) -> Path:
     if model.path:
         place = workspace / Path(model.path).expanduser()
         if not place.exists():
-            raise ConfigError(f"model `{model.name}`: there is nothing at `{place}`")
+            raise ConfigError(f"model `{model.name}`: `{place}` does not exist")
         return place if place.is_file() else _within(place, place, model.name)
     try:
         found = importlib.util.find_spec(model.package)
@@ -58,13 +58,13 @@ def _place_of(model: ModelConfig, workspace: Path) -> Path:
     if found is None or not found.submodule_search_locations:
         raise ConfigError(
             f"model `{model.name}`: there is no installed package `{model.package}`",
-            "its import name is wanted, with underscores; it is looked into, never imported",
+            "use the import name, with underscores; the package is searched for a model, never imported",
         )
     return _within(Path(next(iter(found.submodule_search_locations))), Path(model.package), model.name)
 
 
 def _within(folder: Path, shown: Path, name: str) -> Path:
-    """The one model below a folder, itself included."""
+    """The only model in a folder or below it."""
     if (folder / "config.json").is_file():
         return folder
     ggufs = sorted(folder.rglob("*.gguf"))
@@ -73,7 +73,7 @@ def _within(folder: Path, shown: Path, name: str) -> Path:
     if len(found) != 1:
         told = "none" if not found else ", ".join(str(each.relative_to(folder)) for each in found)
         raise UsageError(
-            f"model `{name}`: `{shown}` should hold one model; found: {told}",
+            f"model `{name}`: `{shown}` must hold exactly one model; found: {told}",
             "a model is a folder with config.json and tokenizer.json, or a .gguf file",
         )
     return found[0]

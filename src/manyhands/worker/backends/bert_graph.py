@@ -1,7 +1,7 @@
-"""The graph of a BERT-like encoder, drawn from its config and over its own weights: no torch, no exported file.
+"""Builds the ONNX graph of a BERT-like encoder from its config and weights, without torch or an exported file.
 
-Fused operators of onnxruntime are used where they compute the same (`Gelu` is the exact one). Batch and length vary.
-Weights stay as the file has them: products are taken with the transposed matrix, which onnxruntime packs once.
+It uses fused operators of onnxruntime that compute the same result (`Gelu` is the exact one). Batch and length vary.
+Weights keep the layout of the file: products use the transposed matrix, which onnxruntime packs once.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -39,17 +39,17 @@ _DISTILBERT_LAYER = {
 
 
 class Graph:
-    """The model without weights, and the weights by name."""
+    """The graph without its weights, and the weights by name."""
 
     def __init__(self, encoder: EncoderFolder, weights: Weights) -> None:
         if encoder.family not in LAYOUTS:
             families = ", ".join(LAYOUTS)
             raise UsageError(
-                f"`{encoder.folder}` is of type `{encoder.family}`; the onnx backend can draw {families}",
+                f"`{encoder.folder}` is of type `{encoder.family}`; the onnx backend can build {families}",
                 'put a model.onnx into the folder, or use `backend = "torch"`',
             )
         if encoder.activation != "gelu":
-            raise UsageError(f"`{encoder.folder}` uses `{encoder.activation}`; the onnx backend draws `gelu` alone")
+            raise UsageError(f"`{encoder.folder}` uses `{encoder.activation}`; the onnx backend can only build `gelu`")
         self._encoder = encoder
         self._weights = weights
         self._nodes: list[Any] = []
@@ -79,7 +79,7 @@ class Graph:
         from onnx import helper
 
         output = output or f"{kind}-{len(self._nodes)}"
-        # This one has a second output that nothing here needs, and that it insists on.
+        # This operator requires a second output, although nothing here uses it.
         outputs = [output, f"{output}-mask"] if kind == "EmbedLayerNormalization" else [output]
         self._nodes.append(helper.make_node(kind, inputs, outputs, domain=FUSED if fused else "", **attributes))
         return output
@@ -137,7 +137,7 @@ class Graph:
         return self._op("SkipLayerNormalization", inputs, fused=True, epsilon=self._encoder.norm_epsilon)
 
     def _head(self, hidden: str) -> int:
-        """Adds what makes one row of numbers of each item; their count."""
+        """Add the nodes that produce one row of numbers for each item, and return the width of a row."""
         import numpy as np
 
         encoder = self._encoder
@@ -163,7 +163,7 @@ class Graph:
         return self._op("Gather", [hidden, self._constant("zero", np.array(0, np.int64))], axis=1)
 
     def _classified(self, token: str) -> int:
-        """The head as each family has it: a layer of the encoder's width with its function, then the labels."""
+        """Add the family's head: a layer of the encoder's width with its activation, then the labels."""
         family = self._encoder.family
         if family == "bert":
             names, function = ("pooler.dense", "classifier"), "Tanh"
@@ -181,10 +181,10 @@ class Graph:
 
 
 def _outside(name: str, array: "NDArray[Any]") -> Any:
-    """Declared as data kept elsewhere: the session is given the array itself. Small ones are kept inside."""
+    """Declare an array as external data; the session is given the array itself. Small arrays are stored inside."""
     from onnx import TensorProto, helper, numpy_helper
 
-    if array.nbytes < 1024:  # onnxruntime looks at shapes and axes itself, which it cannot do elsewhere
+    if array.nbytes < 1024:  # onnxruntime reads shapes and axes itself, and cannot do that outside
         return numpy_helper.from_array(array, name)
     tensor = TensorProto(name=name, data_type=helper.np_dtype_to_tensor_dtype(array.dtype), dims=array.shape)
     tensor.data_location = TensorProto.EXTERNAL

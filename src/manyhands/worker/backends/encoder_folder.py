@@ -1,4 +1,4 @@
-"""An encoder as people publish it: a folder with config.json, a tokenizer and weights. Read without loading weights."""
+"""Reads a published encoder without loading its weights: a folder with config.json, a tokenizer and weights."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ ONNX_FILES = ("model.onnx", "onnx/model.onnx")
 
 
 class EncoderLayout(Struct, frozen=True):
-    """How one family names its sizes and tensors, where it differs from BERT."""
+    """How one family names its sizes and tensors. The defaults are those of BERT."""
 
     prefix: str
     hidden: str = "hidden_size"
@@ -25,7 +25,7 @@ class EncoderLayout(Struct, frozen=True):
     layers: str = "num_hidden_layers"
     heads: str = "num_attention_heads"
     activation: str = "hidden_act"
-    positions_skipped: int = 0  # RoBERTa's first positions stand for padding
+    positions_skipped: int = 0  # RoBERTa reserves its first positions for padding
 
 
 LAYOUTS = {
@@ -70,7 +70,7 @@ class EncoderFolder(Struct, frozen=True, kw_only=True):
         return sum(file.stat().st_size for file in self.weights or (self.onnx_file,) if file is not None)
 
     def fingerprint(self, backend: str) -> str:
-        """The same weights under another name, or another folder, are the same model."""
+        """The same for equal weights, even under another name or in another folder."""
         told = hashlib.sha256((self.folder / "config.json").read_bytes())
         for file in self.weights or (self.onnx_file,):
             if file is not None:
@@ -82,7 +82,7 @@ class EncoderFolder(Struct, frozen=True, kw_only=True):
 def read_encoder(folder: Path, task: Task | None) -> EncoderFolder:
     config = _json(folder / "config.json")
     if not (folder / TOKENIZER).is_file():
-        raise UsageError(f"`{folder}` has no {TOKENIZER}", "only models with a tokenizer of that form can be served")
+        raise UsageError(f"`{folder}` has no {TOKENIZER}", "only models with such a tokenizer file can be served")
     family = config.get("model_type", "")
     layout = LAYOUTS.get(family, LAYOUTS["bert"])
     sentence = _json(folder / "sentence_bert_config.json", missing={})
@@ -116,7 +116,7 @@ def _json(file: Path, missing: dict[str, Any] | None = None) -> dict[str, Any]:
     try:
         found = json.loads(file.read_bytes())
     except FileNotFoundError:
-        raise UsageError(f"`{file.parent}` has no {file.name}", "a model is a folder with its config.json") from None
+        raise UsageError(f"`{file.parent}` has no {file.name}", "name a folder that holds a config.json") from None
     except ValueError as error:
         raise UsageError(f"`{file}` is not JSON: {error}") from None
     return found if isinstance(found, dict) else {"": found}
@@ -142,11 +142,13 @@ def _pooling_of(folder: Path) -> Pooling:
         return "mean"
     if wanted == ["pooling_mode_cls_token"]:
         return "cls"
-    raise UsageError(f"`{folder}` pools by {' and '.join(wanted)}", "mean and cls are what there is")
+    raise UsageError(
+        f"`{folder}` pools by {' and '.join(wanted)}, which is not supported", "use a model that pools by mean or cls"
+    )
 
 
 def _is_normalised(folder: Path) -> bool:
-    """Vectors of length 1, as most are; a sentence-transformers folder says so itself."""
+    """Whether vectors have length 1. This is the default; a sentence-transformers folder states it itself."""
     told = _json(folder / "modules.json", missing={})
     modules = told.get("", [])
     return not modules or any(str(module.get("type", "")).endswith("Normalize") for module in modules)

@@ -1,4 +1,4 @@
-"""Text generation on llama.cpp, in this process, over a .gguf file."""
+"""Text generation from a .gguf file with llama.cpp, in this process."""
 
 import hashlib
 import secrets
@@ -12,18 +12,20 @@ from manyhands.worker.values.item_answers import Trouble
 from manyhands.worker.values.model_config import ModelConfig
 
 NAME = "llamacpp"
-#: Keys and values of a token in half precision for a model of so many bytes of weights: roughly, and from above.
+#: A rough upper bound on what a token's keys and values take in half precision, as a share of the weights' size.
 CONTEXT_SHARE = 1 / 2048
 
 
 class LlamaModel:
     def __init__(self, model: ModelConfig, file: Path) -> None:
         if model.task not in ("", "generate"):
-            raise ConfigError(f"model `{model.name}`: llama.cpp generates here, it does not {model.task}")
+            raise ConfigError(
+                f"model `{model.name}`: the llamacpp backend cannot {model.task}", 'use `task = "generate"`'
+            )
         with file.open("rb") as opened:
             head = opened.read(65_536)
         if head[:4] != b"GGUF":
-            raise ConfigError(f"model `{model.name}`: `{file}` is not a GGUF file", "was it downloaded whole?")
+            raise ConfigError(f"model `{model.name}`: `{file}` is not a GGUF file", "download it again")
         self._model, self._file = model, file
         size = file.stat().st_size
         context = model.slots * model.context
@@ -52,11 +54,11 @@ class LoadedLlama:
         settings.n_gpu_layers = 0 if device == "cpu" else 999
         if device != "cpu":
             settings.main_gpu = int(device.removeprefix("cuda:"))
-        # One thread: with more of them on busy cores they spin against each other and everything stalls.
+        # Use one thread: several threads on busy cores spin against each other, and everything stalls.
         settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
         settings.cache_ram_mib = 0
         settings.warmup = False
-        # It insists on listening somewhere; nobody but us is to be answered there.
+        # The server always listens on a port. A random key keeps everyone but this process out.
         settings.hostnames = ["127.0.0.1"]
         settings.port = 0
         settings.api_keys = [secrets.token_hex(16)]
@@ -67,7 +69,7 @@ class LoadedLlama:
         return [self._answer(row) for row in rows]
 
     def give_back(self) -> None:
-        pass  # what it computes with is taken once, with the weights
+        pass  # its working memory is allocated once, together with the weights
 
     def close(self) -> None:
         del self._server
@@ -78,7 +80,7 @@ class LoadedLlama:
                 answer = self._server.handle_chat_completions(row.request)
             else:
                 answer = self._streamed(row)
-        except ValueError as error:  # a field that it cannot use
+        except ValueError as error:  # a field of the request that it cannot use
             return Trouble("bad_request", str(error), True)
         failure = answer.get("error") if isinstance(answer, dict) else None
         if failure:
@@ -87,7 +89,7 @@ class LoadedLlama:
         return answer
 
     def _streamed(self, row: Chat) -> Any:
-        """Pieces go out as they are made; an error comes as one of them."""
+        """Pass on pieces as they are generated. An error arrives as one of them."""
         failure: dict[str, Any] = {}
         timings: dict[str, Any] = {"predicted_n": 0}
 
@@ -96,7 +98,7 @@ class LoadedLlama:
                 failure.update(piece)
                 return True
             timings["predicted_n"] += 1
-            timings.update(piece.get("timings", {}))  # of the last one, if it comes so far
+            timings.update(piece.get("timings", {}))  # in the last piece; a stopped answer has none
             assert row.told is not None
             return row.told(piece)
 

@@ -1,8 +1,8 @@
-"""One arena for what the models of this process compute with on the processor.
+"""One memory arena for the tensors that all models of this process compute on the processor.
 
-Taken from malloc one by one, tensors leave gaps that no other fits: equal batches took 1.2 to 1.5 times what they need,
-never the same twice. From the arena they take what they need, to a percent, and it is all handed back between batches
-when asked for. One for each model would be kept as often as there are models.
+Tensors allocated from malloc one by one leave gaps that fit no other tensor. Equal batches then took 1.2 to 1.5 times
+what they need, and never the same twice. In the arena they take what they need within 1 %, and all of it can be handed
+back between batches. An arena for each model would hold unused memory once for each model.
 """
 
 from functools import cache
@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import onnxruntime
 
-_DOUBLING = 0  # regions of the arena grow: few of them, so little is lost at their ends; only touched pages count
+_DOUBLING = 0  # regions grow, so they are few and waste little at their ends; only touched pages count
 _FIRST_BYTES = 4096  # the first region is never handed back
 
 
 def use(options: "onnxruntime.SessionOptions") -> None:
-    """Have a session compute in the arena."""
+    """Make a session compute in the arena."""
     _arena()
     _set(options)
 
 
 def shrink() -> None:
-    """Hand back what no tensor is in."""
+    """Hand back the memory that no tensor uses."""
     import onnxruntime
 
     shrinking = onnxruntime.RunOptions()
@@ -32,7 +32,7 @@ def shrink() -> None:
 
 @cache
 def _arena() -> "onnxruntime.InferenceSession":
-    """Makes the arena, and the smallest of sessions: it is shrunk at the end of a run, whatever models there are."""
+    """Make the arena and a minimal session. The end of that session's run shrinks the arena without any model."""
     import onnxruntime
     from onnx import TensorProto, helper
 
@@ -55,5 +55,5 @@ def _arena() -> "onnxruntime.InferenceSession":
 
 def _set(options: "onnxruntime.SessionOptions") -> None:
     options.add_session_config_entry("session.use_env_allocators", "1")
-    # Weights would keep the arena from being handed back.
+    # Weights in the arena would prevent it from being handed back.
     options.add_session_config_entry("session.use_device_allocator_for_initializers", "1")

@@ -1,4 +1,4 @@
-"""Encoders on onnxruntime: from a model.onnx of the folder, or drawn over its safetensors."""
+"""Encoders on onnxruntime. The graph is the folder's model.onnx, or it is built from the safetensors weights."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,7 @@ def describe(name: str, encoder: EncoderFolder, backend: str, length_max: int | 
     if length_max is not None and length_max > encoder.positions:
         raise UsageError(
             f"model `{name}` has {encoder.positions} positions, so `length_max` = {length_max} is too much",
-            f"leave it out for {encoder.length_max}",
+            f"leave it out to use the default of {encoder.length_max}",
         )
     return Description(
         name=name,
@@ -57,7 +57,7 @@ class LoadedEncoder:
         else:
             self._session = _session(str(encoder.onnx_file), _options(), device)
         self._kind_of = {node.name: node.type for node in self._session.get_inputs()}
-        # What the first run makes and keeps is part of the loading, not of the first batch.
+        # The first run allocates memory and keeps it. Do that here, so that it counts as loading.
         self.compute([Tokens([self._pad_id])], 1)
 
     def compute(self, rows: Sequence[Tokens], length: int) -> Sequence[Any]:
@@ -69,7 +69,7 @@ class LoadedEncoder:
                 if known in self._kind_of:
                     feed[known] = array.astype("int64") if self._kind_of[known] == "tensor(int64)" else array
         (answers, *_) = self._session.run(None, feed)
-        return answers.copy()  # type: ignore[no-any-return]  # out of the arena, which it would keep from shrinking
+        return answers.copy()  # type: ignore[no-any-return]  # a view would keep the arena from shrinking
 
     def give_back(self) -> None:
         onnx_arena.shrink()
@@ -100,9 +100,9 @@ def _options() -> "onnxruntime.SessionOptions":
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    # Batches run beside each other, one thread each: that wastes no time waiting at the end of every operator.
+    # Batches run in parallel on one thread each, so that no thread waits for others at the end of every operator.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.enable_mem_pattern = False  # one would be kept for every shape
+    options.enable_mem_pattern = False  # onnxruntime would keep a pattern for every shape
     options.log_severity_level = 4
     onnx_arena.use(options)
     return options

@@ -1,4 +1,4 @@
-"""Tells an exhausted memory from other failures. Libraries disguise it: by type, by text, by an error code."""
+"""Tells out of memory from other failures. Libraries report it in different ways: by type, message or error code."""
 
 import errno
 import re

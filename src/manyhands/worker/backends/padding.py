@@ -1,4 +1,4 @@
-"""Rows of tokens as the rectangles an encoder computes on."""
+"""Pads rows of tokens to the rectangular arrays that an encoder computes on."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

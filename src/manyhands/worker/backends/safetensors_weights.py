@@ -1,6 +1,6 @@
-"""Weights in safetensors files, as arrays over the mapped file: nothing is copied, and pages come in as they are used.
+"""Weights in safetensors files, as arrays over the mapped file. Nothing is copied, and pages are loaded when used.
 
-The `safetensors` package copies each tensor into memory of its own, which for one model is all of it twice.
+The `safetensors` package copies each tensor into new memory, so a model would take twice its size.
 """
 
 import json
@@ -19,7 +19,7 @@ _NUMPY_NAME = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The files that hold the weights; none if the folder has no safetensors."""
+    """The files that hold the weights. The list is empty if the folder has no safetensors."""
     if (folder / ONE_FILE).is_file():
         return [folder / ONE_FILE]
     if not (folder / INDEX).is_file():
@@ -29,7 +29,7 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 class Weights:
-    """Tensors by name, whatever prefix the file puts before the names."""
+    """Tensors by name, with or without the prefix that some files put before the names."""
 
     def __init__(self, files: list[Path], prefixes: tuple[str, ...] = ("",)) -> None:
         self._maps: list[mmap.mmap] = []
@@ -42,19 +42,19 @@ class Weights:
         return self._full(name) is not None
 
     def get(self, name: str) -> "NDArray[Any]":
-        """As float32; only other precisions are copied."""
+        """A tensor as float32. Only tensors of other precisions are copied."""
         import numpy as np
 
         full = self._full(name)
         if full is None:
             raise UsageError(
                 f"the weights have no tensor `{name}`",
-                'this is not an encoder of the BERT family; `backend = "torch"` loads what transformers knows',
+                'use `backend = "torch"` for models that are not of the BERT family',
             )
         mapped, begin, entry = self._place_of[full]
         kind = _NUMPY_NAME.get(entry["dtype"])
         if kind is None:
-            raise UsageError(f"tensor `{full}` is of type {entry['dtype']}, which the onnx backend does not take")
+            raise UsageError(f"tensor `{full}` is of type {entry['dtype']}, which the onnx backend does not support")
         first, last = entry["data_offsets"]
         count = (last - first) // np.dtype(kind).itemsize
         flat = np.frombuffer(mapped, dtype=kind, count=count, offset=begin + first).reshape(entry["shape"])
@@ -63,7 +63,7 @@ class Weights:
         return flat if entry["dtype"] == "F32" else flat.astype(np.float32)
 
     def let_go_of_pages(self) -> None:
-        """They are only in the page cache then; whatever is still used comes back from there."""
+        """Release the mapped pages. They stay in the page cache, and those still used are mapped again from there."""
         for mapped in self._maps:
             mapped.madvise(mmap.MADV_DONTNEED)
 
@@ -77,7 +77,7 @@ class Weights:
             (length,) = struct.unpack_from("<Q", mapped)
             header = json.loads(mapped[8 : 8 + length])
         except (struct.error, ValueError, UnicodeDecodeError):
-            raise UsageError(f"`{file}` is not a safetensors file", "was it downloaded whole?") from None
+            raise UsageError(f"`{file}` is not a safetensors file", "download it again") from None
         self._maps.append(mapped)
         for name, entry in header.items():
             if name != "__metadata__":

@@ -1,4 +1,4 @@
-"""Encoders on torch and transformers, for families that the onnx backend cannot draw. Only imported when asked for."""
+"""Encoders on torch and transformers, for families that the onnx backend cannot build. It is imported only if used."""
 
 import inspect
 from collections.abc import Sequence
@@ -16,7 +16,10 @@ NAME = "torch"
 class TorchEncoder:
     def __init__(self, name: str, encoder: EncoderFolder, length_max: int | None = None) -> None:
         if not encoder.weights:
-            raise UsageError(f"`{encoder.folder}` has no model.safetensors", "pickled weights run code; convert them")
+            raise UsageError(
+                f"`{encoder.folder}` has no model.safetensors",
+                "convert the weights to safetensors; loading pickled weights could run foreign code",
+            )
         self._encoder = encoder
         self.description = describe(name, encoder, NAME, length_max)
 
@@ -33,15 +36,15 @@ class LoadedTorch:
         self._encoder = encoder
         self._device = device
         if device == "cpu":
-            torch.set_num_threads(1)  # batches run beside each other
+            torch.set_num_threads(1)  # batches run in parallel
         kind = transformers.AutoModel if encoder.task == "embed" else transformers.AutoModelForSequenceClassification
-        # Its own files and nothing else: no code of the folder is run, nothing is fetched.
+        # Use only the folder's own files: none of its code is run, and nothing is downloaded.
         model = kind.from_pretrained(
             str(encoder.folder), local_files_only=True, use_safetensors=True, dtype=torch.float32
         )
         self._model: Any = model.eval().to(device)
         self._takes_types = "token_type_ids" in inspect.signature(self._model.forward).parameters
-        # What the first run makes and keeps is part of the loading, not of the first batch.
+        # The first run allocates memory and keeps it. Do that here, so that it counts as loading.
         self.compute([Tokens([encoder.pad_id])], 1)
 
     def compute(self, rows: Sequence[Tokens], length: int) -> Sequence[Any]:

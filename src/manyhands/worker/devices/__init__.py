@@ -1,1 +1,1 @@
-"""The memory of devices behind one interface; read without ever opening a CUDA context."""
+"""One interface to the memory of devices. Reading it never opens a CUDA context."""

@@ -1,4 +1,4 @@
-"""The machine's own memory as a device: what is available, within the bounds of the container."""
+"""The machine's own memory as a device: the memory that is available within the container's limits."""
 
 from typing import TYPE_CHECKING
 

@@ -1,8 +1,8 @@
-"""What every kind of device promises; held for each by tests/models/devices/test_device_contract.py.
+"""What every kind of device promises. tests/worker/devices/test_device_contract.py checks it for each kind.
 
-- `read` answers within two seconds and never raises: what goes wrong is an empty answer and a sentence in `trouble`.
-- Free memory is what a program started now could take; it is never worked out from the total.
-- What this process takes or gives back shows in `free_bytes`, and in `own_bytes` where the device can tell.
+- `read` answers within two seconds and never raises. On failure the answer is empty and `trouble` gives the reason.
+- Free memory is what a program started now could take. It is never computed from the total.
+- What this process takes or gives back shows in `free_bytes`, and in `own_bytes` if the device can tell.
 - Reading opens no CUDA context and changes nothing on the device.
 """
 
@@ -15,7 +15,7 @@ class Devices(Protocol):
     trouble: str  # why the last read gave nothing; "" when it gave something
 
     async def read(self) -> dict[str, DeviceMemory]:
-        """By the device's id, in the order a program sees them."""
+        """The memory of each device by id, in the order in which programs number the devices."""
 
     async def close(self) -> None:
-        """Let go of libraries; harmless when called twice."""
+        """Release libraries. Calling it twice is harmless."""

@@ -1,4 +1,4 @@
-"""Which devices a worker computes on, and how processes that must not are started."""
+"""Chooses the devices a worker computes on, and the environment of processes that must not use a device."""
 
 import os
 from collections.abc import Mapping
@@ -12,9 +12,12 @@ DEVICE_KINDS = ("auto", "cpu", "cuda")
 
 
 async def open_devices(kind: str, visible: str | None) -> Devices:
-    """`visible`: CUDA_VISIBLE_DEVICES, None if it is not set. `auto` is cuda where a device shows, and else cpu."""
+    """Open the devices of a kind. `auto` means cuda if an NVIDIA device is found, and cpu otherwise.
+
+    `visible` is CUDA_VISIBLE_DEVICES, or None if it is not set.
+    """
     if kind not in DEVICE_KINDS:
-        raise ConfigError(f"no kind of device `{kind}`", f"one of {', '.join(DEVICE_KINDS)}")
+        raise ConfigError(f"`{kind}` is not a kind of device", f"use one of {', '.join(DEVICE_KINDS)}")
     if kind == "cpu":
         return CpuDevice()
     devices = NvmlDevices(visible)
@@ -22,10 +25,12 @@ async def open_devices(kind: str, visible: str | None) -> Devices:
         return devices
     await devices.close()
     if kind == "cuda":
-        raise ConfigError(f"no NVIDIA device can be used: {devices.trouble}", "use `cpu`, or see what nvidia-smi says")
+        raise ConfigError(
+            f"no NVIDIA device can be used: {devices.trouble}", "use `cpu`, or check the output of nvidia-smi"
+        )
     return CpuDevice()
 
 
 def cpu_only_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """For processes that prepare and never compute: a library of theirs that looks for devices finds none."""
+    """The environment of processes that never compute. Their libraries find no device."""
     return {**environment, "CUDA_VISIBLE_DEVICES": ""}

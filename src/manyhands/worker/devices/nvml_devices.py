@@ -1,4 +1,4 @@
-"""NVIDIA devices by UUID, as CUDA_VISIBLE_DEVICES shows them; from the management library, never through CUDA."""
+"""NVIDIA devices by UUID, as CUDA_VISIBLE_DEVICES shows them. They are read through NVML, never through CUDA."""
 
 from manyhands.readers.no_answer import NoAnswer
 from manyhands.readers.nvml_reader import ANSWER_WITHIN_S, NvmlReader
@@ -14,7 +14,7 @@ class NvmlDevices:
         try:
             devices = await self._reader.read()
         except TimeoutError:
-            self.trouble = f"no answer within {ANSWER_WITHIN_S:g} s"
+            self.trouble = f"NVML did not answer within {ANSWER_WITHIN_S:g} s"
             return {}
         except NoAnswer as error:
             self.trouble = str(error)

@@ -1,4 +1,4 @@
-"""The most memory this process held since a moment: the kernel's own high-water mark, which costs nothing to keep."""
+"""The most memory this process held during a batch, from the kernel's own high-water mark, which costs nothing."""
 
 import contextlib
 from pathlib import Path
@@ -11,11 +11,11 @@ CLEAR_REFS = Path("/proc/self/clear_refs")
 class ResidentMemory(NamedTuple):
     now_bytes: int
     most_bytes: int
-    of_files_bytes: int  # pages of libraries and weights, which come as they are first touched and stay
+    of_files_bytes: int  # pages of libraries and weights; they are loaded when first touched and stay
 
 
 class PeakMeter:
-    """Begin it before a batch and ask it after; one at a time, for the mark belongs to the whole process."""
+    """Measures one batch at a time, because the mark belongs to the whole process."""
 
     def __init__(self) -> None:
         self._before: ResidentMemory | None = None
@@ -27,7 +27,7 @@ class PeakMeter:
             self._before = resident()
 
     def peak_bytes(self) -> int | None:
-        """Above what was held at `begin`; None where the kernel does not tell."""
+        """The peak above what was held at `begin`, or None if the kernel does not report it."""
         before, after = self._before, resident()
         if before is None or after is None:
             return None

@@ -1,4 +1,4 @@
-"""Devices under virtual memory: for tests and simulations, held to the same contract as the real ones."""
+"""Devices with simulated memory, for tests and simulations. They keep the same contract as the real ones."""
 
 from msgspec import Struct
 
@@ -6,13 +6,13 @@ from manyhands.worker.values.planner_values import DeviceMemory
 
 
 class OutOfMemory(Exception):
-    """The simulated device has not got that much."""
+    """The simulated device does not have that much free memory."""
 
 
 class SimulatedDevice(Struct):
     total_bytes: int
     own_bytes: int = 0
-    others_want_bytes: int = 0  # they take it as soon as it is free
+    others_want_bytes: int = 0  # other processes take it as soon as it is free
     tells_own: bool = True
 
     @property
@@ -25,7 +25,7 @@ class SimulatedDevice(Struct):
 
     def take(self, size: int) -> None:
         if size > self.free_bytes:
-            raise OutOfMemory(f"{size} bytes wanted, {self.free_bytes} free")
+            raise OutOfMemory(f"{size} bytes were requested, {self.free_bytes} are free")
         self.own_bytes += size
 
     def give_back(self, size: int) -> None:
@@ -41,7 +41,7 @@ class SimulatedDevices:
         self.devices = devices
 
     async def read(self) -> dict[str, DeviceMemory]:
-        self.trouble = "" if self.devices else "no device: none was made up"
+        self.trouble = "" if self.devices else "no device was simulated"
         return {name: device.memory() for name, device in self.devices.items()}
 
     async def close(self) -> None:

@@ -1,1 +1,1 @@
-"""The model worker over HTTP, as clients of OpenAI, infinity and TEI expect it."""
+"""The model worker's HTTP API, which clients of OpenAI, infinity and TEI can use unchanged."""

@@ -1,4 +1,4 @@
-"""Requests read, and errors told in OpenAI's form. Bytes that are no text stay in their own item."""
+"""Reads requests and writes errors in OpenAI's form. Bytes that are not UTF-8 spoil only their own item."""
 
 import json
 import math
@@ -11,7 +11,7 @@ from starlette.responses import Response
 from manyhands.errors import ManyhandsError, Unavailable, UsageError
 from manyhands.worker.values.item_answers import Busy, NoSuchModel, TooMuch, Trouble
 
-#: A request, as JSON has it.
+#: A request's JSON object.
 Body = dict[str, Any]
 
 BODY_BYTES_MAX = 64 * 2**20
@@ -31,7 +31,7 @@ async def body_of(request: Request) -> Body:
             raise BadBody(f"the request is larger than {BODY_BYTES_MAX // 2**20} MB", 413)
         pieces.append(piece)
     try:
-        # What is no UTF-8 becomes halves of surrogate pairs, which the check of each text finds.
+        # Bytes that are not UTF-8 become halves of surrogate pairs, which the check of each text finds.
         body = json.loads(b"".join(pieces).decode("utf-8", "surrogateescape"))
     except (ValueError, RecursionError) as error:
         raise BadBody(f"the request is not JSON: {error}") from None
@@ -62,14 +62,14 @@ def flag_field(body: Body, name: str) -> bool | None:
 
 
 def app_of(body: Body) -> str:
-    """OpenAI's name for the end user; shares of the worker go by it."""
+    """The app of a request, from OpenAI's field for the end user. The worker is shared between apps."""
     return text_field(body, "user", "")
 
 
 def priority_of(body: Body) -> int:
     value = body.get("priority", 2)
     if type(value) is not int or not 0 <= value <= 4:
-        raise BadBody("`priority` must be 0 (critical) to 4")
+        raise BadBody("`priority` must be a whole number from 0 (critical) to 4")
     return value
 
 
@@ -83,14 +83,14 @@ def trouble_told(trouble: Trouble) -> dict[str, Any]:
 
 
 def all_failed(troubles: list[Trouble]) -> Response:
-    """No item has an answer: the first one's trouble is the request's."""
+    """The response when no item has an answer. It reports the first item's error."""
     first = troubles[0]
     status = 400 if first.is_callers else 503 if first.code in ("stuck", "stopped", "out_of_memory") else 500
     return as_json({"error": trouble_told(first)}, status)
 
 
 def refused(error: Exception) -> Response:
-    """For exceptions: of the whole request, never of one item."""
+    """The response to an exception, which concerns the whole request and never a single item."""
     status, kind, headers = 500, "server_error", {}
     message = f"{type(error).__name__}: {error}"
     if isinstance(error, ManyhandsError):

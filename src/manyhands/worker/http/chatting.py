@@ -1,4 +1,4 @@
-"""Chat completions, whole or streamed as they are made."""
+"""Chat completions, sent whole or streamed while they are generated."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -33,7 +33,7 @@ class Chatting:
         model = model_for(self._texts.engine, body, "generate")
         messages = body.get("messages")
         if not isinstance(messages, list) or not messages or not all(isinstance(each, dict) for each in messages):
-            raise BadBody("`messages` must be a list of messages, at least one")
+            raise BadBody("`messages` must be a list of at least one message")
         number_field(body, "max_tokens")
         number_field(body, "max_completion_tokens")
         app, priority = app_of(body), priority_of(body)
@@ -61,7 +61,7 @@ class Chatting:
 
         making = asyncio.create_task(make())
         first = await pieces.get()
-        # Nothing was sent yet: what went wrong can still be told by the status.
+        # Nothing was sent yet, so the status can still report an error.
         if isinstance(first, Exception):
             return refused(first)
         if isinstance(first, Trouble):

@@ -1,4 +1,4 @@
-"""Embeddings as OpenAI has them, and as TEI has them."""
+"""Embeddings in the forms of OpenAI and TEI."""
 
 import base64
 from typing import Any
@@ -43,7 +43,7 @@ class Embedding:
         return as_json({"object": "list", "model": model, "data": rows, "usage": usage})
 
     async def tei(self, body: Body) -> Response:
-        """`POST /embed`: a list of vectors and nothing else, so all must be good."""
+        """`POST /embed`: the answer is a bare list of vectors, so every item must succeed."""
         model = model_for(self._texts.engine, body, "embed")
         answers = await self._answers(body, "inputs", model)
         troubles = [answer for answer in answers if isinstance(answer, Trouble)]
@@ -59,12 +59,12 @@ class Embedding:
     def _dimensions(self, body: Body, model: str) -> int | None:
         wanted, width = number_field(body, "dimensions"), self._texts.engine.description(model).width
         if wanted is not None and wanted > width:
-            raise WrongTask(f"model `{model}` has {width} dimensions, `dimensions` = {wanted} is more")
+            raise WrongTask(f"model `{model}` has {width} dimensions, so `dimensions` = {wanted} is too large")
         return wanted
 
 
 def inputs_of(body: Body, field: str) -> list[Any]:
-    """A text, texts, tokens, or lists of tokens."""
+    """The inputs as a list. The field holds a text, texts, tokens or lists of tokens."""
     if field not in body:
         raise BadBody(f"`{field}` is missing")
     given = body[field]

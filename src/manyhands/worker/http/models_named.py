@@ -1,4 +1,4 @@
-"""Which model a request means: the one it names, or the only one that does what is asked."""
+"""Finds the model of a request: the one it names, or the only one that does the requested task."""
 
 from manyhands.worker.backends.backend import Task
 from manyhands.worker.http.bodies import BadBody, Body
@@ -12,11 +12,12 @@ def model_for(engine: WorkerLoop, body: Body, *tasks: Task) -> str:
     if name is None or name == "":
         if len(fitting) == 1:
             return fitting[0]
-        raise BadBody(f"`model` is missing; there is {', '.join(fitting) or 'none that does this'}")
+        there = f"use one of {', '.join(fitting)}" if fitting else "this worker hosts none for this task"
+        raise BadBody(f"`model` is missing; {there}")
     if not isinstance(name, str):
         raise BadBody("`model` must be a string")
     description = engine.description(name)
     if description.task not in tasks:
-        there = ", ".join(f"`{each}`" for each in fitting) or "no model here does"
-        raise WrongTask(f"model `{name}` does not {' or '.join(tasks)} but {description.task}", there)
+        there = f"use {' or '.join(f'`{each}`' for each in fitting)}" if fitting else "this worker hosts none that does"
+        raise WrongTask(f"model `{name}` does {description.task}, not {' or '.join(tasks)}", there)
     return name

@@ -1,4 +1,4 @@
-"""What the worker tells of itself: its models, whether it is well, and its figures."""
+"""What the worker reports about itself: its models, its health and its metrics."""
 
 import time
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ class Pages:
 
 
 class _Figures:
-    """Made anew from the engine whenever someone asks."""
+    """Metrics that are read from the engine at each request."""
 
     def __init__(self, engine: WorkerLoop) -> None:
         self._engine = engine
@@ -63,7 +63,7 @@ class _Figures:
 
     def _now(self) -> Iterator[Metric]:
         statistics = self._engine.statistics()
-        well = GaugeMetricFamily("manyhands_worker_up", "1 while the worker is well")
+        well = GaugeMetricFamily("manyhands_worker_up", "1 while the worker is healthy")
         well.add_metric([], 0.0 if self._engine.trouble() else 1.0)
         yield well
         for name, about in (
@@ -92,7 +92,7 @@ class _Figures:
             ("tokens", counts.tokens, "tokens computed"),
             ("padded_tokens", counts.padded_tokens, "tokens computed, padding included"),
             ("compute_seconds", counts.compute_s, "time spent computing"),
-            ("failed_batches", counts.batches_failed, "batches that fell as a whole"),
+            ("failed_batches", counts.batches_failed, "batches that failed as a whole"),
             ("out_of_memory", counts.batches_out_of_memory, "batches that ran out of memory"),
             ("loads", counts.loads, "times the model was loaded"),
             ("evictions", counts.evictions, "times the model was evicted"),

@@ -1,4 +1,4 @@
-"""Reranking and classification, as infinity and TEI have them."""
+"""Reranking and classification in the forms of infinity and TEI."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ class Ranking:
         self._texts = texts
 
     async def rerank(self, body: Body) -> Response:
-        """`documents` as infinity, Cohere and Jina have it; `texts` as TEI has it, which wants a bare list back."""
+        """Infinity, Cohere and Jina send `documents`. TEI sends `texts` and expects a bare list as the answer."""
         model = model_for(self._texts.engine, body, "rerank")
         query = text_field(body, "query")
         is_tei = "documents" not in body
@@ -69,13 +69,13 @@ class Ranking:
 
     async def _answers(self, body: Body, model: str, inputs: list[Any]) -> list[ItemAnswer | Trouble]:
         if any(isinstance(each, list) for each in inputs):
-            raise BadBody("tokens can be embedded, not classified: send texts")
+            raise BadBody("tokens can only be embedded; send texts instead")
         cut = flag_field(body, "truncate")
         return await self._texts.answers(model, inputs, cut=cut, app=app_of(body), priority=priority_of(body))
 
 
 def _labelled(answer: ItemAnswer | Trouble, labels: tuple[str, ...]) -> Any:
-    """Every label with its share, the likeliest first."""
+    """Every label with its probability, the most likely first."""
     import numpy as np
 
     if isinstance(answer, Trouble):

@@ -1,4 +1,7 @@
-"""Who is answered: anyone on loopback under a loopback name; beyond it only those with the token."""
+"""Decides which requests are answered.
+
+Without a token, these are requests to a loopback name. With a token, these are requests that carry it.
+"""
 
 import secrets
 
@@ -7,7 +10,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
-#: Says nothing but whether the worker is well: those who restart it have no token.
+#: The answer says only whether the worker is healthy. The program that restarts the worker has no token.
 OPEN_PATHS = frozenset({"/health"})
 
 
@@ -30,15 +33,16 @@ class RequestGuard:
             right = scheme.lower() == "bearer" and secrets.compare_digest(given.strip().encode(), self._token.encode())
             if right or scope["path"] in OPEN_PATHS:
                 return None
-            return _refused(401, "the token is missing or wrong: `Authorization: Bearer TOKEN`")
-        # A page elsewhere can have a browser here ask 127.0.0.1 under a name of its own; that name gives it away.
+            return _refused(401, "the token is missing or wrong: send `Authorization: Bearer TOKEN`")
+        # A foreign web page can make a local browser ask 127.0.0.1 under the page's own host name (DNS rebinding).
+        # The Host header then shows that foreign name.
         if not is_loopback_name(headers.get("host", "")):
-            return _refused(403, "without a token only 127.0.0.1, localhost and [::1] are answered")
+            return _refused(403, "without a token the worker answers only requests to 127.0.0.1, localhost and [::1]")
         return None
 
 
 def is_loopback_name(host: str) -> bool:
-    """Of a Host header: with or without a port."""
+    """Whether a Host header, with or without a port, names loopback."""
     name, colon, port = host.rpartition(":")
     if not colon or host.endswith("]"):
         name, port = host, "0"

@@ -1,4 +1,4 @@
-"""Serves the model worker until it is told to stop; beyond loopback only with a token."""
+"""Serves the model worker until it is told to stop. Serving beyond loopback requires a token."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,13 +10,13 @@ from manyhands.errors import UsageError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 DEFAULT_PORT = 8650
-#: How long running answers may take when the server is asked to stop.
+#: How long running requests may still take when the server is asked to stop.
 GRACE_S = 5
 
 
 @asynccontextmanager
 async def serving(app: ASGIApp, address: str, port: int, token: str) -> AsyncIterator[str]:
-    """The URL of the server, while it serves. Port 0 takes any free port."""
+    """Serve for the time of the `async with` block and yield the server's URL. Port 0 takes any free port."""
     if address not in LOOPBACK and not token:
         raise UsageError(
             f"cannot serve on `{address}` without a token: anyone could use the models",

@@ -1,4 +1,4 @@
-"""The worker's HTTP application: which path is answered by what."""
+"""The worker's HTTP application: which function answers which path."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -45,18 +45,18 @@ def _answered(page: Page) -> Page:
     async def answer(request: Request) -> Response:
         try:
             return await page(request)
-        except Exception as error:  # the boundary: every request gets an answer in the form clients know
+        except Exception as error:  # the boundary: every request gets an answer in a form that clients know
             return refused(error)
 
     return answer
 
 
 def _worked_on(work: Work) -> Page:
-    """Work for a request ends when its caller has gone: nobody computes for no one."""
+    """Stop the work for a request when its caller disconnects, because nobody would read the answer."""
 
     async def page(request: Request) -> Response:
         working = asyncio.ensure_future(work(await body_of(request)))
-        leaving = asyncio.ensure_future(request.receive())  # after the body only the end of the connection can come
+        leaving = asyncio.ensure_future(request.receive())  # after the body, only a disconnect can arrive
         try:
             await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
             if not working.done():

@@ -1,1 +1,1 @@
-"""The doing half of the model worker: prepares, computes and answers, as the planner decides."""
+"""The part of the model worker that acts: it prepares, computes and answers as the planner decides."""

@@ -1,7 +1,8 @@
-"""Which batches are measured for the memory they take, and how.
+"""Decides which batches are measured for the memory they take, and measures them.
 
-Freed memory stays with the process, so a batch that reuses it would seem to take none: it is handed back first. That
-costs the batch its pages, so only the first batches of a model and a sample of the later ones are measured.
+Freed memory stays with the process, and a batch that reuses it would seem to take none. So it is handed back to the
+system first. The batch must then fetch its pages again, so only the first batches of a model and a sample of the later
+ones are measured.
 """
 
 from collections import defaultdict
@@ -21,16 +22,22 @@ class Peaks:
         self._measuring = False
 
     def wants(self, model: str) -> bool:
-        """Told of every batch that begins alone; one is measured at a time."""
+        """Whether to measure the next batch. It is called for every batch that starts alone.
+
+        Only one batch is measured at a time.
+        """
         self._seen[model] += 1
         count = self._seen[model]
         return not self._measuring and (count <= FIRST_BATCHES or count % THEN_ONE_IN == 0)
 
     def begin(self, model: Loaded) -> bool:
-        """Whether it can be measured: what cannot be handed back would be taken for no need."""
+        """Start a measurement and return whether that worked.
+
+        If unused memory cannot be handed back, the batch would reuse it and seem to need less than it does.
+        """
         try:
             model.give_back()
-        except Exception:  # it may need a little memory itself
+        except Exception:  # handing back may itself need a little memory
             return False
         trim()
         self._measuring = True

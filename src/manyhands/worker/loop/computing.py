@@ -1,6 +1,6 @@
-"""Batches on threads: one call computes one batch and says how it went, as a value. Nothing raised leaves the thread.
+"""Computes batches on threads. One call computes one batch and returns how it went; no exception leaves the thread.
 
-An exhausted memory is told only after the except block was left: inside it the traceback keeps the batch alive.
+Out of memory is reported only after the except block has ended: inside it, the traceback keeps the batch alive.
 """
 
 import contextlib
@@ -24,20 +24,20 @@ class Computed(Struct):
     """How a batch went: outputs, or why there are none."""
 
     outputs: Sequence[Output | Trouble] = ()
-    took_s: float = 0.0  # of the thread that computed it
+    took_s: float = 0.0  # CPU time of the thread that computed it
     began_at: float = 0.0
     ended_at: float = 0.0
-    peak_bytes: int | None = None  # what it took over what was held before; None: not measured
+    peak_bytes: int | None = None  # peak above what was held before; None: not measured
     reason: str = ""
     out_of_memory: bool = False
     begun: bool = True
 
 
 def compute(model: Loaded, rows: Sequence[Any], length: int, width: int | None) -> Computed:
-    """`width`: of the numbers an encoder gives for each row; None: it gives something else."""
+    """Compute one batch. `width` is how many numbers an encoder returns for each row; None: it is not an encoder."""
     failure: tuple[str, bool] | None = None
     outputs: Any = None
-    # The thread's own time: what runs beside it does not make a batch dearer.
+    # Use the thread's own time, so that other threads do not make a batch look slower.
     began, began_at = time.thread_time(), time.monotonic()
     try:
         outputs = model.compute(rows, length)
@@ -46,13 +46,13 @@ def compute(model: Loaded, rows: Sequence[Any], length: int, width: int | None) 
         elif width is not None:
             bad = wrong_with_outputs(outputs, width)
             outputs = [bad.get(place, row) for place, row in enumerate(outputs)]
-    except BaseException as error:  # the boundary: a batch must not take its thread along
+    except BaseException as error:  # the boundary: a failed batch must not end its thread
         failure = (reason_of(error), is_out_of_memory(error))
     if failure is None:
         return Computed(outputs, time.thread_time() - began, began_at, time.monotonic())
     outputs = None
     if failure[1]:
-        with contextlib.suppress(Exception):  # it may need a little memory itself; the next batch asks again
+        with contextlib.suppress(Exception):  # handing back may itself need memory; the next failure tries again
             model.give_back()
         give_back_memory()
     return Computed(reason=failure[0], out_of_memory=failure[1])
@@ -64,17 +64,17 @@ def reason_of(error: BaseException) -> str:
 
 
 def keep_freed_memory() -> None:
-    """Have freed blocks stay with the process for the next batch; `give_back_memory` hands them back.
+    """Keep freed blocks in the process for the next batch. `give_back_memory` hands them back.
 
-    By default large blocks go back to the system at once, and a batch that computes in the heap, as torch's do, pays
-    for their pages anew each time.
+    By default, large blocks go back to the system at once. A batch that computes in the heap, as with torch, would
+    then pay for their pages each time.
     """
     libc = _libc()
     if libc is not None:
         trim_threshold, mmap_threshold, arena_max = -1, -3, -8
         libc.mallopt(trim_threshold, 2**31 - 1)
         libc.mallopt(mmap_threshold, 2**30)
-        libc.mallopt(arena_max, 1)  # one pool for all threads: what one freed serves the next
+        libc.mallopt(arena_max, 1)  # one pool for all threads, so that each can reuse what another freed
 
 
 def give_back_memory() -> None:
@@ -83,7 +83,7 @@ def give_back_memory() -> None:
 
 
 def trim() -> None:
-    """Freed pages back to the system."""
+    """Hand freed pages back to the system."""
     libc = _libc()
     if libc is not None:
         libc.malloc_trim(0)

@@ -1,4 +1,4 @@
-"""What the engine has done since it began, for metrics: sums that only rise."""
+"""Counters for metrics: what the engine has done since it started."""
 
 from collections import defaultdict
 

@@ -1,4 +1,4 @@
-"""The models of a worker: which are loaded, on which threads they compute, and how one is let go of."""
+"""The models of a worker: which are loaded, on which threads they compute, and how one is evicted."""
 
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +13,8 @@ class Hosting:
         self.threads = threads
         self._loaded: dict[str, Loaded] = {}
         self._encoders = ThreadPoolExecutor(threads, "compute")
-        #: Answers are made for seconds or minutes and batched by the model itself: they take no place of others.
+        #: Generating an answer takes seconds or minutes, and the model batches by itself. So generators have their
+        #: own threads and do not block encoders.
         self._generators: dict[str, ThreadPoolExecutor] = {}
         for name, backend in backends.items():
             if backend.description.task == "generate":
@@ -38,14 +39,14 @@ class Hosting:
         self._loaded[name] = self.backends[name].load(device)
 
     def give_back(self) -> None:
-        """Memory that is kept for the next batch."""
+        """Hand back memory that is kept for the next batch."""
         for loaded in list(self._loaded.values()):
-            with contextlib.suppress(Exception):  # it may need a little memory itself
+            with contextlib.suppress(Exception):  # handing back may itself need a little memory
                 loaded.give_back()
         give_back_memory()
 
     def evict(self, name: str) -> None:
-        """References first, then what was only waiting to be collected, then the pages."""
+        """Drop the references first, then collect garbage, then hand back the pages."""
         loaded = self._loaded.pop(name, None)
         if loaded is not None:
             loaded.close()
@@ -53,7 +54,7 @@ class Hosting:
         give_back_memory()
 
     def close(self) -> None:
-        # Threads may be deep in a batch; who stops the worker has waited for what was worth waiting for.
+        # Do not wait for threads that still compute: the caller has already waited as long as it wants to.
         for pool in (self._encoders, self._loading, *self._generators.values()):
             pool.shutdown(wait=False, cancel_futures=True)
         self._loaded.clear()

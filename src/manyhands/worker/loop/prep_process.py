@@ -1,7 +1,7 @@
-"""A process that tokenises and does nothing else: small, without a device, and gone when its pipe closes.
+"""A process that only tokenises. It is small, uses no device, and ends when its pipe closes.
 
-Frames of msgpack on standard input and output, each after its length in four bytes. Imports stay few: all that this
-process holds is held as often as there are such processes.
+It reads and writes frames of msgpack on standard input and output, each preceded by its length in four bytes. It
+imports little, because each of these processes holds its own copy of every import.
 """
 
 import sys
@@ -14,7 +14,7 @@ from manyhands.worker.loop.tokenizing import Tokenizing
 
 def main() -> None:
     tokenizing_of: dict[tuple[str, int], Tokenizing] = {}
-    # The pipe is ours; what a library prints must not end up in it.
+    # Standard output carries the frames, so a library's prints must go elsewhere.
     pipe, sys.stdout = sys.stdout.buffer, sys.stderr
     while (frame := read_frame(sys.stdin.buffer)) is not None:
         answer = msgspec.msgpack.encode(_answered(msgspec.msgpack.decode(frame), tokenizing_of))
@@ -31,12 +31,12 @@ def _answered(request: Any, tokenizing_of: dict[tuple[str, int], Tokenizing]) ->
         tokenizing = tokenizing_of[key]
         pairs = [text if isinstance(text, str) else (text[0], text[1]) for text in texts]
         return {"encoded": tokenizing.encode(pairs, cut) if pairs else [], "vocabulary": tokenizing.vocabulary}
-    except Exception as error:  # the boundary: whoever asked is told, and the process goes on
+    except Exception as error:  # the boundary: the caller is told, and the process continues
         return {"error": f"{type(error).__name__}: {error}"}
 
 
 def read_frame(pipe: Any) -> bytes | None:
-    """None at the end."""
+    """The next frame, or None at the end of the pipe."""
     head = pipe.read(4)
     if len(head) < 4:
         return None

@@ -1,4 +1,4 @@
-"""Tokenising in processes of its own, for machines with cores to spare: compute threads keep theirs to themselves."""
+"""Tokenises in separate processes, for machines with idle cores. This takes no time from compute threads."""
 
 import asyncio
 import itertools
@@ -14,16 +14,16 @@ from manyhands.worker.devices.device_choice import cpu_only_environment
 from manyhands.worker.loop.text_requests import CHUNK
 from manyhands.worker.loop.tokenizing import Encoded, Text, shortened
 
-#: A process holds about a hundred bytes for each while it works on them.
+#: A process holds about a hundred bytes for each character while it tokenises.
 CHARACTERS_AT_ONCE = 32_768
 
 
 class PrepFailed(Unavailable):
-    """The process could not do it, or is gone."""
+    """The process could not tokenise the texts, or it has ended."""
 
 
 class PrepProcesses:
-    """A `Preparer`. Each process does one chunk at a time; one that died is started anew for the next."""
+    """A `Preparer`. Each process tokenises one chunk at a time. A process that ended is started again when needed."""
 
     def __init__(self, count: int) -> None:
         self._each = [_Process() for _ in range(count)]
@@ -48,7 +48,7 @@ class PrepProcesses:
 
 
 def chunks_of(texts: Sequence[Text]) -> Iterator[list[Text]]:
-    """What a process is given at once decides how large it grows."""
+    """Split texts into chunks. The size of a chunk decides how much memory a process takes."""
     chunk: list[Text] = []
     characters = 0
     for text in texts:
@@ -76,7 +76,7 @@ class _Process:
         return self._process.pid if self._process is not None and self._process.returncode is None else 0
 
     async def ask(self, request: bytes) -> Any:
-        # To its end even if nobody waits any more: half an exchange would be the next one's answer.
+        # Always complete the exchange, even if nobody waits any more: otherwise the next request reads this answer.
         return await asyncio.shield(asyncio.create_task(self._in_turn(request)))
 
     async def _in_turn(self, request: bytes) -> Any:

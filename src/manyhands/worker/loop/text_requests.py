@@ -1,4 +1,4 @@
-"""From what callers send to answers: each item is checked and tokenised by itself, and the good ones go on together."""
+"""Turns requests into answers. Each item is checked and tokenised by itself; the valid ones are computed together."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from manyhands.worker.loop.validation import wrong_with_ids, wrong_with_length, 
 from manyhands.worker.loop.worker_loop import WorkerLoop
 from manyhands.worker.values.item_answers import ItemAnswer, Trouble
 
-#: Texts tokenised in one go: large enough to be cheap, small enough to be shared among threads.
+#: Texts tokenised in one call: enough to be cheap, few enough to be shared among threads.
 CHUNK = 64
 ANSWER_TOKENS = 256
 
@@ -27,7 +27,7 @@ class Preparer(Protocol):
 
 
 class Threads:
-    """Tokenizers let other threads run while they work; that is enough for most."""
+    """A `Preparer` on threads. Tokenizers release the GIL while they work, which is enough for most uses."""
 
     def __init__(self, count: int = 1) -> None:
         self._pool = ThreadPoolExecutor(count, "prepare")
@@ -51,14 +51,14 @@ class Threads:
 
     def _of(self, description: Description) -> Tokenizing:
         found = self._tokenizing.get(description.tokenizer_file)
-        if found is None:  # two threads may both read it once; the last one stays
+        if found is None:  # two threads may both read the file once; the last one is kept
             found = Tokenizing(description.tokenizer_file, description.length_max)
             self._tokenizing[description.tokenizer_file] = found
         return found
 
 
 class TextRequests:
-    """What the server and others ask of the worker."""
+    """What the HTTP server and other callers ask of the worker."""
 
     def __init__(self, engine: WorkerLoop, preparer: Preparer, cuts: dict[str, bool] | None = None) -> None:
         self.engine = engine
@@ -68,7 +68,7 @@ class TextRequests:
     async def answers(
         self, model: str, inputs: Sequence[Any], *, cut: bool | None = None, app: str = "", priority: int = 2
     ) -> list[ItemAnswer | Trouble]:
-        """One for each input: a text, a pair of texts, or tokens."""
+        """One answer for each input, which is a text, a pair of texts, or tokens."""
         description = self.engine.description(model)
         cut = self._cuts.get(model, False) if cut is None else cut
         told: list[ItemAnswer | Trouble | None] = [None] * len(inputs)
@@ -97,7 +97,7 @@ class TextRequests:
     async def chat(self, model: str, chat: Chat, app: str = "", priority: int = 2) -> ItemAnswer | Trouble:
         description = self.engine.description(model)
         wanted = chat.request.get("max_completion_tokens") or chat.request.get("max_tokens") or ANSWER_TOKENS
-        # About four characters to a token: the model itself says when it is too much.
+        # This estimates four characters per token. The model itself reports a prompt that is too long.
         prompt = sum(len(str(message)) for message in chat.request.get("messages", ())) // 4
         length = max(1, min(prompt + int(wanted), description.length_max))
         (answer,) = await self.engine.run(model, [(chat, length)], app, priority)

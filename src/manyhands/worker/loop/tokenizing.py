@@ -1,4 +1,4 @@
-"""Texts become tokens here: on threads, or in a process of its own; either way nothing of this touches a device."""
+"""Turns texts into tokens, on threads or in a separate process. Nothing here uses a device."""
 
 import os
 import threading
@@ -7,20 +7,20 @@ from typing import NamedTuple
 
 from manyhands.worker.loop.validation import CHARACTERS_PER_TOKEN_MAX
 
-#: One text, or two of which the second is judged by the first.
+#: One text, or a query and the text that is ranked for it.
 Text = str | tuple[str, str]
 
 
 class Encoded(NamedTuple):
     ids: list[int]
-    types: list[int]  # of pairs
+    types: list[int]  # the token types of a pair; empty for one text
 
 
 class Tokenizing:
-    """One model's tokenizer, read once: two of them would be the most that a process that tokenises holds."""
+    """One model's tokenizer. It is read once: a second copy would double the memory of a tokenising process."""
 
     def __init__(self, file: str, length_max: int) -> None:
-        # Its own threads would not be counted against anyone's; ours are the parallelism.
+        # The worker's own threads provide the parallelism. Threads of the library would not be counted.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         from tokenizers import Tokenizer
 
@@ -29,7 +29,7 @@ class Tokenizing:
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self._cuts = False
-        self._lock = threading.Lock()  # whether it cuts must not change while it is at work
+        self._lock = threading.Lock()  # the truncation setting must not change during a call
         self.vocabulary: int = self._tokenizer.get_vocab_size()
 
     def encode(self, texts: Sequence[Text], cut: bool) -> list[Encoded]:
@@ -54,6 +54,6 @@ class Tokenizing:
 
 
 def shortened(text: Text, length_max: int) -> Text:
-    """Nobody waits for the tokens of a megabyte of which a few hundred are kept."""
+    """Cut a text before it is tokenised. It saves the tokens of a megabyte of which only a few hundred are kept."""
     most = length_max * CHARACTERS_PER_TOKEN_MAX
     return text[:most] if isinstance(text, str) else (text[0][:most], text[1][:most])

@@ -1,9 +1,10 @@
-"""Which batches should have ended long ago. Told of beginnings and ends; asked with the time."""
+"""Finds batches that should have ended long ago. It is told when batches start and end, and has no clock."""
 
 from msgspec import Struct
 
-#: A batch is stuck when it takes this many times as long as predicted, and never before so many seconds.
+#: A batch is stuck if it takes this many times as long as predicted.
 TIMES_PREDICTED = 30.0
+#: No batch counts as stuck before this long.
 STUCK_AFTER_S = 60.0
 
 
@@ -29,10 +30,10 @@ class Watchdog:
         return [batch for batch, running in self._running.items() if at >= running.stuck_at]
 
     def trouble(self, at: float) -> str:
-        """What a person should know; "" when all is well."""
+        """A message about stuck batches, or "" if there are none."""
         batches = self.stuck(at)
         if not batches:
             return ""
         first = self._running[batches[0]]
         since_s = at - first.began_at
-        return f"{len(batches)} batches are stuck: one of `{first.model}` has been computing for {since_s:.0f} s"
+        return f"batches that do not end: {len(batches)}; one of `{first.model}` has been computing for {since_s:.0f} s"

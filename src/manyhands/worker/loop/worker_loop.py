@@ -1,6 +1,6 @@
-"""The loop around the planner: tells it what happened, carries out what it decides, and hands every item its answer.
+"""The loop around the planner: it reports what happened, carries out decisions, and gives every item its answer.
 
-Everything here runs in one event loop; threads prepare and compute, and report back into it.
+Everything here runs in one event loop. Threads prepare and compute, and report back to it.
 """
 
 import asyncio
@@ -26,19 +26,19 @@ from manyhands.worker.planning.statistics import Statistics
 from manyhands.worker.values import planner_values as m
 from manyhands.worker.values.item_answers import Busy, ItemAnswer, NoSuchModel, Stopping, Stuck, TooMuch, Trouble
 
-#: How often the watchdog looks.
+#: How often the watchdog checks for stuck batches.
 LOOK_EVERY_S = 1.0
-#: After so long without a batch, memory that was kept for the next is handed back.
+#: After this long without a batch, memory that was kept for the next batch is handed back.
 IDLE_S = 1.0
-_STUCK = Trouble("stuck", "its batch does not end; the worker should be started again")
+_STUCK = Trouble("stuck", "the item's batch does not end; restart the worker")
 _STOPPED = Trouble("stopped", "the worker was stopped")
 
 
 class _Pending(Struct):
-    """An item that someone waits for."""
+    """An item that a caller waits for."""
 
     row: Row
-    place: int  # among the items of its request
+    place: int  # its index in the request
     request: "_Request"
 
 
@@ -75,8 +75,8 @@ class WorkerLoop:
         self._memory: dict[str, m.DeviceMemory] = {}
         self._begun = 0  # batches, loads and evictions since the start
         self._asides = 0  # loads and evictions under way
-        self._ended_at: float | None = None  # the last batch, if what it computed in was not handed back since
-        self._ran_out: dict[str, int] = defaultdict(int)  # device → batches of it that ran out of memory
+        self._ended_at: float | None = None  # when the last batch ended; None once its memory was handed back
+        self._ran_out: dict[str, int] = defaultdict(int)  # device → batches that ran out of memory on it
         self._peaks = Peaks()
         self._device_time = DeviceTime()
         self.counts = LoopCounts()
@@ -91,7 +91,7 @@ class WorkerLoop:
         backend = self._hosting.backends.get(model)
         if backend is None:
             names = ", ".join(f"`{name}`" for name in self._hosting.backends)
-            raise NoSuchModel(f"there is no model `{model}`", f"there is {names}")
+            raise NoSuchModel(f"there is no model `{model}`", f"this worker hosts {names}")
         return backend.description
 
     def descriptions(self) -> list[Description]:
@@ -105,13 +105,13 @@ class WorkerLoop:
         return self._draining
 
     def trouble(self) -> str:
-        """Why the worker is not well; "" when it is."""
+        """Why the worker is unhealthy, or "" if it is healthy."""
         return self._broken or self._watchdog.trouble(_now()) or self._devices.trouble
 
     async def run(
         self, model: str, rows: Sequence[tuple[Row, int]], app: str = "", priority: int = 2
     ) -> list[ItemAnswer | Trouble]:
-        """One answer for each row, which come with their lengths. Refused whole when there is no room for all."""
+        """One answer for each row. Rows come with their lengths. If not all rows fit into the queue, none is taken."""
         if not rows:
             return []
         self._refuse_if_unwell()
@@ -132,7 +132,7 @@ class WorkerLoop:
         return [answer for answer in request.answers if answer is not None]
 
     async def drain(self, within_s: float) -> None:
-        """Take nothing more, and wait for what was taken."""
+        """Accept no more requests, and wait for those that were accepted."""
         self._draining = True
         deadline = _now() + within_s
         while self._pending and _now() < deadline and not self.trouble():
@@ -155,7 +155,7 @@ class WorkerLoop:
         if self._draining:
             raise Stopping("the worker is stopping")
         if trouble := self._broken or self._watchdog.trouble(_now()):
-            raise Stuck(trouble, "start the worker again")
+            raise Stuck(trouble, "restart the worker")
 
     def _tell(self, event: m.Event) -> None:
         self._told.append(event)
@@ -165,13 +165,13 @@ class WorkerLoop:
         while True:
             await self._happened.wait()
             self._happened.clear()
-            # Reading takes a quarter of a millisecond: not for items that can only be queued.
+            # A reading takes a quarter of a millisecond, so skip it if the items can only be queued.
             only_queued = all(isinstance(event, m.ItemsArrived | m.ItemsCancelled) for event in self._told)
             memory: dict[str, m.DeviceMemory] = {}
             known = -1
             if not only_queued or self._planner.wants_reading():
                 while known < (ran_out := _out_of_memory(self._told)):
-                    known = ran_out  # one that comes during a reading is not explained by it
+                    known = ran_out  # a batch that runs out during a reading needs a newer one
                     memory = await self._devices.read()
             self._memory = memory or self._memory
             now = _now()
@@ -182,7 +182,7 @@ class WorkerLoop:
                     self._carry_out(decision)
 
     def _turned(self, task: asyncio.Task[None]) -> None:
-        """It only ends when it is cancelled, or by a mistake of ours: then nobody may wait for ever."""
+        """Fail all items if the loop ended by a bug, so that no caller waits forever. Otherwise it was cancelled."""
         if not task.cancelled() and (error := task.exception()) is not None:
             self._broken = f"the worker's planner stopped: {reason_of(error)}"
             self._settle_all(Trouble("failed", self._broken))
@@ -212,7 +212,7 @@ class WorkerLoop:
 
     def _run(self, batch: m.Batch, device: str) -> None:
         description = self.description(batch.model)
-        # Those who stopped waiting while it was being planned are not computed.
+        # Skip items whose callers stopped waiting while the batch was planned.
         rows = [pending.row if (pending := self._pending.get(id)) else None for id in batch.items]
         wanted = [row for row in rows if row is not None]
         places = [id for id, row in zip(batch.items, rows, strict=True) if row is not None]
@@ -224,24 +224,24 @@ class WorkerLoop:
         begun, ran_out = self._begun, self._ran_out[device]
         width = None if description.task == "generate" else description.width
         model = self._hosting.loaded(batch.model)
-        # How long an answer will be nobody knows; slower than a token a second is not slow but stuck.
+        # The length of an answer is unknown. A generator that makes less than one token per second counts as stuck.
         predicted_s = batch.length / TIMES_PREDICTED if width is None else batch.seconds
-        on_cpu = m.CPU in self._memory  # elsewhere this process's own memory says nothing of the batch
+        on_cpu = m.CPU in self._memory  # on other devices, this process's own memory says nothing about the batch
         is_alone = len(self._batches) == 1 and not self._asides
         may_be_measured = width is not None and on_cpu and is_alone and self._peaks.wants(batch.model)
 
         def work() -> Computed:
             if self._ran_out[device] != ran_out:
-                return Computed(begun=False)  # planned for memory that is no longer there
+                return Computed(begun=False)  # it was planned with memory that is no longer free
             self._loop.call_soon_threadsafe(self._watchdog.began, batch.id, batch.model, _now(), predicted_s)
             is_measured = may_be_measured and self._peaks.begin(model)
             computed = compute(model, wanted, batch.length, width)
             peak_bytes = self._peaks.end() if is_measured else None
-            # Beside another batch or a model that comes or goes, or with fewer items, it says nothing of this one.
+            # The peak is meaningless if another batch, load or eviction ran meanwhile, or if items were skipped.
             if self._begun == begun and len(wanted) == len(batch.items):
                 computed.peak_bytes = peak_bytes
             if computed.out_of_memory:
-                self._ran_out[device] += 1  # on this thread: it takes the next batch before the loop has heard of it
+                self._ran_out[device] += 1  # set here: this thread takes the next batch before the loop knows
             return computed
 
         doing = self._loop.run_in_executor(self._hosting.pool_of(batch.model), work)
@@ -273,13 +273,13 @@ class WorkerLoop:
             generated = description.task == "generate"
             tokens = _tokens_of(rows, computed.outputs)
             self.counts.computed(batch, tokens, tokens if generated else len(rows) * batch.length, computed.took_s)
-            # How long an answer is says nothing of the next, and only a whole batch teaches.
+            # The duration of an answer does not predict the next one, and a batch with skipped items is not typical.
             is_telling = not generated and len(ids) == len(batch.items)
             took_s = self._device_time.of(device, computed) if is_telling else None
             self._tell(m.BatchEnded(now, batch.id, took_s, computed.peak_bytes))
 
     def _load(self, model: str, device: str) -> None:
-        # Devices are told by their ids, in the order in which programs that see them number them.
+        # `self._memory` lists devices by id, in the order in which programs number them.
         place = m.CPU if device == m.CPU else f"cuda:{list(self._memory).index(device)}"
         before, began = self._memory, _now()
         alone = not self._batches
@@ -325,7 +325,7 @@ class WorkerLoop:
         self._loop.run_in_executor(self._hosting.loading_pool, work).add_done_callback(ended)
 
     def _hand_back(self) -> None:
-        """What is kept for the next batch may be just what it lacks, or what a neighbour could use."""
+        """Hand back memory kept for the next batch: another model or another process may need it."""
         self._ended_at = None
         self._aside(self._hosting.give_back, lambda done: self._wake())
 
@@ -339,7 +339,7 @@ class WorkerLoop:
         self._settle(list(self._pending), trouble)
 
     async def _watch(self) -> None:
-        """Those who wait for a batch that does not end are told so; the thread itself cannot be helped."""
+        """Fail the items of batches that do not end. Their threads cannot be stopped."""
         while True:
             await asyncio.sleep(LOOK_EVERY_S)
             if self._ended_at is not None and not self._batches and _now() - self._ended_at >= IDLE_S:
@@ -348,7 +348,7 @@ class WorkerLoop:
                 if batch in self._batches:
                     self._settle(self._batches[batch].items, _STUCK)
             if self._watchdog.trouble(_now()) and len(self._watchdog.stuck(_now())) >= self._hosting.threads:
-                self._settle_all(_STUCK)  # nobody is left to compute what waits
+                self._settle_all(_STUCK)  # no thread is left to compute the waiting items
 
 
 def _out_of_memory(told: Sequence[m.Event]) -> int:
@@ -356,7 +356,7 @@ def _out_of_memory(told: Sequence[m.Event]) -> int:
 
 
 def _tokens_of(rows: Sequence[Row], outputs: Sequence[Output | Trouble]) -> int:
-    """Computed: of an encoder what it was given, of a generator what it says it read and wrote."""
+    """How many tokens were computed: an encoder's input, or what a generator reports to have read and written."""
     tokens = 0
     for row, output in zip(rows, outputs, strict=True):
         if isinstance(row, Tokens):

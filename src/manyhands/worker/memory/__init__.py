@@ -1,1 +1,1 @@
-"""What models and batches take, learned from those that ran, and how much there is to take."""
+"""How much memory and time batches take, learned from those that ran, and how much memory may be used."""

@@ -1,8 +1,9 @@
-"""How much memory a batch of a model takes, never less than it will: learned from the peaks of those that ran.
+"""An upper bound on the memory a batch takes, learned from the measured peaks of earlier batches.
 
-Bytes are k0 + k1·n·L + k2·n·L² with no negative term. From that alone follows a bound that needs no fit: a batch takes
-at most what a seen one took, times the larger of how many times more tokens and tokens·length it has. Within the sizes
-that were seen, curves say it closer; where several explain what was seen about equally well, the dearest counts.
+Bytes are k0 + k1·n·L + k2·n·L², and no term is negative. A bound follows from this without a fit: compare a batch
+with a measured one by tokens and by tokens·length. It takes at most the measured bytes times the larger ratio.
+Within the sizes that were measured, fitted curves are closer. If several curves fit about equally well, the highest
+one counts.
 """
 
 import math
@@ -12,33 +13,33 @@ from manyhands.worker.memory.fitting import Fit, SeenBatch, fits_of
 from manyhands.worker.memory.sightings import CELLS_MAX, Sightings, dearer
 from manyhands.worker.values.planner_values import Growth
 
-#: Fewer say too little about which terms matter.
+#: Fewer measured batches say too little about which terms matter.
 SEEN_FOR_CURVES = 6
-#: Curves worse than the best by no more than this explain what was seen as well as it does.
+#: A curve whose error exceeds the best curve's by at most this explains the batches equally well.
 EQUALLY_GOOD = 0.03
-#: Peaks of equal batches differ by up to 5 % either way (allocators round, threads race).
+#: Peaks of equal batches differ by up to 5 % either way, because allocators round and threads race.
 SPREAD = 1.12
-#: Allocators take memory in blocks, which shows in what is seen; 2 MiB is that of CUDA and of huge pages.
+#: Allocators take memory in blocks, which shows in the peaks. CUDA and huge pages use blocks of 2 MiB.
 BLOCK_BYTES = 2 * 2**20
-#: Equal batches differ by less than this where memory is counted in small pages.
+#: Equal batches differ by less than this if memory is counted in small pages.
 BLOCK_BYTES_MIN = 192 * 2**10
-#: What takes fewer blocks is mostly rounding, and says little of how bytes grow with length.
+#: The peak of a batch with fewer blocks is mostly rounding, and says little about how bytes grow with length.
 TELLING_BLOCKS = 8
 MARGIN, HALF_OF_MARGIN = 1.09, 1.045
-#: A batch within what was seen and expected changes little: fitting again waits until these make a share of all.
+#: A batch of known size and expected peak changes little. The next fit waits until such batches make up this share.
 REFIT_SHARE = 0.4
-#: Once as many were seen as are kept, it makes less of a difference still.
+#: Once every cell is filled, a new batch changes even less.
 REFIT_SHARE_SETTLED = 4.0
-#: So many answers are kept until the next fit.
+#: This many answers are cached until the next fit.
 KNOWN_MAX = 4096
 
 
 class ActivationMemory:
     def __init__(self, guess: Growth, seen: Iterable[SeenBatch] = ()) -> None:
-        self._guess = guess  # from above, as far as its maker knows; raised where a batch took more
+        self._guess = guess  # meant as an upper bound; it is scaled up if a batch took more
         self._sightings = Sightings(dearer, seen)
         self._since_fit = 0
-        self.revision = 0  # rises whenever what is said changes
+        self.revision = 0  # rises whenever the predictions change
         self._refit()
 
     def learn(self, count: int, length: int, peak_bytes: int) -> None:
@@ -47,7 +48,7 @@ class ActivationMemory:
         curved = best.growth.of(count, length) if best is not None else 0.0
         unlikely = best is None or peak_bytes < 0.5 * curved
         if peak_bytes <= 0 or (unlikely and peak_bytes < 0.5 * self._at_least(one)):
-            return  # it used memory that was held already: says nothing of what it takes
+            return  # it reused memory that was already held, so its peak does not show what it takes
         expected = best is not None and peak_bytes <= HALF_OF_MARGIN * best.above * curved
         if self._sightings.add(one):
             self._since_fit += 1
@@ -58,7 +59,7 @@ class ActivationMemory:
             self._refit()
 
     def bytes_of(self, count: int, length: int) -> int:
-        """From above."""
+        """An upper bound on the bytes of this batch."""
         known = self._known.get((count, length))
         if known is None:
             if len(self._known) > KNOWN_MAX:
@@ -81,11 +82,11 @@ class ActivationMemory:
         return int(bound) + self._block_bytes
 
     def _least_bound(self, padded: int, padded_length: int) -> float:
-        """Of the bounds by each of what was seen."""
+        """The lowest of the bounds that follow from each measured batch."""
         least = math.inf
         for value, of_padded, of_length in self._bounding:
             if value >= least:
-                break  # the least come first: no other can be less
+                break  # they are sorted by value, so no later bound is lower
             by_padded, by_length = of_padded * padded, of_length * padded_length
             bound = by_padded if by_padded > by_length else by_length
             if bound < least:
@@ -93,7 +94,7 @@ class ActivationMemory:
         return least
 
     def count_max(self, length: int, room_bytes: float, enough: int) -> int:
-        """How many items padded to `length` certainly take no more than this, by `bytes_of`; at most `enough`."""
+        """How many items padded to `length` fit into `room_bytes` according to `bytes_of`; at most `enough`."""
         if not self._seen:
             return max(0, min(enough, int(self._guessed_count(length, room_bytes))))
         guessed = self._guessed_count(length, (room_bytes - self._block_bytes) / self._guess_scale)
@@ -123,15 +124,15 @@ class ActivationMemory:
         return (room - self._guess.k0) / max(self._guess.of_item(length), 1e-9)
 
     def _as_if_seen(self, length: int) -> tuple[float, float]:
-        """An item's n·L and n·L², or more of one, so that their ratio is that of a length that was seen.
+        """An item's L and L², with one of them raised until their ratio is that of a measured length.
 
-        What longer and shorter items take tells the two terms apart: curves know it only between those.
+        Only items of different lengths tell the two terms apart, so the curves hold only between those lengths.
         """
         square = length * length
         return max(length, square / self._length_max), max(square, length * self._length_min)
 
     def _count_below(self, fit: Fit, tokens: float, pairs: float, room: float) -> float:
-        """How many keep one curve below `room`, where batches smaller than any seen count as the smallest seen."""
+        """How many items keep one curve below `room`. A batch below all measured sizes counts as the smallest."""
         growth = fit.growth
         room -= growth.k0
         linear, quadratic = growth.k1 * self._padded_min, growth.k2 * self._padded_length_min
@@ -161,7 +162,7 @@ class ActivationMemory:
         self._since_fit = 0
         self._seen = self._sightings.all()
         self.revision += 1
-        self._known: dict[tuple[int, int], int] = {}  # what was said since
+        self._known: dict[tuple[int, int], int] = {}  # answers since the last fit
         self._points = [(one.features, one.value) for one in self._seen]
         self._bounding = bounding(self._seen)
         self._padded_max = max((features[1] for features, _ in self._points), default=0.0)
@@ -185,9 +186,10 @@ class ActivationMemory:
 
 
 def bounding(seen: Iterable[SeenBatch]) -> list[tuple[float, float, float]]:
-    """What a batch took, by itself, per token and per token·length; the least first.
+    """What measured batches took: in total, per token and per token·length. They are sorted by the total.
 
-    Of those about as large and as long the one that took least per token: others would hardly bound closer.
+    Among batches of similar size and length, only the one that took least per token is kept. The others would hardly
+    give a closer bound.
     """
     least: dict[tuple[int, int], tuple[float, float, float]] = {}
     for one in seen:
@@ -200,7 +202,7 @@ def bounding(seen: Iterable[SeenBatch]) -> list[tuple[float, float, float]]:
 
 
 def block_of(seen: Iterable[SeenBatch]) -> int:
-    """The largest size that all of them are multiples of, if it is one that allocators use."""
+    """The largest size that divides all measured peaks, limited to the block sizes that allocators use."""
     return max(BLOCK_BYTES_MIN, min(BLOCK_BYTES, math.gcd(*(int(one.value) for one in seen))))
 
 

@@ -1,4 +1,4 @@
-"""How long a batch of a model takes, learned from those that ran: what the packer weighs and Retry-After is made of."""
+"""How long a batch of a model takes, learned from those that ran. The packer and Retry-After use it."""
 
 from collections.abc import Iterable
 
@@ -7,10 +7,11 @@ from manyhands.worker.memory.sightings import Sightings, blended
 from manyhands.worker.values.planner_values import Growth
 
 SEEN_FOR_A_FIT = 4
-#: While batches take what the curve says, within this on average, it is fitted again so many times less often.
+#: While batches on average take what the curve says, within this share, the curve is fitted less often.
 RIGHT_WITHIN = 0.1
+#: How many times less often.
 LESS_OFTEN = 8
-#: How much one batch counts in that average.
+#: How much the newest batch counts in that average.
 NEWEST_SHARE = 0.05
 
 
@@ -40,11 +41,11 @@ class BatchDuration:
         self._since_fit = 0
         seen = self._sightings.all()
         if len(seen) < SEEN_FOR_A_FIT:
-            # The guess, as fast as the batches seen.
+            # The guess, scaled to the speed of the measured batches.
             said = sum(self._guess.of(one.count, one.length) for one in seen)
             ratio = sum(one.value for one in seen) / said if said > 0 else 1.0
             self.growth = Growth(self._guess.k0 * ratio, self._guess.k1 * ratio, self._guess.k2 * ratio)
             return
         fits = fits_of(seen)
-        # Tokens always take time: a curve that says otherwise would put everything into one batch.
+        # Tokens always take time. With a curve that says otherwise, everything would go into one batch.
         self.growth = next((fit.growth for fit in fits if fit.growth.of_item(1) > 0), self.growth)

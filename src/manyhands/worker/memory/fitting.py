@@ -1,6 +1,6 @@
-"""Curves through what was seen of batches: non-negative least squares over k0 + k1·x + k2·y, in plain arithmetic.
+"""Fits curves to measured batches by non-negative least squares over k0 + k1·x + k2·y, in plain arithmetic.
 
-Three coefficients are few enough to try every subset of them, which also shows how many explanations fit equally well.
+There are only three coefficients, so every subset of them is tried. This also shows how many curves fit equally well.
 """
 
 from collections.abc import Sequence
@@ -27,19 +27,19 @@ class SeenBatch(Struct, frozen=True, gc=False, array_like=True):
 
 class Fit(Struct, frozen=True, gc=False):
     growth: Growth
-    error: float  # root of the mean square of relative residuals
-    above: float  # the most that was seen above the curve, as a ratio; at least 1
-    below: float  # the least that was seen, as a ratio; at most 1
+    error: float  # root mean square of the relative residuals
+    above: float  # the highest ratio of a measured value to the curve; at least 1
+    below: float  # the lowest ratio of a measured value to the curve; at most 1
 
 
-#: Dearest first: among equals the explanation with the fewest terms is tried last and must earn its place.
+#: Most terms first. Sorting by error is stable, so a curve with fewer terms comes first only if it fits better.
 SUBSETS = [subset for size in (3, 2, 1) for subset in combinations(range(3), size)]
 
 
 def fits_of(seen: Sequence[SeenBatch], grain: float = 0.0) -> list[Fit]:
-    """Every subset of terms that gives a curve with no negative coefficient; the best first.
+    """The curves of all subsets of terms that need no negative coefficient; the best comes first.
 
-    `grain`: values come in steps of this size, and differences below it say nothing.
+    Values come in steps of `grain`, so smaller differences are ignored.
     """
     rows = [(1.0 / one.value, one.count * one.length / one.value, one.features[2] / one.value) for one in seen]
     slack = [grain / one.value for one in seen]
@@ -59,7 +59,7 @@ def fits_of(seen: Sequence[SeenBatch], grain: float = 0.0) -> list[Fit]:
 
 
 def judged(growth: Growth, rows: Sequence[tuple[float, float, float]], slack: Sequence[float]) -> Fit:
-    """Each row is relative to what was seen: the curve over it would be 1 everywhere if it fitted exactly."""
+    """Measure how well a curve fits. Rows are divided by the measured value, so an exact fit gives 1 for each."""
     k0, k1, k2 = growth.k0, growth.k1, growth.k2
     squares, above, below = 0.0, 1.0, 1.0
     for (one, padded, padded_length), each in zip(rows, slack, strict=True):
@@ -72,14 +72,14 @@ def judged(growth: Growth, rows: Sequence[tuple[float, float, float]], slack: Se
 
 
 def solve(matrix: list[list[float]], right: list[float]) -> list[float] | None:
-    """Gauss's elimination on rows scaled to a diagonal of ones; None where the matrix is as good as singular."""
+    """Gaussian elimination on rows scaled to a diagonal of ones; None if the matrix is nearly singular."""
     size = len(right)
     scale = [matrix[i][i] ** 0.5 for i in range(size)]
     if min(scale) <= 0:
         return None
     rows = [[matrix[i][j] / (scale[i] * scale[j]) for j in range(size)] + [right[i] / scale[i]] for i in range(size)]
     for pivot in range(size):
-        if rows[pivot][pivot] < 1e-9:  # positive definite, so no exchange of rows is needed
+        if rows[pivot][pivot] < 1e-9:  # the matrix is positive definite, so rows need not be exchanged
             return None
         for row in range(pivot + 1, size):
             factor = rows[row][pivot] / rows[pivot][pivot]

@@ -1,4 +1,4 @@
-"""What models and their batches took, kept across runs: one JSON file, replaced whole or not at all."""
+"""Stores what models and their batches took across runs, in one JSON file that is replaced atomically."""
 
 import contextlib
 import os
@@ -17,13 +17,13 @@ class Bound(Struct, frozen=True, gc=False):
 
     count: int
     length: int
-    room_bytes: int  # what was thought to be free: with plainly more, it may be tried again
+    room_bytes: int  # what seemed to be free; with much more than that, the batch may be tried again
 
 
 class Learned(Struct, frozen=True, omit_defaults=True):
-    """What is known of one model."""
+    """What was learned about one model."""
 
-    loaded_bytes: int = 0  # the most that loading took
+    loaded_bytes: int = 0  # the most that a load took
     load_s: float = 0.0
     activations: tuple[SeenBatch, ...] = ()
     durations: tuple[SeenBatch, ...] = ()
@@ -33,27 +33,27 @@ class Learned(Struct, frozen=True, omit_defaults=True):
 class LearnedStore:
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.trouble = ""  # why nothing could be read or written; "" when all is well
+        self.trouble = ""  # why the file could not be read or written; "" if it could
 
     def load(self) -> dict[str, Learned]:
-        """By fingerprint; empty if there is nothing that can be read, for all of it can be learned again."""
+        """What was learned, by fingerprint. It is empty if the file cannot be read: all of it can be learned again."""
         self.trouble = ""
         try:
             return msgspec.json.decode(self.path.read_bytes(), type=dict[str, Learned])
         except FileNotFoundError:
             return {}
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-            self.trouble = f"what was learned of models cannot be read from {self.path}: {error}"
+            self.trouble = f"cannot read what was learned about models from {self.path}: {error}"
             return {}
 
     def save(self, learned: Mapping[str, Learned]) -> None:
-        """Never fails for long work's sake: what goes wrong is said in `trouble`."""
+        """Write the file. Errors go to `trouble` and are never raised, so that the worker continues."""
         self.trouble = ""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=self.path.name)
         except OSError as error:
-            self.trouble = f"what was learned of models cannot be kept in {self.path}: {error}"
+            self.trouble = f"cannot store what was learned about models in {self.path}: {error}"
             return
         try:
             with os.fdopen(handle, "wb") as file:
@@ -62,6 +62,6 @@ class LearnedStore:
                 os.fsync(file.fileno())
             os.replace(name, self.path)
         except OSError as error:
-            self.trouble = f"what was learned of models cannot be kept in {self.path}: {error}"
+            self.trouble = f"cannot store what was learned about models in {self.path}: {error}"
             with contextlib.suppress(OSError):
                 os.unlink(name)

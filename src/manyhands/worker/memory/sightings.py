@@ -1,4 +1,4 @@
-"""What was seen of batches, thinned to one sighting for each cell of a grid over size and length."""
+"""Measured batches, reduced to one for each cell of a grid over size and length."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -9,16 +9,16 @@ CELLS_MAX = 64
 
 
 class Sightings:
-    """`merge` says what a cell keeps of the sighting it has and a new one."""
+    """`merge` combines the batch that a cell holds with a new one."""
 
     def __init__(self, merge: Callable[[SeenBatch, SeenBatch], SeenBatch], seen: Iterable[SeenBatch] = ()) -> None:
         self._merge = merge
-        self._cells: dict[tuple[int, int], SeenBatch] = {}  # the one touched longest ago first
+        self._cells: dict[tuple[int, int], SeenBatch] = {}  # the least recently updated first
         for one in seen:
             self.add(one)
 
     def add(self, seen: SeenBatch) -> bool:
-        """Whether that changed anything."""
+        """Add a batch and return whether that changed anything."""
         cell = (round(4 * math.log2(seen.count * seen.length)), round(2 * math.log2(seen.length)))
         before = self._cells.pop(cell, None)
         after = self._cells[cell] = seen if before is None else self._merge(before, seen)
@@ -34,11 +34,11 @@ class Sightings:
 
 
 def dearer(before: SeenBatch, now: SeenBatch) -> SeenBatch:
-    """The one that took more per padded token."""
+    """The batch that took more per padded token."""
     return now if now.value * before.count * before.length >= before.value * now.count * now.length else before
 
 
 def blended(before: SeenBatch, now: SeenBatch) -> SeenBatch:
-    """Halfway, per padded token: what is seen now counts most, one odd batch not for all."""
+    """The mean per padded token. The newest batch counts most, but a single odd one does not decide."""
     per_token = (before.value / (before.count * before.length) + now.value / (now.count * now.length)) / 2
     return SeenBatch(now.count, now.length, per_token * now.count * now.length)

@@ -1,1 +1,1 @@
-"""Which items go together into a batch, and whose turn it is."""
+"""Decides which items go together into a batch, and whose turn it is."""

@@ -1,4 +1,4 @@
-"""How many items of a length one batch may have, now: by memory, by what failed before, by time."""
+"""How many items of a given length a batch may have now. Memory, earlier failures and time set the limit."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 class ByLength(dict[int, Value]):
-    """Worked out once for each length that is asked for."""
+    """Values that are computed once for each length."""
 
     def __init__(self, work_out: Callable[[int], Value]) -> None:
         super().__init__()
@@ -23,14 +23,14 @@ class ByLength(dict[int, Value]):
 
 
 class BatchLimits:
-    """As of one reading of the memory; lengths that differ by less than 3 % share an answer."""
+    """The limits for one memory reading. Lengths that differ by less than 3 % share an answer."""
 
     def __init__(
         self, spec: ModelSpec, activation: ActivationMemory, bounds: MemoryBounds, seconds: Growth, room_bytes: int
     ) -> None:
         self.seconds = seconds
         self.room_bytes = room_bytes
-        self.counts = ByLength(self._count_max)  # length → how many; 0: not even one fits into the memory
+        self.counts = ByLength(self._count_max)  # length → how many items; 0: not even one fits into the memory
         self.costs = ByLength(seconds.of_item)  # length → seconds of an item padded to it
         self._spec = spec
         self._activation = activation
@@ -49,12 +49,12 @@ class BatchLimits:
 
 
 def round_up(length: int) -> int:
-    """To five binary digits: few enough different ones, and never below."""
+    """Round up to five binary digits, so that there are few different lengths."""
     step = 1 << max(0, length.bit_length() - 6)
     return -(-length // step) * step
 
 
 def round_down(room_bytes: int) -> int:
-    """To seven binary digits, less than 1 % below on average: readings that hardly differ share what follows."""
+    """Round down to seven binary digits, on average by less than 1 %, so that similar readings share their limits."""
     step = 1 << max(0, room_bytes.bit_length() - 7)
     return room_bytes // step * step

@@ -1,4 +1,4 @@
-"""A plan for the items of a window: the cheapest batches, in the order of their turns."""
+"""A plan for the items of a window: the cheapest batches, ordered by turn."""
 
 from collections.abc import Sequence
 from operator import attrgetter
@@ -9,7 +9,7 @@ from manyhands.worker.packing.batch_limits import BatchLimits
 from manyhands.worker.packing.splits import cheapest_cuts
 from manyhands.worker.values.planner_values import Item
 
-#: On the fair clock, then by arrival.
+#: A position on the fair clock; the order of arrival breaks ties.
 Turn = tuple[float, int]
 
 
@@ -17,17 +17,17 @@ class Waiting(Struct, gc=False):
     item: Item
     length: int
     turn: Turn
-    is_queued: bool = True  # and neither in a batch nor gone
+    is_queued: bool = True  # False once it is in a batch or removed
     memory_failures: int = 0
-    failed_alone: bool = False  # out of memory with nothing beside it, and no neighbour to blame
-    cancelled: bool = False  # while it was in a batch
+    failed_alone: bool = False  # it ran out of memory with nothing beside it, and no other process was to blame
+    cancelled: bool = False  # it was cancelled while it was in a batch
 
 
 class PlannedBatch(Struct, gc=False):
-    waiting: list[Waiting]  # by length
-    turn: Turn  # of the one whose turn comes first
-    length: int  # of the longest
-    count_max: int  # when it was planned
+    waiting: list[Waiting]  # sorted by length
+    turn: Turn  # the earliest turn of its items
+    length: int  # the length of its longest item
+    count_max: int  # the limit when the batch was planned
 
 
 length_of, turn_of = attrgetter("length"), attrgetter("turn")
@@ -35,20 +35,20 @@ length_of, turn_of = attrgetter("length"), attrgetter("turn")
 
 class BatchPlan:
     def __init__(self, window: Sequence[Waiting] = (), limits: BatchLimits | None = None) -> None:
-        self.batches: list[PlannedBatch] = []  # the next one last
-        self.held: list[Waiting] = []  # do not fit into the memory, by length
-        self.count = self.count_at_first = 0  # of items in batches, those included that are gone
+        self.batches: list[PlannedBatch] = []  # the next batch is the last element
+        self.held: list[Waiting] = []  # items that do not fit into the memory, sorted by length
+        self.count = self.count_at_first = 0  # items in batches, including those removed since
         if limits is not None:
             self._make(sorted(window, key=length_of), limits)
 
     def pop(self) -> list[Waiting]:
-        """Of the next batch those that still wait."""
+        """Remove the next batch and return its items that still wait."""
         batch = self.batches.pop()
         self.count -= len(batch.waiting)
         return [one for one in batch.waiting if one.is_queued]
 
     def left(self) -> list[Waiting]:
-        """All that still wait."""
+        """All items that still wait."""
         left = [one for batch in self.batches for one in batch.waiting if one.is_queued]
         return left + [one for one in self.held if one.is_queued]
 

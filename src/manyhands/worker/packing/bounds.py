@@ -1,22 +1,22 @@
-"""Batches that ran out of memory against the prediction, and what must therefore not be tried again."""
+"""Batches that ran out of memory although they should have fit, and the limits that follow from them."""
 
 from collections.abc import Iterable
 
 from manyhands.worker.memory.learned_store import Bound
 
-#: A bound holds for lengths from a little below its own; shorter items are another matter.
+#: A bound applies to items of at least this share of its own length. It says nothing about shorter items.
 SAME_LENGTH = 0.8
-#: With this many times the room there was, what failed may be tried again.
+#: A batch that failed may be tried again when there is this many times the room.
 PLAINLY_MORE = 2.0
 BOUNDS_MAX = 32
 
 
 class MemoryBounds:
-    """Of one model, by length."""
+    """The bounds of one model."""
 
     def __init__(self, bounds: Iterable[Bound] = ()) -> None:
         self._bounds = list(bounds)
-        self.revision = 0  # rises with every one that is remembered
+        self.revision = 0  # rises with every new bound
 
     def remember(self, count: int, length: int, room_bytes: int) -> None:
         self._bounds.append(Bound(count, length, room_bytes))
@@ -24,7 +24,10 @@ class MemoryBounds:
         self.revision += 1
 
     def count_max(self, length: int, room_bytes: float) -> int | None:
-        """Half of what failed, in padded tokens; at least one. None: nothing of that length ever failed."""
+        """How many items may run: half the padded tokens of what failed, at least one item.
+
+        None means that no batch of such a length failed.
+        """
         if not self._bounds:
             return None
         tokens = min(

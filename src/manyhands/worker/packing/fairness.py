@@ -1,12 +1,12 @@
-"""Whose turn it is: start-time fair queueing, by weight and by what was really used.
+"""Decides whose turn it is by start-time fair queueing, from weights and the work that was really done.
 
-Each flow's work is laid end to end on a virtual clock that runs slower for heavier flows; what starts first there goes
-first. A flow that was idle gets no credit for it, one that floods only delays itself.
+Each flow's work is placed end to end on a virtual clock, and work of heavier flows takes less of that clock. The work
+with the earliest start goes first. An idle flow gains no credit, and a flow that floods the queue delays only itself.
 """
 
 from collections.abc import Hashable
 
-#: Above this many, flows that the clock has overtaken are forgotten: they would begin at the clock anyway.
+#: Above this many flows, those that the clock has passed are forgotten. They would start at the clock anyway.
 FLOWS_MAX = 1024
 
 
@@ -17,7 +17,7 @@ class FairClock:
         self._flows_max = FLOWS_MAX
 
     def place(self, flow: Hashable, work: float, weight: float) -> float:
-        """Where the next work of this flow starts."""
+        """Place the flow's next work on the clock and return where it starts."""
         start = self._ends.get(flow, self.now)
         if start < self.now:
             start = self.now
@@ -28,5 +28,5 @@ class FairClock:
         return start
 
     def advance(self, start: float) -> None:
-        """Work that was placed there is being done."""
+        """Move the clock to the start of the work that is being done."""
         self.now = max(self.now, start)

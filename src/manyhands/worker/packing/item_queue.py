@@ -1,8 +1,7 @@
 """The items that wait for one model, and which of them run together next.
 
-The items whose turn is nearest form a window; it is planned as the cheapest batches, and the batch with the item whose
-turn it is goes first: nobody waits for a better fit. A plan is used up unless enough changed to make a new one worth
-its time.
+The items whose turn is nearest form a window, which is cut into the cheapest batches. The batch with the item whose
+turn it is runs first, so no item waits for a better fit. A plan is used until enough has changed to justify a new one.
 """
 
 import heapq
@@ -14,13 +13,13 @@ from manyhands.worker.packing.fairness import FairClock
 from manyhands.worker.values.planner_values import Item
 
 WINDOW = 1024
-#: Twice the share for each step up.
+#: The share of each priority from 0 to 4. Each step doubles it.
 SHARE_OF_PRIORITY = (4.0, 2.0, 1.0, 0.5, 0.25)
-#: A new plan once this share of what is planned has come in since and could be in it.
+#: Plan again once new items have arrived that number this share of the planned ones.
 NEW_SHARE = 0.5
-#: A new plan for someone whose turn comes before that of all that is planned, once this share of it was used up.
+#: If an unplanned item's turn comes before the next batch's, plan again once this share of the plan was used.
 USED_SHARE = 0.25
-#: A full batch is planned again once it could be this much larger.
+#: Plan a full batch again once it could be this many times larger.
 ROOMIER = 1.5
 
 
@@ -34,7 +33,7 @@ class ItemQueue:
         self._arrivals = 0
         self._window = window
         self._plan = BatchPlan()
-        self._later: list[tuple[Turn, Waiting]] = []  # a heap of what is not planned
+        self._later: list[tuple[Turn, Waiting]] = []  # a heap of the items that are not planned
         self._new = 0
 
     def __len__(self) -> int:
@@ -49,10 +48,10 @@ class ItemQueue:
         self._new += len(items)
 
     def put_back(self, waiting: Waiting) -> None:
-        """It keeps its turn."""
+        """Return an item to the queue. It keeps its turn."""
         waiting.is_queued = True
         self._enter(waiting)
-        self._new = len(self.waiting)  # what was planned no longer holds
+        self._new = len(self.waiting)  # forces a new plan
 
     def remove(self, id: int) -> Waiting | None:
         waiting = self.waiting.get(id)
@@ -62,13 +61,13 @@ class ItemQueue:
 
     @property
     def held(self) -> Waiting | None:
-        """Of the items that did not fit when last planned, the one whose turn comes first."""
+        """Among the items that did not fit into the last plan, the one whose turn comes first."""
         return min([one for one in self._plan.held if one.is_queued], key=turn_of, default=None)
 
     def take(self, limits: BatchLimits, past_held: bool = False) -> list[Waiting]:
-        """The next batch, by length; empty if nothing waits or the item whose turn it is does not fit.
+        """The next batch, sorted by length. It is empty if nothing waits or the item whose turn it is does not fit.
 
-        `past_held`: others may go before it.
+        With `past_held`, other items may go before an item that does not fit.
         """
         replanned = False
         while True:
@@ -123,10 +122,10 @@ class ItemQueue:
         return held is not None and held.turn < self._plan.batches[-1].turn
 
     def _nearest(self) -> list[Waiting]:
-        """What was planned or held, and of the rest those whose turn comes first, as far as the window goes."""
+        """The items of the last plan, and as many of the others as the window takes, in the order of their turns."""
         window, later = self._plan.left(), self._later
         if len(window) + len(later) <= self._window:
-            later.sort()  # among equals whose turn comes first goes first
+            later.sort()  # items of equal length stay in the order of their turns
             window += [one for _, one in later if one.is_queued]
             later.clear()
         while later and len(window) < self._window:

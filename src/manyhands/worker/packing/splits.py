@@ -1,6 +1,6 @@
-"""The cheapest way to cut items sorted by length into batches: a dynamic program, exact, O(n log n).
+"""The cheapest way to cut items sorted by length into batches: an exact dynamic program in O(n log n).
 
-A batch is a run of neighbours, padded to its longest. With `best[i]` the cost of the first i items,
+A batch is a run of neighbours, padded to its longest item. `best[i]` is the cost of the first i items:
 best[j] = min over i of best[i] + overhead + (j − i)·per_item[j-1], within the bounds of a batch.
 """
 
@@ -9,20 +9,20 @@ from collections.abc import Sequence
 
 
 def cheapest_cuts(per_item: Sequence[float], overhead: float, count_max: Sequence[int]) -> list[int]:
-    """Where to cut: ends of the batches, the last one is the number of items.
+    """The ends of the batches. The last end is the number of items.
 
     Args:
-        per_item: what each item costs in a batch padded to *its* length; never falls.
-        overhead: what each batch costs besides.
-        count_max: for each item the most items in a batch padded to its length; at least 1.
+        per_item: what each item costs in a batch padded to *its* length. The values never fall.
+        overhead: what each batch costs in addition.
+        count_max: for each item, how many items a batch padded to its length may have; at least 1.
     """
     count = len(per_item)
     if count == 0:
         return []
     expires_at = expiries(count_max)
     best, cut_before = [0.0], [0]
-    # Beginnings that can still be the best for some end, and from which end on each of them is. A later beginning
-    # that beats an earlier one does so for good: the longer the items, the dearer each one taken along.
+    # `starts` can still be the best for some end, and `since` holds the first such end of each. Once a later start
+    # beats an earlier one, it beats it for all later ends: items grow longer, so each extra item costs more.
     starts, since = [0], [1]
     head = 0
     for end, price in enumerate(per_item, 1):
@@ -34,7 +34,7 @@ def cheapest_cuts(per_item: Sequence[float], overhead: float, count_max: Sequenc
         cut_before.append(start)
         while True:
             last = starts[-1]
-            # The first end for which beginning here is at most as dear as beginning at `last`, or `last` is too far.
+            # The first end for which starting here costs at most as much as starting at `last`, or `last` is too far.
             beats_at = bisect_left(per_item, (cost - best[last]) / (end - last), end) + 1
             if beats_at > expires_at[last]:
                 beats_at = max(end + 1, expires_at[last])
@@ -55,7 +55,7 @@ def cheapest_cuts(per_item: Sequence[float], overhead: float, count_max: Sequenc
 
 
 def expiries(count_max: Sequence[int]) -> list[int]:
-    """For each beginning the first end that is too far from it."""
+    """For each start, the first end that is too far from it."""
     count = len(count_max)
     expires_at = [count + 1] * (count + 1)
     begin = 0

@@ -1,1 +1,1 @@
-"""The planner: one state machine over packing, memory and residency. Events in, decisions out."""
+"""The planner: one state machine over packing, memory and residency. It takes events and returns decisions."""

@@ -1,4 +1,4 @@
-"""Which batches start now: models by fair turns, items by the packer, as far as memory goes."""
+"""Chooses which batches start now. Models take fair turns, the packer picks the items, and free memory is the limit."""
 
 from collections.abc import Iterable
 
@@ -10,11 +10,11 @@ from manyhands.worker.planning.planner_state import RESIDENT, Device, Flight, Ho
 from manyhands.worker.residency.evictions import plan_evictions
 from manyhands.worker.values.planner_values import Batch, Decision, EvictModel, FailItems, RunBatch
 
-#: How soon to look again when a neighbour has the memory.
+#: How soon to look again when another process holds the memory.
 LOOK_AGAIN_S = 1.0
-#: How soon to look again whether an evicted model's memory is back.
+#: How soon to check again whether an evicted model's memory is free.
 MEMORY_BACK_S = 0.1
-#: A batch is given out before the device is free for it once all that waits takes as long as so many overheads.
+#: While the device is busy, a batch starts only if the waiting work takes as long as this many batch overheads.
 OVERHEADS_WORTH_STARTING = 2.0
 
 
@@ -33,7 +33,7 @@ def start_batches(book: PlannerBook, at: float) -> Iterable[Decision]:
         if waiting:
             yield fly(book, hosted, device, waiting, limits)
         elif device.in_flight:
-            # What does not fit now will when these have ended; starting others would put that off for ever.
+            # The items fit once the running batches have ended. Starting other batches would delay them forever.
             passed_over.update(one.name for one in book.models.values() if one.device == hosted.device)
         elif hopeless := without_hope(book, hosted, device):
             yield hopeless
@@ -50,13 +50,16 @@ def start_batches(book: PlannerBook, at: float) -> Iterable[Decision]:
 
 
 def is_worth_waiting(hosted: Hosted, limits: BatchLimits) -> bool:
-    """For a batch that would only stand behind one of its own model: most of it is overhead that others could share."""
+    """Whether a batch that would queue behind one of its own model should wait for more items.
+
+    Most of such a batch is overhead, which items that arrive meanwhile could share.
+    """
     has_company = hosted.spec.batch_items_max > 1 and not hosted.halves
     return has_company and hosted.waiting_s < OVERHEADS_WORTH_STARTING * limits.seconds.k0
 
 
 def room_for_one(book: PlannerBook, hosted: Hosted, device: Device, limits: BatchLimits, at: float) -> list[Decision]:
-    """Other models go if that makes the item fit whose turn it is."""
+    """Evict other models if the item whose turn it is then fits."""
     others = [one for one in book.on(device.name) if one is not hosted]
     if any(one.phase is Phase.EVICTING for one in others):
         return []
@@ -72,12 +75,12 @@ def room_for_one(book: PlannerBook, hosted: Hosted, device: Device, limits: Batc
 
 
 def whose_turn(book: PlannerBook, passed_over: set[str]) -> Hosted | None:
-    """Of the models that could start a batch, the one whose next work is first on the fair clock."""
+    """Among the models that could start a batch, the one whose next work comes first on the fair clock."""
     ready: list[Hosted] = []
     full: list[Hosted] = []
     for one in book.models.values():
         if not one.has_work:
-            one.start_on_clock = None  # idleness earns nothing
+            one.start_on_clock = None  # an idle model collects no credit
             continue
         spec = one.spec
         if one.start_on_clock is None:
@@ -95,7 +98,10 @@ def whose_turn(book: PlannerBook, passed_over: set[str]) -> Hosted | None:
 
 
 def too_far_ahead(hosted: Hosted, full: list[Hosted]) -> bool:
-    """By more than its last batch before one that has all in flight it may have: the device is that one's for now."""
+    """Whether a model is ahead of a model in `full` by more than its own last batch.
+
+    A model in `full` has as many batches in flight as it may have, so the device belongs to it for now.
+    """
     starts = [one.start_on_clock or 0.0 for one in full if one.device == hosted.device]
     return bool(starts) and (hosted.start_on_clock or 0.0) - min(starts) > hosted.last_batch_s / hosted.spec.weight
 
@@ -114,16 +120,16 @@ def next_batch(hosted: Hosted, limits: BatchLimits, past_held: bool) -> list[Wai
 
 
 def fly(book: PlannerBook, hosted: Hosted, device: Device, waiting: list[Waiting], limits: BatchLimits) -> RunBatch:
-    count, length = len(waiting), waiting[-1].length  # they come by length
+    count, length = len(waiting), waiting[-1].length  # the items are sorted by length
     seconds = limits.seconds.of(count, length)
-    # What is set aside never exceeds the room there is: rounding must not turn into a promise nobody can keep.
+    # Never set aside more than the room there is: rounding up must not promise memory that does not exist.
     size = min(hosted.activation.bytes_of(count, length), max(0, limits.room_bytes))
     batch = Batch(book.new_id(), hosted.name, tuple([one.item.id for one in waiting]), length, size, seconds)
     alone = device.in_flight == 0 or book.budget.computing_max == 1
     book.flights[batch.id] = Flight(batch, waiting, device.name, limits.room_bytes, alone)
     device.ledger.batches[batch.id] = size
     hosted.in_flight += 1
-    # A model that waits for one of its own batches to end keeps its place, even if this one goes before it.
+    # A model that waits for one of its own batches to end keeps its place, even if this batch starts before it.
     residents = [one for one in book.models.values() if one.phase is RESIDENT]
     book.clock.advance(min([one.start_on_clock for one in residents if one.start_on_clock is not None]))
     book.clock.place(hosted.name, seconds, hosted.spec.weight)
@@ -132,7 +138,10 @@ def fly(book: PlannerBook, hosted: Hosted, device: Device, waiting: list[Waiting
 
 
 def without_hope(book: PlannerBook, hosted: Hosted, device: Device) -> FailItems | None:
-    """Items that would not fit if the device held nothing but their model and the pinned; None: waiting may help."""
+    """Fail the items that would not fit even if the device held only their model and the pinned ones.
+
+    None means that waiting may help.
+    """
     alone = hosted.limits(book.room_at_best(device, hosted))
     hopeless = [id for id, one in hosted.queue.waiting.items() if alone.counts[one.length] == 0]
     for half in hosted.halves:
@@ -140,5 +149,5 @@ def without_hope(book: PlannerBook, hosted: Hosted, device: Device) -> FailItems
     if not hopeless:
         return None
     book.forget(hosted, hopeless)
-    reason = f"does not fit into the memory of {device.name} beside `{hosted.name}` and what is pinned"
+    reason = f"the item does not fit into the memory of {device.name} beside `{hosted.name}` and the pinned models"
     return FailItems(tuple(hopeless), reason, out_of_memory=True)

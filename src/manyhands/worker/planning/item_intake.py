@@ -1,4 +1,4 @@
-"""Which requests are taken in. A full queue pushes back, and no app fills it alone."""
+"""Decides which requests are accepted. A full queue refuses new requests, and no app can fill it alone."""
 
 import math
 
@@ -11,10 +11,10 @@ RETRY_AFTER_MAX_S = 600.0
 
 
 def refusal_of(book: PlannerBook, hosted: Hosted | None, items: tuple[Item, ...], at: float) -> RefuseItems | None:
-    """Why this request is not taken in; None: it is. All its items are for one model and app."""
+    """Why this request is refused; None if it is accepted. All its items belong to one model and app."""
     model = items[0].model
     if hosted is None:
-        return refused(items, f"no model `{model}` here")
+        return refused(items, f"this worker hosts no model `{model}`")
     longest = max([item.length for item in items])
     if longest > hosted.spec.length_max:
         return refused(items, f"an item has {longest} tokens; `{model}` takes {hosted.spec.length_max}")
@@ -24,18 +24,21 @@ def refusal_of(book: PlannerBook, hosted: Hosted | None, items: tuple[Item, ...]
 
 
 def too_many(book: PlannerBook, hosted: Hosted, items: tuple[Item, ...]) -> RefuseItems | None:
-    """An app may have as much waiting as is left free for the others: half the queue for one, a third each for two."""
+    """Refuse a request that would give its app more of the queue than it leaves free for others.
+
+    One app alone may fill half the queue; two apps may fill a third each.
+    """
     app, room = items[0].app, hosted.spec.queue_items_max
     if 2 * len(items) > room:
-        return refused(items, f"{len(items)} items at once; `{hosted.name}` takes {room // 2} of one request")
+        return refused(items, f"the request has {len(items)} items; `{hosted.name}` takes {room // 2} per request")
     waiting, of_app = len(hosted.queue), hosted.queue.count_of.get(app, 0)
     too_much = 2 * len(items) + of_app + waiting - room
     if too_much <= 0:
         return None
-    # Each of the app's own items that leaves makes room twice: in the queue and in its share.
+    # Each of the app's own items that leaves makes room twice: in the queue and in the app's share.
     busy_models = sum(one.has_work for one in book.models.values())
     seconds = hosted.waiting_s * max(1, busy_models) * min(1.0, math.ceil(too_much / 2) / max(1, waiting))
-    reason = f"{waiting} items wait for `{hosted.name}`, {of_app} of them of app `{app}`"
+    reason = f"{waiting} items wait for `{hosted.name}`, {of_app} of them from app `{app}`"
     return refused(items, reason, min(RETRY_AFTER_MAX_S, max(RETRY_AFTER_MIN_S, seconds)))
 
 

@@ -1,4 +1,7 @@
-"""Which models come and go now: those with work are loaded, others make room, and memory must really be back first."""
+"""Decides which models are loaded and evicted now.
+
+Models with work are loaded, and others make room. A load starts only once a reading shows that the memory is free.
+"""
 
 from collections.abc import Iterable
 
@@ -8,10 +11,10 @@ from manyhands.worker.planning.planner_state import RESIDENT, Device, Hosted, Ph
 from manyhands.worker.residency.evictions import plan_evictions
 from manyhands.worker.values.planner_values import Decision, EvictModel, FailItems, LoadModel
 
-#: How long memory may take to be back after an eviction before others are asked.
+#: How long to wait for an evicted model's memory before more models are asked to make room.
 ROOM_WITHIN_S = 5.0
 LOOK_AGAIN_S = 0.1
-#: How soon to look again when neighbours have the memory and nobody of ours can make room.
+#: How soon to look again when other processes hold the memory and none of our models can make room.
 WAIT_FOR_NEIGHBOURS_S = 1.0
 
 
@@ -47,7 +50,7 @@ def wanted_models(book: PlannerBook, unsettled: list[Hosted], at: float) -> list
 
 
 def place(book: PlannerBook, hosted: Hosted, at: float) -> Iterable[Decision]:
-    """Load it where there is most room; else have others make room where it takes the least."""
+    """Load the model where there is most room. If it fits nowhere, make room where that takes the least."""
     smallest_batch = smallest_batch_bytes(hosted)
     need = hosted.load_bytes + smallest_batch
     roomiest = max(book.devices.values(), key=lambda device: device.room_for_model(book.budget))
@@ -67,7 +70,7 @@ def place(book: PlannerBook, hosted: Hosted, at: float) -> Iterable[Decision]:
 def make_room(book: PlannerBook, hosted: Hosted, need: int, at: float) -> None:
     again: list[float] = []
     for device in sorted(book.devices.values(), key=lambda one: -one.room_for_model(book.budget)):
-        # What batches hold comes back by itself.
+        # The memory of running batches becomes free by itself.
         coming = int(USABLE_SHARE * device.ledger.largest(book.budget.computing_max))
         short = need - device.room_for_model(book.budget) - coming
         if short <= 0:
@@ -89,7 +92,7 @@ def make_room(book: PlannerBook, hosted: Hosted, need: int, at: float) -> None:
 
 
 def keep_room(book: PlannerBook, hosted: Hosted, need: int) -> None:
-    """Room is being made for it: batches must not take it meanwhile."""
+    """Keep batches from taking the room that is being made for this model."""
     for device in book.devices.values():
         if any(one.phase in (Phase.DRAINING, Phase.EVICTING) for one in book.on(device.name)):
             device.kept_for_loading_bytes += need
@@ -107,12 +110,10 @@ def give_up(book: PlannerBook, hosted: Hosted, need: int) -> Iterable[Decision]:
     book.forget(hosted, ids)
     if ids:
         most = max(book.room_at_best(device, hosted) for device in book.devices.values())
-        reason = (
-            f"`{hosted.name}` needs {need / 2**20:,.0f} MiB; there are at most {max(0, most) / 2**20:,.0f} MiB for it"
-        )
+        reason = f"`{hosted.name}` needs {need / 2**20:,.0f} MiB; at most {max(0, most) / 2**20:,.0f} MiB can be freed"
         yield FailItems(tuple(ids), reason, out_of_memory=True)
 
 
 def smallest_batch_bytes(hosted: Hosted) -> int:
-    """Of one item of middling length: what is longer waits for its room once the model is there."""
+    """Bytes for one item of average length. Longer items wait for their room once the model is loaded."""
     return hosted.activation.bytes_of(1, max(1, hosted.queue.tokens // max(1, len(hosted.queue))))

@@ -1,6 +1,6 @@
-"""The planner of the model worker: told what happened, it answers with what is to be done now.
+"""The planner of the model worker: it is told what happened and answers with what to do now.
 
-A pure state machine: no clock, no I/O, no thread. It reads nothing; readings of the memory are events like any other.
+It is a pure state machine without a clock, I/O or threads. Memory readings reach it as events like any other.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -16,14 +16,14 @@ from manyhands.worker.planning.planner_state import Device, Flight, Hosted, Phas
 from manyhands.worker.planning.statistics import Statistics, statistics_of
 from manyhands.worker.values import planner_values as m
 
-#: A model that does not load is tried again after this long, twice as long each time.
+#: A model that failed to load is tried again after this long, and the wait doubles each time.
 RELOAD_AFTER_S = 1.0
 RELOAD_AFTER_MAX_S = 60.0
-#: Out of memory this often in a row while loading: those who wait for it are told.
+#: After a model ran out of memory this often in a row while loading, the items that wait for it fail.
 LOAD_FAILURES_MAX = 3
-#: An item whose batches ran out of memory this often fails, whoever had the memory.
+#: An item whose batches ran out of memory this often fails, no matter which process held the memory.
 MEMORY_FAILURES_MAX = 12
-#: So often in a row at the most it is put down to others that a batch of an item ran out of memory.
+#: Other processes are blamed for an item's out-of-memory failures at most this often in a row.
 NEIGHBOURS_BLAMED_MAX = 2
 
 
@@ -52,7 +52,7 @@ class Planner:
         }
 
     def handle(self, first: m.Event, *more: m.Event) -> list[m.Decision]:
-        """All that happened at once; what to do is decided once, after the last of them."""
+        """Apply all events, then decide once what to do."""
         decisions: list[m.Decision] = []
         at = first.at
         for event in (first, *more):
@@ -65,13 +65,13 @@ class Planner:
         return decisions if wake_at is None else [*decisions, m.WakePlannerAt(wake_at)]
 
     def wants_reading(self) -> bool:
-        """Whether it matters how much memory there is: a batch could start, or a model come or go."""
+        """Whether a memory reading matters: a batch could start, or a model could be loaded or evicted."""
         book = self._book
         settled = all(one.phase is Phase.RESIDENT for one in book.models.values())
         return not settled or len(book.flights) < book.in_flight_max
 
     def learned(self) -> dict[str, Learned]:
-        """To be kept for the next run."""
+        """What to store for the next run."""
         return {**self._book.learned, **{one.spec.key: one.learned() for one in self._book.models.values()}}
 
     def statistics(self) -> Statistics:
@@ -138,7 +138,7 @@ class Planner:
         hosted.load_s = event.took_s
         hosted.loaded_at = hosted.used_at = event.at
         hosted.load_failures, hosted.trouble = 0, ""
-        hosted.start_on_clock = None  # it is its turn from now on, not from when it was first wanted
+        hosted.start_on_clock = None  # its turn counts from now, not from when the model was first wanted
         return ()
 
     def _load_failed(self, event: m.ModelLoadFailed) -> Iterable[m.Decision]:
@@ -149,7 +149,7 @@ class Planner:
         hosted.not_before = event.at + min(RELOAD_AFTER_MAX_S, RELOAD_AFTER_S * 2.0 ** min(9, hosted.load_failures - 1))
         self._part_with(hosted)
         if event.out_of_memory and hosted.load_failures < LOAD_FAILURES_MAX:
-            hosted.loaded_bytes = int(hosted.load_bytes * 1.1)  # it takes more than was thought
+            hosted.loaded_bytes = int(hosted.load_bytes * 1.1)  # it takes more than predicted
             return
         ids = self._book.all_waiting(hosted)
         self._book.forget(hosted, ids)
@@ -188,13 +188,13 @@ class Planner:
     def _out_of_memory(self, event: m.BatchOutOfMemory) -> Iterable[m.Decision]:
         flight, hosted = self._landed(event.batch)
         device, count = self._book.devices[flight.device], len(flight.waiting)
-        # Where readings cannot tell, a neighbour is not blamed for ever: the batch would be planned the same again.
+        # Readings cannot always tell. If others were always blamed, the same batch would be planned again and again.
         often = max((one.memory_failures for one in flight.wanted), default=0) >= NEIGHBOURS_BLAMED_MAX
         room = device.room_for_batch(self._book.budget, before=event.batch)
         neighbours = not often and room < flight.batch.bytes
         if not neighbours:
             hosted.bounds.remember(count, flight.batch.length, flight.room_bytes)
-        # What failed gave back memory that was held unused: often the second time it is enough.
+        # The failed batch gave back memory that was held unused, so a second try often succeeds.
         alone = count == 1 and flight.alone and not neighbours
         hopeless = []
         for one in flight.wanted:
@@ -206,7 +206,7 @@ class Planner:
             else:
                 hosted.queue.put_back(one)
         if hopeless:
-            yield m.FailItems(tuple(hopeless), f"`{hosted.name}` ran out of memory on it", out_of_memory=True)
+            yield m.FailItems(tuple(hopeless), f"`{hosted.name}` ran out of memory on this item", out_of_memory=True)
 
     def _returned(self, event: m.BatchReturned) -> Iterable[m.Decision]:
         flight, hosted = self._landed(event.batch)

@@ -12,15 +12,15 @@ class PlannerBook:
     def __init__(
         self, learned: Mapping[str, Learned], in_flight_max: int, budget: MemoryBudget, abreast_max: int = 1
     ) -> None:
-        self.learned = dict(learned)  # by fingerprint; of models that are not configured too
+        self.learned = dict(learned)  # by fingerprint; includes models that are not configured
         self.in_flight_max = in_flight_max
-        self.abreast_max = abreast_max  # batches that a device really computes at once; others stand behind them
+        self.abreast_max = abreast_max  # batches that a device really computes at once; the others queue behind them
         self.budget = budget
         self.models: dict[str, Hosted] = {}
         self.devices: dict[str, Device] = {}
         self.flights: dict[int, Flight] = {}
         self.weight_of: dict[str, float] = {}
-        self.clock = FairClock()  # of models; each queue has its own for apps
+        self.clock = FairClock()  # shared by the models; each queue has its own clock for apps
         self._wake: float | None = None
         self._ids = 0
 
@@ -39,12 +39,12 @@ class PlannerBook:
         return [one for one in self.models.values() if one.phase in HOLDS_MEMORY and one.device == device]
 
     def room_at_best(self, device: Device, staying: Hosted) -> int:
-        """If everything of ours that may go had gone but this model, and no neighbour were there."""
+        """The room if this model and the pinned ones were loaded alone, and no other process used the device."""
         held = sum(one.bytes for one in self.on(device.name) if one.spec.pinned or one is staying)
         return self.budget.room_at_most(device.memory.total_bytes - held - device.own_at_start_bytes)
 
     def let_go(self, hosted: Hosted) -> None:
-        """Its memory is no longer ours."""
+        """Record that the model no longer holds memory."""
         device = self.devices.get(hosted.device)
         if device is not None:
             if hosted.phase is Phase.LOADING:
@@ -54,7 +54,7 @@ class PlannerBook:
         hosted.phase, hosted.device, hosted.bytes = Phase.ABSENT, "", 0
 
     def forget(self, hosted: Hosted, ids: Iterable[int]) -> None:
-        """These items no longer wait."""
+        """Remove these items from everything that waits."""
         gone = set(ids)
         for id in gone:
             hosted.queue.remove(id)

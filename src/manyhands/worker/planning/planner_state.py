@@ -1,4 +1,4 @@
-"""What the planner remembers of models, devices and batches in flight. The planner alone changes it."""
+"""What the planner remembers about models, devices and batches in flight. Only the planner changes it."""
 
 import enum
 from collections import deque
@@ -16,11 +16,11 @@ from manyhands.worker.packing.item_queue import ItemQueue
 from manyhands.worker.residency.evictions import Resident, faded
 from manyhands.worker.values.planner_values import Batch, DeviceMemory, ModelSpec
 
-#: What loading takes beyond the weights' size on disk, until it was seen.
+#: Until a load was measured, it is assumed to take this many times the weights' size on disk.
 LOADING_MARGIN = 1.25
-#: The most that loading took may be exceeded by this the next time.
+#: The next load may take this many times the largest load measured so far.
 RELOADING_MARGIN = 1.05
-#: Limits of batches are kept for so many different amounts of room.
+#: Batch limits are cached for this many different amounts of room.
 ROOMS_MAX = 32
 
 
@@ -28,23 +28,23 @@ class Phase(enum.StrEnum):
     ABSENT = "absent"
     LOADING = "loading"
     RESIDENT = "resident"
-    DRAINING = "draining"  # resident, but starts nothing more: it makes room
+    DRAINING = "draining"  # resident, but it starts no batches because it will be evicted
     EVICTING = "evicting"
 
 
-#: A member looked up by name on each turn of a loop costs more than the rest of the turn.
+#: Looking up an enum member by name in each turn of a loop costs more than the rest of the turn.
 RESIDENT = Phase.RESIDENT
 HOLDS_MEMORY = frozenset({Phase.LOADING, Phase.RESIDENT, Phase.DRAINING, Phase.EVICTING})
 
 
 class Flight(Struct):
-    """A batch that was given out."""
+    """A batch that was started and has not ended."""
 
     batch: Batch
     waiting: list[Waiting]
     device: str
-    room_bytes: int  # what there was for it
-    alone: bool  # nothing else computes beside it on its device
+    room_bytes: int  # the room there was when it was planned
+    alone: bool  # no other batch computes on its device at the same time
 
     @property
     def wanted(self) -> list[Waiting]:
@@ -52,7 +52,7 @@ class Flight(Struct):
 
 
 class Hosted:
-    """One model: what is known of it, what waits for it, and where it is."""
+    """One model: what is known about it, which items wait for it, and where it is loaded."""
 
     def __init__(self, spec: ModelSpec, learned: Learned) -> None:
         self.spec = spec
@@ -62,24 +62,24 @@ class Hosted:
         self.loaded_bytes = learned.loaded_bytes
         self.load_s = learned.load_s
         self.queue = ItemQueue()
-        self.halves: deque[list[Waiting]] = deque()  # of batches that fell; they run as they are
+        self.halves: deque[list[Waiting]] = deque()  # halves of batches that failed; each runs as one batch
         self.phase = Phase.ABSENT
         self.device = ""
-        self.bytes = 0  # set aside for it on its device
+        self.bytes = 0  # memory set aside for it on its device
         self.in_flight = 0
         self.loaded_at = 0.0
         self.used_at = 0.0
         self.useful_s = 0.0
-        self.start_on_clock: float | None = None  # where its next batch was placed among those of other models
+        self.start_on_clock: float | None = None  # where its next batch stands among those of other models
         self.last_batch_s = 0.0
         self.load_failures = 0
-        self.not_before = 0.0  # loading failed: not again until then
-        self.trouble = ""  # why
-        self.leaving = False  # no longer configured: gone for good once it is idle
-        self.past_held_until = 0.0  # no room can be made for an item: until then others go before it
-        self.room_asked_at: float | None = None  # others were told to make room for it
+        self.not_before = 0.0  # loading failed; it is not tried again before this time
+        self.trouble = ""  # why loading failed
+        self.leaving = False  # it is no longer configured and is removed once it is idle
+        self.past_held_until = 0.0  # no room can be made for an item; until this time others may go before it
+        self.room_asked_at: float | None = None  # when other models were told to make room for this one
         self._limits: dict[int, BatchLimits] = {}  # by the room there is
-        self._limits_from: tuple[object, ...] = ()  # what they were worked out from
+        self._limits_from: tuple[object, ...] = ()  # what the limits were computed from
 
     @property
     def name(self) -> str:
@@ -97,12 +97,12 @@ class Hosted:
 
     @property
     def waiting_s(self) -> float:
-        """How long what waits will take, overheads of batches left out."""
+        """How long the waiting items will take, without the overhead of each batch."""
         seconds = self.duration.growth
         return seconds.k1 * self.queue.tokens + seconds.k2 * self.queue.tokens_squared
 
     def limits(self, room: int) -> BatchLimits:
-        """As worked out before, if nothing was learned since and the room is about the same."""
+        """The batch limits for this room. They are cached until something new is learned about the model."""
         room = round_down(room)
         learned = (self.spec, self.activation.revision, self.bounds.revision, self.duration.growth)
         if learned != self._limits_from or len(self._limits) > ROOMS_MAX:
@@ -144,9 +144,9 @@ class Hosted:
 class Device(Struct):
     name: str
     memory: DeviceMemory
-    own_at_start_bytes: int  # held by this process before it held any model
+    own_at_start_bytes: int  # held by this process before it loaded any model
     ledger: Ledger = field(default_factory=Ledger)
-    kept_for_loading_bytes: int = 0  # batches leave it alone: a model is about to come
+    kept_for_loading_bytes: int = 0  # batches must not use it, because a model is about to be loaded
 
     @property
     def in_flight(self) -> int:

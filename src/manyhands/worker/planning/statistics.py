@@ -12,7 +12,7 @@ class ModelFigures(Struct, frozen=True):
     bytes: int
     waiting: int
     waiting_tokens: int
-    waiting_s: float  # about how long what waits will take
+    waiting_s: float  # about how long the waiting items will take
     in_flight: int
     trouble: str
 
@@ -23,7 +23,7 @@ class DeviceFigures(Struct, frozen=True):
     free_bytes: int
     resident_bytes: int
     loading_bytes: int
-    batch_bytes: int  # set aside for those that compute
+    batch_bytes: int  # set aside for the batches that compute
     room_bytes: int  # what may still be set aside for a model
     in_flight: int
 

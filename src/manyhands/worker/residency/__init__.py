@@ -1,1 +1,1 @@
-"""Which models are held in memory, and which make room for another."""
+"""Decides which models make room for another."""

@@ -1,15 +1,18 @@
-"""Which models make room for another: those least recently useful for their size, and only if room is really made."""
+"""Chooses which models make room for another: those with the least recent work for their size.
+
+Nothing is evicted unless that makes enough room.
+"""
 
 from collections.abc import Sequence
 
 from msgspec import Struct
 
-#: How long work that was done counts half.
+#: Work that was done counts half after this long.
 HALF_LIFE_S = 60.0
-#: A model stays at least this long, and ten times as long as loading it took: the device is to compute, not to load.
+#: A model stays at least this long, and ten times as long as its load took. The device must compute, not only load.
 RESIDENCY_MIN_S = 5.0
 LOADS_PER_RESIDENCY = 10.0
-#: After this long without work a model makes room for less important ones too.
+#: After this long without work, a model also makes room for less important ones.
 IDLE_S = 60.0
 
 
@@ -19,8 +22,8 @@ class Resident(Struct, frozen=True):
     loaded_at: float
     load_s: float
     used_at: float
-    useful_s: float  # work done, as of `used_at`, older work counting less
-    waiting_s: float = 0.0  # work that waits for it
+    useful_s: float  # work done up to `used_at`; older work counts less
+    waiting_s: float = 0.0  # how long the items that wait for it will take
     priority: int = 2
     pinned: bool = False
 
@@ -29,13 +32,13 @@ class Resident(Struct, frozen=True):
         return self.loaded_at + max(RESIDENCY_MIN_S, LOADS_PER_RESIDENCY * self.load_s)
 
     def worth(self, at: float) -> float:
-        """Per byte."""
+        """Recent and waiting work per byte."""
         return (faded(self.useful_s, at - self.used_at) + self.waiting_s) / max(1, self.bytes)
 
 
 class Evictions(Struct, frozen=True):
-    models: tuple[str, ...] = ()  # empty: none, for they would not make enough room
-    again_at: float | None = None  # when more of them may go; None: time alone changes nothing
+    models: tuple[str, ...] = ()  # empty: no choice would make enough room
+    again_at: float | None = None  # when more models may be evicted; None: waiting alone changes nothing
 
 
 def faded(useful_s: float, passed_s: float) -> float:
@@ -57,7 +60,7 @@ def plan_evictions(residents: Sequence[Resident], wanted_bytes: int, priority: i
     if made < wanted_bytes:
         return Evictions((), again_at)
     for one in sorted(chosen, key=lambda one: one.worth(at), reverse=True):
-        if made - one.bytes >= wanted_bytes:  # a larger one that came later made it needless
+        if made - one.bytes >= wanted_bytes:  # a larger model that was chosen later made it unnecessary
             chosen.remove(one)
             made -= one.bytes
     return Evictions(tuple(one.model for one in chosen), None)

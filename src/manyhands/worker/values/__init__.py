@@ -1,1 +1,1 @@
-"""The values the model worker speaks in. All of them are immutable."""
+"""The values that the parts of the model worker exchange. All of them are immutable."""

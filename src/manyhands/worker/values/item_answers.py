@@ -1,4 +1,4 @@
-"""What becomes of an item: its output, or what is wrong with it. One bad item is no exception, it is a value."""
+"""The result of an item: its output, or what is wrong with it. A bad item is a value, not an exception."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ class Trouble(Struct, frozen=True):
         str  # for programs: too_long, empty, not_text, bad_token, not_finite, wrong_width, failed, out_of_memory, stuck
     )
     message: str  # for people
-    is_callers: bool = False  # the item itself is at fault: another try cannot help
+    is_callers: bool = False  # the item itself is at fault, so another try cannot help
 
 
 class ItemAnswer(Struct, frozen=True):
@@ -23,7 +23,7 @@ class ItemAnswer(Struct, frozen=True):
 
 
 class Busy(Unavailable):
-    """The queue is full: come back later."""
+    """The queue is full. The caller should try again later."""
 
     def __init__(self, reason: str, retry_after_s: float) -> None:
         super().__init__(reason, f"try again in {retry_after_s:.0f} s")
@@ -31,7 +31,7 @@ class Busy(Unavailable):
 
 
 class TooMuch(UsageError):
-    """More than could ever be taken in at once."""
+    """The request is larger than the worker can ever accept."""
 
 
 class NoSuchModel(UsageError):
@@ -39,11 +39,11 @@ class NoSuchModel(UsageError):
 
 
 class WrongTask(UsageError):
-    """The model does something else."""
+    """The model does not do the requested task."""
 
 
 class Stuck(Unavailable):
-    """The worker computes nothing at the moment, and says so instead of letting callers wait."""
+    """The worker computes nothing at the moment. It says so instead of letting callers wait."""
 
 
 class Stopping(Unavailable):

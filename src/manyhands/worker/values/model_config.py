@@ -1,4 +1,4 @@
-"""One model that the worker hosts, as a `[models.NAME]` table declares it."""
+"""One model that the worker hosts, as declared by a `[models.NAME]` table."""
 
 from typing import Annotated, Literal
 
@@ -15,31 +15,32 @@ class ModelConfig(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
         str,
         says("A folder with config.json, tokenizer and weights, or a .gguf file."),
     ] = ""
-    package: Annotated[str, says("An installed Python package that has such a folder or file in it.")] = ""
+    package: Annotated[str, says("An installed Python package that contains such a folder or file.")] = ""
     task: Annotated[
         Literal["", "embed", "classify", "rerank", "generate"],
-        says("What it is used for. Left out: what the model's own files say."),
+        says("What the model is used for. By default, the model's own files decide."),
     ] = ""
     backend: Annotated[
         Literal["", "onnx", "torch", "llamacpp"],
-        says("What computes it. Left out: llamacpp for .gguf files, onnx for folders."),
+        says("The library that computes it. The default is llamacpp for .gguf files and onnx for folders."),
     ] = ""
-    pinned: Annotated[bool, says("It is loaded at once and never evicted.")] = False
+    pinned: Annotated[bool, says("The model is loaded at once and never evicted.")] = False
     priority: Annotated[
         Priority,
         says(
-            "0 is critical, 4 the least. A model makes room only for one that is at least as important.", PRIORITY_HINT
+            "0 is critical and 4 is least important. A model makes room only for one that is at least as important.",
+            PRIORITY_HINT,
         ),
     ] = 2
     weight: Annotated[Positive, says("Its share of the device when several models have work.")] = 1.0
-    truncate: Annotated[bool, says("Texts that are too long are cut. Otherwise they are refused.")] = False
+    truncate: Annotated[bool, says("Whether texts that are too long are cut. Otherwise they are refused.")] = False
     length_max: Annotated[
         Count | None,
-        says("The most tokens of a text. Left out: what the model's own files say."),
+        says("How many tokens a text may have. By default, the model's own files decide."),
     ] = None
-    slots: Annotated[Count, says("For `generate`: how many answers are made at once.")] = 2
+    slots: Annotated[Count, says("For `generate`: how many answers are generated at once.")] = 2
     context: Annotated[
         int,
         rule(minimum=64),
-        says("For `generate`: tokens of a prompt and its answer, for each slot."),
+        says("For `generate`: how many tokens a prompt and its answer may have together, for each slot."),
     ] = 2048

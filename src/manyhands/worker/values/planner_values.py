@@ -1,6 +1,6 @@
-"""The values the model worker speaks in: models, items, batches, device memory, and what can happen and be wanted.
+"""The values of the planner: models, items, batches, device memory, events and decisions.
 
-The planner is told events and answers with decisions; both are plain values that carry their own time.
+The planner is told events and answers with decisions. Both are plain values, and events carry their own time.
 """
 
 from msgspec import Struct
@@ -15,18 +15,18 @@ class DeviceMemory(Struct, frozen=True, gc=False):
     total_bytes: int
     free_bytes: int
     own_bytes: int | None = None  # held by this process; None: the device cannot tell
-    reusable_bytes: int = 0  # of our own, held by an allocator and not in use: the backend knows, the device does not
+    reusable_bytes: int = 0  # part of our own that an allocator holds unused; only the backend knows it
 
     @property
     def others_bytes(self) -> int | None:
-        """Held by everyone else, the driver included."""
+        """Bytes held by all other processes, including the driver."""
         return None if self.own_bytes is None else max(0, self.total_bytes - self.free_bytes - self.own_bytes)
 
 
 class Growth(Struct, frozen=True, gc=False):
     """What a batch of `count` items padded to `length` takes: k0 + k1·count·length + k2·count·length².
 
-    The same shape serves bytes and seconds.
+    The same formula serves bytes and seconds.
     """
 
     k0: float = 0.0
@@ -41,20 +41,20 @@ class Growth(Struct, frozen=True, gc=False):
 
 
 class ModelSpec(Struct, frozen=True):
-    """What the planner must know of a model before it was ever loaded."""
+    """What the planner must know about a model before its first load."""
 
     name: str
-    weights_bytes: int  # as on disk; what loading really took is learned
-    activation: Growth  # bytes of a batch, from above: what is planned with until batches taught better
-    seconds: Growth = Growth(0.005, 0.0002, 1e-7)  # of a batch, roughly
-    fingerprint: str = ""  # under which what was learned is kept: weights, backend and precision; "" is the name
-    length_max: int = 512  # longer items are the caller's to cut or refuse
+    weights_bytes: int  # size on disk; what a load really takes is learned
+    activation: Growth  # upper bound on the bytes of a batch; the planner uses it until batches were measured
+    seconds: Growth = Growth(0.005, 0.0002, 1e-7)  # rough duration of a batch
+    fingerprint: str = ""  # of weights, backend and precision: the key of what was learned; "": the name is the key
+    length_max: int = 512  # the caller must cut or refuse longer items
     batch_items_max: int = 1024  # 1 for models that batch by themselves
-    batch_seconds_max: float = 2.0  # the latency bound: one batch never takes longer than this, unless one item does
-    in_flight_max: int = 2  # batches over the one copy of the weights
+    batch_seconds_max: float = 2.0  # the latency bound: only a batch of a single item may take longer
+    in_flight_max: int = 2  # batches that share the one copy of the weights
     queue_items_max: int = 8192
     pinned: bool = False  # loaded at once and never evicted
-    priority: int = 2  # 0 critical … 4; a model makes room only for one at least as important
+    priority: int = 2  # 0 is critical, 4 the least; a model makes room only for one at least as important
     weight: float = 1.0  # its share of the device when several models have work
 
     @property
@@ -63,20 +63,20 @@ class ModelSpec(Struct, frozen=True):
 
 
 class Item(Struct, frozen=True, gc=False):
-    """One text for one model; `id` is unique in the life of the planner."""
+    """One text for one model. Its `id` is unique for the planner's lifetime."""
 
     id: int
     model: str
-    length: int  # tokens, special ones included; for generation with those that may be generated
+    length: int  # tokens, including special ones and, for generation, those that may be generated
     app: str = ""
-    priority: int = 2  # 0 critical … 4: twice the share for each step up
+    priority: int = 2  # 0 is critical, 4 the least; each step towards 0 doubles the share
 
 
 class Batch(Struct, frozen=True, gc=False):
     id: int
     model: str
     items: tuple[int, ...]
-    length: int  # every item is padded to it
+    length: int  # every item is padded to this length
     bytes: int  # set aside for its activations
     seconds: float  # as predicted
 
@@ -85,22 +85,22 @@ class Batch(Struct, frozen=True, gc=False):
 
 
 class ModelsConfigured(Struct, frozen=True, tag=True):
-    """All models there are; those left out are forgotten once they are idle."""
+    """The complete list of models. A model that is not listed is removed once it is idle."""
 
     at: float
     models: tuple[ModelSpec, ...]
-    weight_of: dict[str, float] = {}  # app → its share; 1 if not named
+    weight_of: dict[str, float] = {}  # app → its share; 1 if it is not listed
 
 
 class ItemsArrived(Struct, frozen=True, tag=True):
-    """One request's items: taken in whole or refused whole."""
+    """The items of one request. They are accepted or refused together."""
 
     at: float
     items: tuple[Item, ...]
 
 
 class ItemsCancelled(Struct, frozen=True, tag=True):
-    """Nobody waits for them any more; those in a batch already are left in it."""
+    """Nobody waits for these items any more. Items that are already in a batch stay in it."""
 
     at: float
     ids: tuple[int, ...]
@@ -115,7 +115,7 @@ class MemoryRead(Struct, frozen=True, tag=True):
 class ModelLoaded(Struct, frozen=True, tag=True):
     at: float
     model: str
-    bytes: int | None = None  # what loading really took, where it could be measured
+    bytes: int | None = None  # what the load really took, if it could be measured
     took_s: float = 0.0
 
 
@@ -123,7 +123,7 @@ class ModelLoadFailed(Struct, frozen=True, tag=True):
     at: float
     model: str
     reason: str
-    out_of_memory: bool = False  # waiting may help; otherwise its items fail
+    out_of_memory: bool = False  # if true, waiting may help; if false, the model's items fail
 
 
 class ModelEvicted(Struct, frozen=True, tag=True):
@@ -132,18 +132,19 @@ class ModelEvicted(Struct, frozen=True, tag=True):
 
 
 class BatchEnded(Struct, frozen=True, tag=True):
-    """Every item of the batch has its answer, good or bad."""
+    """Every item of the batch has its answer or its error."""
 
     at: float
     batch: int
-    took_s: float | None = None  # computing alone; None: not known (it overlapped with others)
-    peak_bytes: int | None = None  # of activations, over what was held before; None: not known
+    took_s: float | None = None  # compute time only; None: unknown, because the batch overlapped with others
+    peak_bytes: int | None = None  # peak of the activations above what was held before; None: unknown
 
 
 class BatchOutOfMemory(Struct, frozen=True, tag=True):
-    """No item of the batch has an answer. Sent after everything of the batch was let go, outside the except block.
+    """The batch ran out of memory, and none of its items has an answer.
 
-    Told with a reading of the memory after that, so that a neighbour's use is told from a wrong prediction.
+    The event is sent outside the except block, after all memory of the batch was released. A memory reading taken
+    after that comes with it, so the planner can tell another process's use from a wrong prediction.
     """
 
     at: float
@@ -151,14 +152,17 @@ class BatchOutOfMemory(Struct, frozen=True, tag=True):
 
 
 class BatchReturned(Struct, frozen=True, tag=True):
-    """Given out and not begun when another of its device ran out of memory: to be planned anew, from what there is."""
+    """The batch had not begun when another one on its device ran out of memory.
+
+    Its items are planned again with the memory that is free now.
+    """
 
     at: float
     batch: int
 
 
 class BatchFailed(Struct, frozen=True, tag=True):
-    """The batch fell as a whole and nobody knows which item did it: it is halved until the culprit stands alone."""
+    """The whole batch failed, and it is unknown which item caused it. It is halved until that item is alone."""
 
     at: float
     batch: int
@@ -185,7 +189,7 @@ Event = (
 )
 
 
-# Decisions: what is to be done now.
+# Decisions: what to do now.
 
 
 class RunBatch(Struct, frozen=True, tag=True):
@@ -200,13 +204,16 @@ class LoadModel(Struct, frozen=True, tag=True):
 
 
 class EvictModel(Struct, frozen=True, tag=True):
-    """Drop every reference, collect, trim. No batch of it is in flight, and none starts until it is loaded again."""
+    """Drop every reference, collect garbage and trim the heap.
+
+    No batch of the model is in flight, and none starts until the model is loaded again.
+    """
 
     model: str
 
 
 class RefuseItems(Struct, frozen=True, tag=True):
-    """Not taken in: 429 with Retry-After, or 413 where waiting cannot help (`retry_after_s` None)."""
+    """The request is refused: 429 with Retry-After, or 413 if waiting cannot help (`retry_after_s` is None)."""
 
     ids: tuple[int, ...]
     reason: str
@@ -214,7 +221,7 @@ class RefuseItems(Struct, frozen=True, tag=True):
 
 
 class FailItems(Struct, frozen=True, tag=True):
-    """Taken in, and now without hope."""
+    """These items were accepted, but they can no longer be computed."""
 
     ids: tuple[int, ...]
     reason: str
@@ -222,7 +229,10 @@ class FailItems(Struct, frozen=True, tag=True):
 
 
 class WakePlannerAt(Struct, frozen=True, tag=True):
-    """Read the memory and send `MemoryRead` then, unless something else happens first. The latest one counts."""
+    """Read the memory at this time and send `MemoryRead`, unless another event happens first.
+
+    A newer `WakePlannerAt` replaces the older one.
+    """
 
     at: float
 

@@ -1,4 +1,4 @@
-"""Over a thousand simulated evals: intervals cover the truth as often as they say, and A against A is no lift.
+"""Over a thousand simulated evals: intervals cover the truth as often as they say, and A against A shows no lift.
 
 Both bounds are tested: an interval that covers too often is too wide. They are those within which a rate of exactly
 95 % stays with a probability of 99.9 %, so a true rate of 93 % or 97 % fails.

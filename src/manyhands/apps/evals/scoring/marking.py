@@ -128,7 +128,7 @@ class Marking:
 
 def _ending(record: Record) -> Ending:
     """A task that was cancelled before it began has no ending of its own."""
-    return record.last_ending or Ending(EndingKind.CANCELLED, record.cause)
+    return record.last_ending or Ending(EndingKind.CANCELLED, record.cause.why)
 
 
 def _kept(scores: dict[str, TrialScore]) -> Scores:

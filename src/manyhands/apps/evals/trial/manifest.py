@@ -21,11 +21,6 @@ class Scores(Struct, frozen=True):
     errors: dict[str, str] = {}
 
 
-def source_of(spec_file: str) -> str:
-    """The source of the eval's own run in the store. An unfinished eval is found by it."""
-    return f"eval {spec_file}"
-
-
 def check_same(manifest: Manifest, spec: Spec, concurrency: int | str | None) -> None:
     """An eval continues as it was begun, or not at all."""
     if manifest.spec != spec:

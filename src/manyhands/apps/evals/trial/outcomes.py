@@ -19,10 +19,11 @@ from manyhands.apps.evals.spec.ordering import Trial, trials_of
 from manyhands.apps.evals.trial.eval_notes import standing_of
 from manyhands.apps.evals.trial.manifest import Manifest, Scores
 from manyhands.apps.evals.trial.trial_state import trial_state
-from manyhands.apps.evals.trial.trials import TAINTED, run_name, session_id
+from manyhands.apps.evals.trial.trials import run_name, session_id
 from manyhands.core.book import Book
 from manyhands.core.state import AttemptRecord, Record, Run
 from manyhands.core.values.ending import Ending, EndingKind, total_cost
+from manyhands.core.values.provenance import Origin
 from manyhands.core.values.task import TERMINAL, TaskState
 
 
@@ -67,7 +68,7 @@ def outcome_of(
     tokens_out = sum(session.tokens_out for session in sessions)
     starts = [session.started_at for session in sessions if session.started_at is not None]
     ends = [session.ended_at for session in sessions if session.ended_at is not None]
-    tainted = any(TAINTED in record.task.labels for _, record in known)
+    tainted = any(record.origin is Origin.TOUCHED_SESSION for _, record in known)
     return TrialOutcome(
         arm=trial.arm,
         case=trial.case,
@@ -101,7 +102,7 @@ def _session(number: int, record: Record) -> SessionRecord:
     return SessionRecord(
         session=number,
         ending=said,
-        detail=ending.detail if ending is not None else record.cause,
+        detail=ending.detail if ending is not None else record.cause.why,
         started_at=last.started_at if last is not None else None,
         ended_at=last.ended_at if last is not None else None,
         host=last.host if last is not None else "",

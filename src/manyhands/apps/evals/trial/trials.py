@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 from zlib import crc32
 
 from manyhands.apps.evals.spec.eval_types import Arm, Case, Injection, Spec
@@ -9,12 +10,20 @@ from manyhands.apps.evals.spec.ordering import Trial
 from manyhands.apps.evals.trial.eval_layout import EvalLayout
 from manyhands.core.events import Input, RunOpened, RunResumed, TasksSubmitted
 from manyhands.core.state import Run
+from manyhands.core.values.provenance import Origin, Purpose
 from manyhands.core.values.task import NO_CLAIMS, Task
 from manyhands.sources.plans.task_rows import default_kind
 
 _FIELD = re.compile(r"\{([A-Za-z_]\w*)\}")
-#: The label of a session that a person put context into.
-TAINTED = "tainted"
+SESSIONS = frozenset({Origin.SESSION, Origin.TOUCHED_SESSION})
+
+
+class EvalTask(NamedTuple):
+    """A session or a scorer, as it is handed in."""
+
+    run: str
+    task: Task
+    origin: Origin
 
 
 def run_name(eval_id: str, trial: Trial) -> str:
@@ -23,15 +32,6 @@ def run_name(eval_id: str, trial: Trial) -> str:
 
 def session_id(session: int) -> str:
     return f"s{session}"
-
-
-def is_session(task: str) -> bool:
-    """The other tasks of a trial score it: `score-…`."""
-    return task.startswith("s") and task[1:].isdigit()
-
-
-def source_of_trials(eval_id: str) -> str:
-    return f"eval {eval_id}"
 
 
 def prompt_of(arm: Arm, case: Case, session: int) -> str:
@@ -76,7 +76,6 @@ class Sessions:
             timeout=self._spec.timeout,
             attempts=1,
             host=arm.host,
-            labels=(TAINTED,) if injected else (),
         )
 
     def _env(self, arm: Arm, trial: Trial, session: int) -> dict[str, str]:
@@ -93,11 +92,12 @@ class Sessions:
         }
 
 
-def taking_up(run: Run | None, name: str, at: float, task: Task, source: str) -> Iterator[Input]:
+def taking_up(run: Run | None, at: float, wanted: EvalTask, eval_id: str) -> Iterator[Input]:
     """The events that make this task run next in its run. The run or the task may already exist."""
+    name = wanted.run
     if run is None:
-        yield RunOpened(at, name, crc32(name.encode()), 1, source=source)
+        yield RunOpened(at, name, crc32(name.encode()), 1, source=eval_id, purpose=Purpose.TRIAL)
     elif run.draining:
         yield RunResumed(at, name, 1)
-    if run is None or task.id not in run.records:
-        yield TasksSubmitted(at, name, (task,))
+    if run is None or wanted.task.id not in run.records:
+        yield TasksSubmitted(at, name, (wanted.task,), wanted.origin)

@@ -47,7 +47,7 @@ class Posting:
             at = f"{self._now():.0f}"
             headers["Manyhands-Signature"] = f"t={at},v1={signature(self._secret, at, body)}"
         try:
-            async with asyncio.timeout(self._timeout_s):  # as a whole: a drop every second is no answer either
+            async with asyncio.timeout(self._timeout_s):  # in total: a slow trickle of bytes does not count
                 answer = await self._client.post(url, content=body, headers=headers)
         except TimeoutError:
             raise SinkError(f"no answer within {self._timeout_s:g} s") from None

@@ -39,10 +39,14 @@ class ApiHost:
         self.parameters = parameters
         self.overloads = 0
         self.kills = 0
+        self.shows_output = False
         self._requests = parameters.requests_burst
         self._tokens = parameters.tokens_burst
         self._now = 0.0
         self._ends: list[tuple[float, int, Ending]] = []
+
+    def shown(self, now: float) -> list[int]:
+        return []
 
     def draw(self, random: Random, kind: str = "") -> Job:
         parameters = self.parameters

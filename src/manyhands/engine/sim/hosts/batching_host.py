@@ -35,6 +35,7 @@ class Batching(Struct, frozen=True):
     sequences_max: int = 256
     capacity: tuple[tuple[float, float], ...] = ()  # (at, share of the full speed and cache from then on)
     shows_metrics: bool = True
+    streams: bool = True  # it is seen when an answer begins
 
 
 class _Sequence(Struct):
@@ -52,6 +53,8 @@ class BatchingHost:
         self.parameters = parameters
         self.overloads = 0
         self.kills = 0
+        self.shows_output = parameters.streams
+        self._silent: dict[int, None] = {}  # admitted, and no token answered yet
         self._now = 0.0
         self._steps = 0.0  # decode steps since the start: the clock the sequences share
         self._running: dict[int, _Sequence] = {}  # the newest last
@@ -63,8 +66,18 @@ class BatchingHost:
         self._stall_s = 0.0  # prefill still to do
         self._capacity = 1.0
         self._changes = list(parameters.capacity)
+        self._answered = 0.0  # tokens of sequences that have ended
         self._next_at = NEVER
         self._plan()
+
+    def shown(self, now: float) -> list[int]:
+        self._live_until(now)
+        begun = [
+            each for each in self._silent if each in self._running and self._steps > self._running[each].admitted_at
+        ]
+        for attempt in begun:
+            del self._silent[attempt]
+        return begun
 
     def draw(self, random: Random, kind: str = "") -> Job:
         parameters = self.parameters
@@ -76,11 +89,14 @@ class BatchingHost:
     def submit(self, now: float, attempt: int, job: Job, first: bool = True) -> None:
         self._live_until(now)
         self._queue(_Sequence(attempt, job), len(self._waiting))
+        if self.shows_output:
+            self._silent[attempt] = None
         self._admit()
         self._plan()
 
     def cancel(self, now: float, attempt: int) -> None:
         self._live_until(now)
+        self._silent.pop(attempt, None)
         sequence = self._running.get(attempt)
         if sequence is not None:
             self._remove(sequence)
@@ -103,6 +119,8 @@ class BatchingHost:
             if self._changes and self._changes[0][0] <= at:
                 self._capacity = self._changes.pop(0)[1]
             for sequence in self._pop_ended():
+                self._silent.pop(sequence.attempt, None)
+                self._answered += sequence.job.tokens_out
                 finished.append(Finished(at, sequence.attempt, _done(sequence.job)))
             self._preempt()
             self._admit()
@@ -121,7 +139,11 @@ class BatchingHost:
             waiting=len(self._waiting),
             kv_use=min(1.0, self._cache_used() / self._cache()),
             preemptions=self.overloads,
+            tokens_total=int(self._answered + sum(self._generated(each) for each in self._running.values())),
         )
+
+    def _generated(self, sequence: _Sequence) -> float:
+        return sequence.generated + self._steps - sequence.admitted_at
 
     def _cache(self) -> float:
         return self.parameters.cache_tokens * self._capacity

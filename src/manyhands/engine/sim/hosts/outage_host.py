@@ -27,6 +27,13 @@ class OutageHost:
     def kills(self) -> int:
         return self._host.kills
 
+    @property
+    def shows_output(self) -> bool:
+        return self._host.shows_output
+
+    def shown(self, now: float) -> list[int]:
+        return self._host.shown(now)
+
     def draw(self, random: Random, kind: str = "") -> Job:
         return self._host.draw(random, kind)
 

@@ -45,6 +45,7 @@ class ProcessHost:
         self.parameters = parameters
         self.overloads = 0
         self.kills = 0
+        self.shows_output = False
         self._now = 0.0
         self._lived = 0.0  # seconds an undisturbed process would have lived: slower than time under load
         self._running: dict[int, _Process] = {}
@@ -55,6 +56,9 @@ class ProcessHost:
         self._check_at = 1.0  # memory is looked at once a second
         self._next_end_at = NEVER
         self._memory = parameters.memory_gb * GB
+
+    def shown(self, now: float) -> list[int]:
+        return []
 
     def draw(self, random: Random, kind: str = "") -> Job:
         parameters = self.parameters
@@ -115,6 +119,7 @@ class ProcessHost:
             attempt_bytes=holds,
             utilisation=min(1.0, self._duty / self.parameters.cores),
             cores=self.parameters.cores,
+            busy_cores=min(float(self.parameters.cores), self._duty),
         )
 
     def _holds(self, process: _Process) -> float:

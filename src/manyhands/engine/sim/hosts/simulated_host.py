@@ -42,6 +42,13 @@ class SimulatedHost(Protocol):
     def kills(self) -> int:
         """Attempts that ran out of memory."""
 
+    @property
+    def shows_output(self) -> bool:
+        """Is it seen when an attempt first puts out something?"""
+
+    def shown(self, now: float) -> list[int]:
+        """The attempts that have put out something since the last call, for the first time."""
+
     def draw(self, random: Random, kind: str = "") -> Job:
         """A job of this host's mix, or of one kind of it."""
 

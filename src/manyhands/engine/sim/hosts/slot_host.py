@@ -28,6 +28,7 @@ class Slots(Struct, frozen=True):
     size_sigma: float = 0.6
     errors: float = 0.01  # share of tasks whose first attempt fails for unrelated reasons
     changes: tuple[tuple[float, int], ...] = ()  # (at, slots from then on)
+    streams: bool = True  # it is seen when an attempt leaves the queue
     refuses_rate: bool = False  # says 429 for "too many at once", as some gateways do
 
 
@@ -36,11 +37,17 @@ class SlotHost:
         self.parameters = parameters
         self.overloads = 0
         self.kills = 0
+        self.shows_output = parameters.streams
+        self._begun: list[int] = []
         self._slots = parameters.slots
         self._changes = list(parameters.changes)
         self._busy: set[int] = set()
         self._queue: list[tuple[int, Job, bool]] = []
         self._ends: list[tuple[float, int, Ending]] = []
+
+    def shown(self, now: float) -> list[int]:
+        begun, self._begun = self._begun, []
+        return begun
 
     def draw(self, random: Random, kind: str = "") -> Job:
         parameters = self.parameters
@@ -93,6 +100,8 @@ class SlotHost:
 
     def _start(self, now: float, attempt: int, job: Job, first: bool) -> None:
         self._busy.add(attempt)
+        if self.shows_output:
+            self._begun.append(attempt)
         beyond = max(0, len(self._busy) + len(self._queue) - self._slots)
         seconds = job.seconds * (1 + self.parameters.slowdown * beyond)
         ending = Ending(EndingKind.DONE)

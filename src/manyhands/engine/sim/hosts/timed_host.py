@@ -27,7 +27,11 @@ class TimedHost:
         self.parameters = parameters
         self.overloads = 0
         self.kills = 0
+        self.shows_output = False
         self._ends: list[tuple[float, int]] = []
+
+    def shown(self, now: float) -> list[int]:
+        return []
 
     def draw(self, random: Random, kind: str = "") -> Job:
         parameters = self.parameters

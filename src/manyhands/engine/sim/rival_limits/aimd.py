@@ -21,6 +21,9 @@ class Aimd(Struct, tag="aimd"):
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         pass
 
+    def showed(self, at: float, attempt: int) -> None:
+        pass
+
     def observe(self, sample: Sample) -> None:
         match load_sign(sample.ending):
             case LoadSign.TOO_MUCH:
@@ -35,6 +38,10 @@ class Aimd(Struct, tag="aimd"):
 
     def tick(self, at: float) -> None:
         pass
+
+    @property
+    def is_launching(self) -> bool:
+        return False
 
     def export(self) -> HostMemory | None:
         return None

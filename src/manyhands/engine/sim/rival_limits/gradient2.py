@@ -37,6 +37,9 @@ class Gradient2(Struct, tag="gradient2"):
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         self.most_in_flight = max(self.most_in_flight, in_flight)
 
+    def showed(self, at: float, attempt: int) -> None:
+        pass
+
     def observe(self, sample: Sample) -> None:
         if load_sign(sample.ending) is LoadSign.NONE:
             return
@@ -66,6 +69,10 @@ class Gradient2(Struct, tag="gradient2"):
 
     def tick(self, at: float) -> None:
         pass
+
+    @property
+    def is_launching(self) -> bool:
+        return False
 
     def export(self) -> HostMemory | None:
         return None

@@ -32,6 +32,9 @@ class Vegas(Struct, tag="vegas"):
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         pass
 
+    def showed(self, at: float, attempt: int) -> None:
+        pass
+
     def observe(self, sample: Sample) -> None:
         if load_sign(sample.ending) is LoadSign.NONE:
             return
@@ -70,6 +73,10 @@ class Vegas(Struct, tag="vegas"):
 
     def tick(self, at: float) -> None:
         pass
+
+    @property
+    def is_launching(self) -> bool:
+        return False
 
     def export(self) -> HostMemory | None:
         return None

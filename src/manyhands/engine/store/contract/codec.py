@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from manyhands.core.events import AnyEvent, TasksSubmitted
+from manyhands.engine.store.contract.old_journals import brought_up_to_date
 from manyhands.errors import UsageError
 
 #: Events (or tasks inside them) per row. Long appends are cut so that no row needs much memory to write or read.
@@ -36,7 +37,7 @@ def decode(body: bytes, crc: int, number: int) -> list[AnyEvent]:
     if not is_sound(body, crc, number):
         raise Damaged("the checksum does not match")
     try:
-        return _decoder.decode(body)
+        return [brought_up_to_date(event) for event in _decoder.decode(body)]
     except msgspec.MsgspecError as error:
         raise Damaged(str(error)) from error
 

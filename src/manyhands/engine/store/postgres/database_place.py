@@ -75,7 +75,7 @@ def _shown(parts: SplitResult, given: dict[str, str], project: str) -> str:
 
 
 def driver() -> Any:
-    """psycopg, which is no part of a plain installation."""
+    """psycopg, which a plain installation does not include."""
     try:
         import psycopg
         import psycopg.conninfo

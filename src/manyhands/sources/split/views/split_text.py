@@ -11,7 +11,7 @@ def tree_as_text(tree: Tree) -> str:
     while waiting:
         id, before, branch = waiting.pop()
         node = nodes[id]
-        lines.append(f"{before}{branch}{_line(node)}")
+        lines.append(f"{before}{branch}{_line(node, tree.settings.budget_tokens)}")
         below = before + {"": "", "├─ ": "│  ", "└─ ": "   "}[branch]
         last = len(node.children) - 1
         for place, child in reversed(list(enumerate(node.children))):
@@ -19,13 +19,13 @@ def tree_as_text(tree: Tree) -> str:
     return "\n".join([*lines, summary(tree)]) + "\n"
 
 
-def _line(node: Subplan) -> str:
+def _line(node: Subplan, budget_tokens: int) -> str:
     if node.children:
         return f"{node.name}  {node.tokens:,} tokens · {node.strategy} · cut {node.cut:.0%} · {node.id}"
     what = f"{len(node.files)} files" if len(node.files) != 1 else "1 file"
     if node.ranges:
         what = f"lines {node.ranges[0].first_line}-{node.ranges[0].last_line}"
-    warning = "" if node.reason.startswith("fits") else f" · {node.reason}"
+    warning = "" if node.tokens <= budget_tokens else f" · {node.reason}"
     return f"{node.name}  {node.tokens:,} tokens · {what} · {node.id}{warning}"
 
 

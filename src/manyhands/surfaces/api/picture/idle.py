@@ -118,7 +118,7 @@ def _of_host(book: Book, host: HostState, group: Group) -> Why:
     text = host_obstacle(host, group)
     if text is None:
         start_at, why = host.limit.start_at(book.at, kind, group.head.seen_bytes)
-        if start_at > book.at:  # for ever: until something ends that holds memory
+        if start_at > book.at:  # infinite: until an attempt that holds memory ends
             return ("memory" if math.isinf(start_at) else "rate"), why
         return "elsewhere", f"{group.head.task.id} waits for a better host than this one"
     if host.on_trial:

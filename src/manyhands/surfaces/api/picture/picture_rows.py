@@ -37,7 +37,7 @@ def counts_row(run: Run) -> Row:
 
 def page_run(run: Run, redact: Redact) -> Row:
     row = asdict(run_row(run))
-    return {**row, "source": short(run.source, redact)}
+    return {**row, "source": short(row["source"], redact)}
 
 
 def page_task(record: Record, redact: Redact) -> Row:
@@ -65,7 +65,7 @@ def state_row(record: Record, redact: Redact) -> Row:
 
 
 def cause_of(record: Record) -> str:
-    return "" if record.state in (TaskState.READY, TaskState.RUNNING, TaskState.DONE) else record.cause
+    return "" if record.state in (TaskState.READY, TaskState.RUNNING, TaskState.DONE) else record.cause.why
 
 
 def page_host(host: HostState, slowest_of: SlowestOf, redact: Redact) -> Row:
