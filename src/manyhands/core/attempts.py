@@ -11,7 +11,7 @@ from manyhands.core.events import AttemptEnded, AttemptStarted
 from manyhands.core.state import AttemptRecord, FamilyBarrier, HostState, Record, Running
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import Prices
-from manyhands.core.values.provenance import Cause, CausedBy, Origin
+from manyhands.core.values.provenance import Cause, CausedBy
 from manyhands.core.values.task import TaskState, claims_of
 from manyhands.core.values.widths import Sample
 
@@ -199,7 +199,7 @@ def _settle(book: Book, running: Running, ending: Ending) -> None:
             return
         case EndingKind.OVERLOADED:
             record.setbacks += not running.host.on_trial  # the task is not to blame for a host that accepts nothing
-        case EndingKind.FAILED if ending.needs_person and not (record.task.family or record.origin is Origin.STEP):
+        case EndingKind.FAILED if ending.needs_person and not (record.task.family or record.is_step):
             why = f"needs a person: {ending.detail or 'it gave no reason'}"
             book.become(record, TaskState.DEFERRED, Cause(CausedBy.ATTEMPT, why))
             return

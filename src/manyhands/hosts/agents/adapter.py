@@ -28,7 +28,7 @@ class Errand(Struct, frozen=True, kw_only=True):
     cost: float | None = None
 
 
-class Launch(Struct, frozen=True):
+class AgentLaunch(Struct, frozen=True):
     """How it is started; the prompt is its standard input unless a file says it."""
 
     argv: tuple[str, ...]
@@ -55,7 +55,7 @@ class OutputReader(Protocol):
 
 class Adapter(Struct, frozen=True):
     name: str
-    launch: Callable[[Errand], Launch]
+    launch: Callable[[Errand], AgentLaunch]
     reader: Callable[[], OutputReader]
     resumes: bool = False
     same_directory: bool = False  # resumes only where it began

@@ -2,7 +2,7 @@
 
 import re
 
-from manyhands.hosts.agents.adapter import Adapter, Errand, Launch, LineMoment
+from manyhands.hosts.agents.adapter import Adapter, AgentLaunch, Errand, LineMoment
 from manyhands.hosts.agents.agent_events import (
     AgentEvent,
     AgentRefusal,
@@ -37,12 +37,12 @@ _KINDS = {
 _MESSAGE_LINES_MAX = 12
 
 
-def launch(errand: Errand) -> Launch:
+def launch(errand: Errand) -> AgentLaunch:
     argv = [*(errand.program or ("aider",)), "--message-file", errand.prompt_file, "--yes-always", "--no-auto-commits"]
     argv += ["--no-gitignore", "--no-analytics", "--no-check-update", "--no-show-model-warnings", "--no-pretty"]
     argv += ["--no-show-release-notes"]
     argv += ["--model", errand.model] if errand.model else []
-    return Launch((*argv, *errand.args), {"TERM": "dumb"}, by_stdin=False)
+    return AgentLaunch((*argv, *errand.args), {"TERM": "dumb"}, by_stdin=False)
 
 
 class AiderOutput:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from manyhands.hosts.agents.adapter import Adapter, Errand, JsonLines, Launch, LineMoment, files_in, session_in
+from manyhands.hosts.agents.adapter import Adapter, AgentLaunch, Errand, JsonLines, LineMoment, files_in, session_in
 from manyhands.hosts.agents.agent_events import (
     AgentEvent,
     Closed,
@@ -27,14 +27,14 @@ _KINDS = {
 _LIMITS = {"five_hour": "five-hour limit", "seven_day": "weekly limit"}
 
 
-def launch(errand: Errand) -> Launch:
+def launch(errand: Errand) -> AgentLaunch:
     argv = [*(errand.program or ("claude",)), "-p", "--output-format", "stream-json", "--verbose"]
     argv += ["--permission-mode", "acceptEdits", "--allowedTools", "Bash"]
     argv += ["--model", errand.model] if errand.model else []
     argv += ["--max-turns", str(errand.turns)] if errand.turns is not None else []
     argv += ["--max-budget-usd", f"{errand.cost:g}"] if errand.cost is not None else []
     argv += ["--resume", errand.session] if errand.session else []
-    return Launch((*argv, *errand.args), _ENV)
+    return AgentLaunch((*argv, *errand.args), _ENV)
 
 
 class StreamJson(JsonLines):

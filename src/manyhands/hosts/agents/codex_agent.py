@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from manyhands.hosts.agents.adapter import Adapter, Errand, JsonLines, Launch, LineMoment, session_in
+from manyhands.hosts.agents.adapter import Adapter, AgentLaunch, Errand, JsonLines, LineMoment, session_in
 from manyhands.hosts.agents.agent_events import AgentEvent, Closed, Denied, Does, Retrying, Says, Used
 from manyhands.hosts.agents.refusal_texts import number, refusal, table, text_of
 
 
-def launch(errand: Errand) -> Launch:
+def launch(errand: Errand) -> AgentLaunch:
     argv = [*(errand.program or ("codex",)), "exec"]
     argv += ["resume"] if errand.session else []
     argv += ["--json", "--skip-git-repo-check"]
@@ -18,7 +18,7 @@ def launch(errand: Errand) -> Launch:
     argv += ["-m", errand.model] if errand.model else []
     argv += errand.args
     argv += [errand.session] if errand.session else []
-    return Launch((*argv, "-"))
+    return AgentLaunch((*argv, "-"))
 
 
 class CodexOutput(JsonLines):

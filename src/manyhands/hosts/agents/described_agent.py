@@ -1,6 +1,6 @@
 """An agent that a person describes in the config, without code: its command line, and whose output it speaks like."""
 
-from manyhands.hosts.agents.adapter import Adapter, Errand, Launch, LineMoment
+from manyhands.hosts.agents.adapter import Adapter, AgentLaunch, Errand, LineMoment
 from manyhands.hosts.agents.agent_events import AgentEvent, Closed, Says
 from manyhands.hosts.agents.aider_agent import AIDER
 from manyhands.hosts.agents.claude_agent import CLAUDE
@@ -30,14 +30,14 @@ def described(run: tuple[str, ...], reads: str) -> Adapter:
     """`{prompt_file}`, `{model}` and `{session}` are filled in; without `{prompt_file}` the prompt is its input."""
     by_stdin = not any(_PROMPT_FILE in argument for argument in run)
 
-    def launch(errand: Errand) -> Launch:
+    def launch(errand: Errand) -> AgentLaunch:
         values = {_PROMPT_FILE: errand.prompt_file, "{model}": errand.model, "{session}": errand.session}
         argv = []
         for argument in run:
             for name, value in values.items():
                 argument = argument.replace(name, value)
             argv.append(argument)
-        return Launch((*argv, *errand.args), by_stdin=by_stdin)
+        return AgentLaunch((*argv, *errand.args), by_stdin=by_stdin)
 
     reader = PlainOutput if reads == BY_EXIT else KNOWN[reads].reader
     return Adapter(run[0], launch, reader)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from manyhands.hosts.agents.adapter import Adapter, Errand, JsonLines, Launch, LineMoment, files_in, session_in
+from manyhands.hosts.agents.adapter import Adapter, AgentLaunch, Errand, JsonLines, LineMoment, files_in, session_in
 from manyhands.hosts.agents.agent_events import AgentEvent, Closed, Does, RefusalKind, Says, Used
 from manyhands.hosts.agents.refusal_texts import number, refusal, table, text_of
 
@@ -11,11 +11,11 @@ _STATUS_OF_EXIT = {status % 256: status for status in (400, 401, 403, 404, 429, 
 _NO_AUTH_EXIT = 41
 
 
-def launch(errand: Errand) -> Launch:
+def launch(errand: Errand) -> AgentLaunch:
     argv = [*(errand.program or ("gemini",)), "--yolo", "--skip-trust", "-o", "stream-json"]
     argv += ["-m", errand.model] if errand.model else []
     argv += ["--resume", errand.session] if errand.session else []
-    return Launch((*argv, *errand.args))
+    return AgentLaunch((*argv, *errand.args))
 
 
 class GeminiOutput(JsonLines):

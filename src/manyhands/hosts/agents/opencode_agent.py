@@ -3,18 +3,18 @@
 import json
 from typing import Any
 
-from manyhands.hosts.agents.adapter import Adapter, Errand, JsonLines, Launch, LineMoment, files_in, session_in
+from manyhands.hosts.agents.adapter import Adapter, AgentLaunch, Errand, JsonLines, LineMoment, files_in, session_in
 from manyhands.hosts.agents.agent_events import AgentEvent, Closed, Does, RefusalKind, Says, Used
 from manyhands.hosts.agents.refusal_texts import money, number, refusal, table, text_of
 
 _KINDS = {"ProviderAuthError": RefusalKind.AUTH, "ContextOverflowError": RefusalKind.PERMANENT}
 
 
-def launch(errand: Errand) -> Launch:
+def launch(errand: Errand) -> AgentLaunch:
     argv = [*(errand.program or ("opencode",)), "run", "--format", "json", "--auto"]
     argv += ["-m", errand.model] if errand.model else []
     argv += ["-s", errand.session] if errand.session else []
-    return Launch((*argv, *errand.args))
+    return AgentLaunch((*argv, *errand.args))
 
 
 class OpencodeOutput(JsonLines):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from manyhands.hosts.agents.adapter import Adapter, Errand, Launch, LineMoment
+from manyhands.hosts.agents.adapter import Adapter, AgentLaunch, Errand, LineMoment
 from manyhands.hosts.agents.agent_events import AgentEvent, Closed, RefusalKind, Used
 from manyhands.hosts.agents.claude_agent import StreamJson
 from manyhands.hosts.agents.refusal_texts import number, refusal, table, text_of
@@ -11,12 +11,12 @@ _ERROR = "[API Error:"
 _TURN_LIMIT_EXIT = 53
 
 
-def launch(errand: Errand) -> Launch:
+def launch(errand: Errand) -> AgentLaunch:
     argv = [*(errand.program or ("qwen",)), "--yolo", "-o", "stream-json"]
     argv += ["-m", errand.model] if errand.model else []
     argv += ["--max-session-turns", str(errand.turns)] if errand.turns is not None else []
     argv += ["--resume", errand.session] if errand.session else []
-    return Launch((*argv, *errand.args))
+    return AgentLaunch((*argv, *errand.args))
 
 
 class QwenOutput(StreamJson):

@@ -203,8 +203,7 @@ def ending_of(exit: Exit, tail: str, stopped: bool) -> Ending:
     elif exit.code in (-signal.SIGKILL, 128 + signal.SIGKILL) and exit.out_of_memory:
         kind, detail = EndingKind.OVERLOADED, "killed by the kernel for lack of memory"
     elif exit.code == TRY_AGAIN_LATER:
-        said = _said(exit.code, tail)
-        kind, detail = EndingKind.OVERLOADED, f"exit {exit.code}, which means try again later{said}"
+        kind, detail = EndingKind.OVERLOADED, f"exit {exit.code}, which means try again later{_said(exit.code, tail)}"
     else:
         detail = f"{_in_words(exit.code)}{_said(exit.code, tail)}"
     return Ending(kind, detail, exit_code=exit.code, memory_bytes=exit.memory_bytes, tail=tail)

@@ -3,7 +3,9 @@
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from manyhands.core.values.host import AGENTS, Host
 from manyhands.durations import Wait
 from manyhands.field_rules import Command, Count, Positive, VariableName, says, short_for
 from manyhands.sources.config.host_fields import PROBE, HostFields
@@ -83,3 +85,6 @@ class AgentHost(HostFields, frozen=True, kw_only=True, tag="agent"):
         says('What an attempt may not read either: `["~/.ssh", "/etc/secrets"]`.'),
     ] = ()
     probe: Annotated[Literal["local", "nvml", "none"], says(PROBE)] = "local"
+
+    def core_host(self) -> Host:
+        return replace(super().core_host(), nature=AGENTS)

@@ -66,18 +66,10 @@ def run_plans(
             else:
                 name = new_name(dispatcher.book, plan.settings.name or paths[0].stem)
                 parents = plan.settings.parents
-                events = list(
-                    opening(
-                        name,
-                        now,
-                        plan.tasks,
-                        source,
-                        concurrency,
-                        fail_fast,
-                        parents,
-                        max_cost=options.max_cost,
-                    )
+                opened = opening(
+                    name, now, plan.tasks, source, concurrency, fail_fast, parents, max_cost=options.max_cost
                 )
+                events = list(opened)
             _warn_of_kept_hosts(dispatcher, name)
             async with AsyncExitStack() as stack:
                 if options.follow:
