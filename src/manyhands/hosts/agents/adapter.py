@@ -10,7 +10,7 @@ from msgspec import Struct
 from manyhands.hosts.agents.agent_events import AgentEvent, AgentSession
 from manyhands.hosts.agents.refusal_texts import table, text_of
 
-#: A longer line is no event that anybody wants to keep; a tool's whole output may be in one.
+#: A longer line is not an event that anybody wants to keep; a tool's whole output may be in one.
 LINE_CHARACTERS_MAX = 8_000_000
 
 
@@ -18,7 +18,7 @@ class Errand(Struct, frozen=True, kw_only=True):
     """What an agent is sent out for."""
 
     prompt_file: str
-    program: tuple[str, ...] = ()  # in place of the agent's own name: a path, or a wrapper
+    program: tuple[str, ...] = ()  # instead of the agent's own name: a path, or a wrapper
     model: str = ""
     args: tuple[str, ...] = ()  # of the host, put after ours
     session: str = ""  # to be resumed

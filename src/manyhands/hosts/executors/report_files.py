@@ -16,7 +16,7 @@ class UnusableReport(Exception):
 
 
 def open_plain(path: Path, flags: int = os.O_RDONLY) -> int:
-    """A descriptor of a regular file that is no link. Raises OSError if there is none."""
+    """A descriptor of a regular file that is not a link. Raises OSError if there is none."""
     descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)

@@ -91,7 +91,7 @@ def _from_parts(said: dict[str, str | None], now: float, zone: datetime.tzinfo |
                 return None
             hour = hour % 12 + (12 if half == "pm" else 0)
         elif said.get("hour") and not said.get("minute"):
-            return None  # a bare number is no time of day
+            return None  # a bare number is not a time of day
         moment = here.replace(hour=hour, minute=minute, second=0, microsecond=0)
         if said.get("month"):
             moment = _on_day(moment, said, here)

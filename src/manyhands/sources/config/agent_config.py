@@ -70,7 +70,7 @@ class AgentHost(HostFields, frozen=True, kw_only=True, tag="agent"):
     grace: Annotated[Wait, says("How long a stopped agent has between SIGTERM and SIGKILL.")] = 5.0
     idle: Annotated[
         Wait,
-        says("How long it may print nothing and compute nothing before the attempt ends as timed out. `0`: for ever."),
+        says("How long it may print nothing and compute nothing before the attempt ends as timed out. `0`: forever."),
     ] = 900.0
     limits: Annotated[
         AgentLimits,
