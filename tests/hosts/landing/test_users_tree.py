@@ -207,7 +207,7 @@ def test_where_nothing_can_land_it_is_said_before_anything_runs(plain: Path, mon
     check_before(project.directory, LandingConfig(target="main"), [sh("a", "true")])
     project.git("checkout", "--quiet", "main")
     project.git("branch", "manyhands")
-    assert "there is a branch `manyhands`" in refuse(project.directory).message
+    assert "a branch is called `manyhands`" in refuse(project.directory).message
     monkeypatch.setenv("PATH", str(plain / "empty"))
     assert refuse(project.directory).message == "git is not installed"
 
@@ -219,4 +219,4 @@ async def test_a_repository_that_is_not_there_fails_its_tasks_once_and_harms_no_
     beside = type(beside)("b", kind="shell", run=("true",))
     run = await project.run(sh("a", "touch a"), beside)
     assert states(run) == {"a": "failed", "b": "done"}
-    assert details(run, "a") == ["failed: branch `main` has no commit yet to start from; make a first commit"]
+    assert details(run, "a") == ["failed: branch `main` has no commit yet; make a first commit"]
