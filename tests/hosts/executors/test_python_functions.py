@@ -125,7 +125,7 @@ async def test_arguments_that_do_not_fit_fail_for_good(python: Stage, name: str)
     ("name", "detail"),
     [
         ("no.such.module:function", "cannot import `no.such.module` of `no.such.module:function`"),
-        (f"{F}:nothing", f"there is no `nothing` in `{F}`"),
+        (f"{F}:nothing", f"`{F}` has no `nothing`"),
         (f"{F}:uuid", f"`{F}:uuid` is not a function but a module"),
         ("just-a-name", "`just-a-name` is not of the form package.module:function"),
     ],
