@@ -319,7 +319,7 @@ def is_clean(value: object, path: FieldPath, sheet: Sheet) -> bool:
 
 def _is_clean_text(text: str, path: FieldPath, sheet: Sheet) -> bool:
     if "\0" in text:
-        sheet.tell(path, f"`{dotted(path)}` has a NUL byte", "remove the \\0", text)
+        sheet.tell(path, f"`{dotted(path)}` has a NUL byte", "take the \\0 out", text)
         return False
     if not is_text(text):
         sheet.tell(path, f"`{dotted(path)}` has half of a surrogate pair", "save the file as UTF-8", text)

@@ -63,7 +63,7 @@ def test_an_unfinished_merge_is_told_once_and_both_its_sides_are_read():
     assert sorted(beads.issues) == ["bd-1", "bd-2", "bd-3", "bd-4", "bd-5"]
     assert beads.issues["bd-2"].title == "theirs"
     assert [problem.line for problem in beads.problems] == [2]
-    assert "1 of them not alike (bd-2)" in beads.problems[0].message
+    assert "1 of them different (bd-2)" in beads.problems[0].message
 
 
 def test_a_status_nobody_knows_is_told_and_the_issue_stays():

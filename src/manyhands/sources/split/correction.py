@@ -72,7 +72,7 @@ class _Correction:
         return [id, *(below for child in self._old[id].children for below in self._below(child))]
 
     def _place_files(self) -> tuple[dict[str, list[int]], list[int]]:
-        """Leaf → its current files, and the files that no leaf can take. New files go to the leaf with the most ties."""
+        """Leaf → its current files, and the files that no leaf can take. New files go where they have most ties."""
         held: dict[str, list[int]] = {}
         home: dict[int, str] = {}
         for node in self._tree.nodes:

@@ -1,4 +1,4 @@
-"""Which files changed together, from git. Without git, a repository or history, the answer is empty, with the reason."""
+"""Which files changed together, from git. Without git, a repository or history, the answer is empty and says why."""
 
 import subprocess
 from pathlib import Path

@@ -39,7 +39,7 @@ def tree_as_json(tree: Tree) -> bytes:
 
 
 def read_tree(file: Path) -> Tree:
-    """Read a tree that may have been edited. Links must be valid and no file may be in two leaves; the rest is fixed."""
+    """Read a tree that may have been edited. Links must be valid and no file in two leaves; the rest is fixed."""
     try:
         document = msgspec.json.decode(file.read_bytes(), type=_TreeFile)
     except OSError as error:

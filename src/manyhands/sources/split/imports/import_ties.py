@@ -40,7 +40,7 @@ def read_imports(files: FilesOnDisk) -> tuple[list[Import], list[str]]:
     """The ties, and a note for each language that has files here but no installed grammar."""
     unread = Counter(language_of(path) for path in files.paths if language_of(path) and not has_grammar(path))
     notes = [
-        f"the imports of {count:,} {language} files are not read: install the grammar with `pip install 'manyhands[split]'`"
+        f"the imports of {count:,} {language} files are not read: `pip install 'manyhands[split]'` adds the grammar"
         for language, count in sorted(unread.items())
     ]
     return [tie for reader in _READERS for tie in reader(files)], notes
