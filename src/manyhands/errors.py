@@ -1,7 +1,7 @@
 """Errors, typed by who can act on them.
 
     ManyhandsError
-      UsageError          the caller can fix it               exit 2
+      UsageError          the caller can fix it                    exit 2
         ConfigError  BacklogError  UnknownTask  UnknownRun  UnknownHost  Conflict
       Unavailable         waiting or fixing the machine may help   exit 75
         StoreBusy  StoreBroken  LeaseLost  HostUnreachable

@@ -72,7 +72,7 @@ def _stages(entries: list[str]) -> dict[str, _Stages]:
 
 
 def _is_there(git: Git, path: str, theirs: str, work: str) -> bool:
-    """Whether the path is in the tree. Git renames a file if a directory has its name: then neither side can win."""
+    """Whether either side has this path. Git renames a file if a directory has its name: then neither side can win."""
     return any(git.ask("rev-parse", "--verify", "--quiet", f"{one}:{path}") is not None for one in (theirs, work))
 
 

@@ -83,7 +83,7 @@ class Driver:
     async def _begin(self, wish: Begin, survey: "asyncio.Task[dict[int, Carrying]]") -> None:
         attempt = wish.order.attempt
         if wish.place.fleet:
-            await asyncio.shield(survey)  # other attempts that need its workers wait for the survey too
+            await asyncio.shield(survey)  # the fleet is made only after the survey, in `_keep_workers`
         if attempt in self._halted:
             self._end(attempt, _STOPPED)
             return

@@ -15,7 +15,7 @@ class Span(NamedTuple):
 
 
 def split_inside(path: str, content: bytes, budget: int) -> list[Span]:
-    """Spans that cover the file, each within the budget unless one line alone is larger. 0 or 1: the file stays whole."""
+    """Spans that cover the file, within the budget unless one line is larger. With fewer than two, it stays whole."""
     lines = content.splitlines(keepends=True)
     if len(lines) < 2:
         return []
