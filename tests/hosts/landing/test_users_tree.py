@@ -194,7 +194,7 @@ async def test_submodules_stay_as_they_are(plain: Path) -> None:
 def test_where_nothing_can_land_it_is_said_before_anything_runs(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (plain / "empty").mkdir()
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(plain))
-    assert "is in no git repository" in refuse(plain / "empty").message
+    assert "is not in a usable git repository" in refuse(plain / "empty").message
     unborn = Project(plain / "unborn")
     assert "`main` has no commit yet" in refuse(unborn.directory).message
     assert "is inside a .git directory" in refuse(unborn.directory / ".git").message
