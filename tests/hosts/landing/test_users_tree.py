@@ -200,7 +200,7 @@ def test_where_nothing_can_land_it_is_said_before_anything_runs(plain: Path, mon
     assert "is inside a .git directory" in refuse(unborn.directory / ".git").message
     project = Project(plain / "p", {"base.txt": "x\n"})
     assert "there is no branch `work`" in refuse(project.directory, target="work").message
-    assert "no name of a branch" in refuse(project.directory, target="a..b").message
+    assert "is not a branch name" in refuse(project.directory, target="a..b").message
     assert "there is no branch `--force`" in refuse(project.directory, target="--force").message
     project.git("checkout", "--quiet", "--detach")
     assert "HEAD is detached" in refuse(project.directory).message
