@@ -1,4 +1,4 @@
-"""From the configured hosts to the executors that carry attempts there."""
+"""Puts a session together: the store, the dispatcher, and an executor for each configured host."""
 
 import os
 from collections.abc import AsyncIterator, Mapping
@@ -29,7 +29,7 @@ from manyhands.sources.config.config_types import (
     WorkerHost,
 )
 
-#: Servers known to stream: a stopped attempt then frees its place there at once, and the first token is timed.
+#: Servers that can stream: a stopped attempt then frees its slot there at once, and the first token is timed.
 STREAMING = ("ollama", "vllm", "llamacpp")
 
 
@@ -37,7 +37,7 @@ STREAMING = ("ollama", "vllm", "llamacpp")
 async def open_session(
     config: Config, layer: Layer | None = None, wait_turn: WaitTurn | None = None
 ) -> AsyncIterator[Dispatcher]:
-    """A dispatcher on the configured store and hosts; `layer` goes around the executor of each host."""
+    """A dispatcher on the configured store and hosts. `layer` wraps the executor of each host."""
     ground: LandingSite | None = None
     identity = ""
     opened: list[Dispatcher] = []
@@ -86,7 +86,7 @@ async def open_session(
 
 @asynccontextmanager
 async def _delivering(dispatcher: Dispatcher, config: Config, journal: str) -> AsyncIterator[None]:
-    """Results leave while the dispatcher is at work, and what is on its way when it stops has a moment to arrive."""
+    """Deliver results while the dispatcher works. Results on their way when it stops get a moment to arrive."""
     if not config.routes and not dispatcher.book.outbox.waiting:
         yield
         return
@@ -132,7 +132,7 @@ def _executor(
     rays: RayClusters,
 ) -> Executor:
     workspace = config.workspace
-    # Imported where needed: a run with shell hosts alone should not load a model client.
+    # Imported only when needed: a run with only shell hosts should not load a model client.
     match host:
         case ShellHost():
             from manyhands.hosts.executors.shell_executor import ShellExecutor, ShellSettings

@@ -1,4 +1,4 @@
-"""Run awaitables with at most n in flight, and finish one although its caller is cancelled."""
+"""Runs awaitables with at most n in flight, and finishes one even if its caller is cancelled."""
 
 import asyncio
 import contextlib
@@ -13,11 +13,11 @@ T = TypeVar("T")
 async def run_with_concurrency(
     thunks: Iterable[Callable[[], Awaitable[T]]], n: int, *, fail_fast: bool = False
 ) -> list[T | Exception]:
-    """Call each thunk and await what it returns, at most `n` at a time; their results in input order.
+    """Call each thunk and await what it returns, at most `n` at a time. Returns the results in input order.
 
-    An error takes the place of a result. With `fail_fast` the first one ends it: nothing more is started, what is in
-    flight settles, and it is raised with what finished attached as `error.finished`, a dict from place to result.
-    With n = 1 each is awaited in the caller's own task, as a plain loop would.
+    An error takes the place of a result. With `fail_fast` the first error ends the run: nothing more starts, and what
+    is in flight finishes. The error is then raised; `error.finished` is a dict from position to finished result.
+    With n = 1 each is awaited in the caller's own task, as in a plain loop.
     """
     if n < 1:
         raise UsageError(f"`n` must be at least 1, got {n}", "1 runs them one after the other")
@@ -32,12 +32,12 @@ async def run_with_concurrency(
         workers = [asyncio.create_task(work) for work in working]
         try:
             await asyncio.gather(*workers)
-        finally:  # cancelled, or a thunk was: what is in flight must not live on without us
+        finally:  # if we or a thunk are cancelled, nothing in flight may continue without us
             for worker in workers:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
     if errors and fail_fast:
-        with contextlib.suppress(AttributeError):  # an error that takes no attributes is raised without
+        with contextlib.suppress(AttributeError):  # some errors accept no attributes
             errors[0].finished = {place: results[place] for place in sorted(results)}  # type: ignore[attr-defined]
         raise errors[0]
     return [results[place] for place in sorted(results)]
@@ -49,7 +49,7 @@ async def _work(
     errors: list[Exception],
     fail_fast: bool,
 ) -> None:
-    """Take one after the other, until none is left or, with `fail_fast`, until one has failed."""
+    """Take one thunk after another, until none is left or, with `fail_fast`, until one has failed."""
     while not (errors and fail_fast):
         place, thunk = next(waiting, (-1, None))
         if thunk is None:
@@ -65,7 +65,7 @@ async def _work(
 async def finish_despite_cancel(future: asyncio.Future[T]) -> tuple[T, bool]:
     """The future's result, and whether the caller was cancelled while it waited.
 
-    For threads: a thread cannot be stopped, and whatever it writes must not be touched before it has ended.
+    Use it for threads: a thread cannot be stopped, and what it writes must not be touched before it has ended.
     """
     was_cancelled = False
     while True:

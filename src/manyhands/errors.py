@@ -1,9 +1,9 @@
 """Errors, typed by who can act on them.
 
     ManyhandsError
-      UsageError          the caller can fix it               exit 2
+      UsageError          the caller can fix it                    exit 2
         ConfigError  BacklogError  UnknownTask  UnknownRun  UnknownHost  Conflict
-      Unavailable         waiting or mending the machine may fix it   exit 75
+      Unavailable         waiting or fixing the machine may help   exit 75
         StoreBusy  StoreBroken  LeaseLost  HostUnreachable
     IllegalTransition     only we can fix it: a bug. Not a ManyhandsError; it stops the engine.
 
@@ -47,7 +47,7 @@ class UnknownHost(UsageError):
 
 
 class Conflict(UsageError):
-    """The thing is in a state in which this cannot be done to it."""
+    """The thing is in a state that does not allow this."""
 
 
 class Unavailable(ManyhandsError):
@@ -63,7 +63,7 @@ class StoreBroken(Unavailable):
 
 
 class LeaseLost(Unavailable):
-    """Another dispatcher leads the journal now: this one can write nothing any more."""
+    """Another dispatcher leads the journal now, so this one can no longer write."""
 
 
 class HostUnreachable(Unavailable):
@@ -71,4 +71,4 @@ class HostUnreachable(Unavailable):
 
 
 class IllegalTransition(Exception):
-    """A bug of ours: an event asked for a change of state that the table does not have."""
+    """A bug of ours: an event asked for a change of state that is not in the table."""

@@ -1,1 +1,1 @@
-"""Reading what people wrote: every mistake is told with its file, line, field, value and a hint."""
+"""Reads what people wrote. Every mistake is reported with its file, line, field, value and a hint."""

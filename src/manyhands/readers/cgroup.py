@@ -1,4 +1,4 @@
-"""The bounds a container or service puts on us (cgroup v2): past them the kernel kills, whatever is free."""
+"""Limits that a container or service sets (cgroup v2). Beyond them the kernel kills, even if the machine has room."""
 
 import math
 from pathlib import Path
@@ -15,7 +15,7 @@ class MemoryBound(Struct, frozen=True):
 
 
 def own_groups(root: Path = CGROUPS, own: Path = OWN_CGROUP) -> list[Path]:
-    """Our group and all above it: the bounds of each hold for us."""
+    """Our group and all groups above it: the limits of each apply to us."""
     try:
         name = next(line[3:] for line in own.read_text().splitlines() if line.startswith("0::"))
     except (OSError, StopIteration):
@@ -25,7 +25,7 @@ def own_groups(root: Path = CGROUPS, own: Path = OWN_CGROUP) -> list[Path]:
 
 
 def tightest_memory_bound(groups: list[Path]) -> MemoryBound | None:
-    """The bound with the least room left; None where there is none."""
+    """The limit with the least room left; None if there is no limit."""
     bounds = [bound for group in groups if (bound := memory_bound_of(group)) is not None]
     return min(bounds, key=lambda bound: bound.total_bytes - bound.used_bytes, default=None)
 
@@ -35,15 +35,15 @@ def memory_bound_of(group: Path) -> MemoryBound | None:
         total = int((group / "memory.max").read_text())
         current = int((group / "memory.current").read_text())
         stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-    except (OSError, ValueError):  # no such group, or "max": no bound
+    except (OSError, ValueError):  # no such group, or "max": no limit
         return None
-    # File pages not lately used go first when memory runs short: they are room, not use.
+    # The kernel drops file pages that were not used lately when memory runs short: they count as room.
     used = max(0, current - int(stat.get("inactive_file", 0)))
     return MemoryBound(total, min(used, total))
 
 
 def cores_bound(groups: list[Path]) -> int | None:
-    """Whole cores the tightest quota grants, at least one; None without a quota."""
+    """The whole cores that the tightest quota allows, at least one; None without a quota."""
     quotas = [quota for group in groups if (quota := quota_of(group)) is not None]
     return max(1, math.floor(min(quotas))) if quotas else None
 

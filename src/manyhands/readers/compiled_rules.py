@@ -1,7 +1,7 @@
 """The declared rules of a struct as one function, for large files.
 
 Calling a test for each rule costs more than decoding the row. So the tests are written out as Python source, as
-`dataclasses` does, and compiled once. They suppose what msgspec has decoded: every value has the type of its field.
+`dataclasses` does, and compiled once. They assume that msgspec has decoded the value: every field has the right type.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,16 +15,16 @@ from manyhands.readers.constraints import declared, is_union, members, searcher
 _TEXT = {"minLength": "len({it}) >= {limit}", "maxLength": "len({it}) <= {limit}"}
 _NUMBER = {"minimum": "{it} >= {limit}", "exclusiveMinimum": "{it} > {limit}", "maximum": "{it} <= {limit}"}
 _LIST = {"minItems": "len({it}) >= {limit}"}
-#: As many different texts as one field of a large file may well have, such as kinds.
+#: Covers the number of different texts that a field of a large file usually has, such as kinds.
 _CACHED_MAX = 1024
 
 
 def compiled_rules(kind: type[msgspec.Struct]) -> Callable[[Any], bool]:
-    """Whether all fields of a decoded value keep their rules. It gives no reason: that is for the closer look."""
+    """Tells whether all fields of a decoded value keep their rules. It gives no reason; the full reader does that."""
     source, tests = _Source(), []
     for field in msgspec.structs.fields(kind):
         it = f"whole.{field.name}"
-        test = source.test(field.type, it, is_cached=not field.required)  # ids differ from row to row
+        test = source.test(field.type, it, is_cached=not field.required)  # ids differ, so a cache is useless
         unless = "" if field.required else f"({_is_default(it, field.default)} or "
         if test:
             tests.append(test if test.startswith(unless) else f"{unless}{test})")
@@ -39,13 +39,13 @@ def _is_default(it: str, default: Any) -> str:
 
 
 class _Source:
-    """Writes tests of `it`, an expression, as expressions. They use these names."""
+    """Writes tests of the expression `it` as expressions, which use these names."""
 
     def __init__(self) -> None:
         self.names: dict[str, Any] = {"inf": float("inf")}
 
     def test(self, kind: Any, it: str, *, is_cached: bool = True) -> str:
-        """Empty if there is nothing to test."""
+        """The test; "" if there is nothing to test."""
         field = declared(kind)
         inner, parts = field.kind, get_args(field.kind)
         tests = [f"-inf < {it} < inf"] if inner is float else []
@@ -65,7 +65,7 @@ class _Source:
         return [test for test in found if test]
 
     def _keyword(self, keyword: str, limit: Any, kind: Any, it: str, is_cached: bool) -> str:
-        """As in JSON Schema, a keyword passes over values of other types than its own."""
+        """The test of one keyword. As in JSON Schema, a keyword ignores values of other types."""
         if keyword == "pattern" and kind in (str, bool | str):
             search = f"search_{len(self.names)}"
             self.names[search] = lru_cache(_CACHED_MAX)(searcher(limit)) if is_cached else searcher(limit)

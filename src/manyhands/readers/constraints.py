@@ -1,4 +1,4 @@
-"""The rules that a field declares (see `field_rules`), as tests of a value and as words that refuse it."""
+"""The rules that a field declares (see `field_rules`), as tests of a value and as messages that refuse it."""
 
 import re
 import types
@@ -24,13 +24,13 @@ _JSON_TYPES: dict[str, tuple[type, ...]] = {
 
 
 class Declared(NamedTuple):
-    """A type as it is declared: what is inside `Annotated`, and what was said around it."""
+    """A declared type: the type inside `Annotated`, and its annotations."""
 
     kind: Any
     metas: tuple[msgspec.Meta, ...] = ()
 
     def extra(self, name: str) -> Any:
-        """What the outermost annotation says under this name, or None."""
+        """The value of the outermost annotation under this name, or None."""
         found = [meta.extra[name] for meta in self.metas if meta.extra and meta.extra.get(name)]
         return found[-1] if found else None
 
@@ -44,7 +44,7 @@ class Declared(NamedTuple):
 
     @property
     def has_own_type(self) -> bool:
-        """Whether files write this field in other types than the struct holds."""
+        """Whether files write this field with other types than the struct has."""
         return any("type" in (meta.extra_json_schema or {}) for meta in self.metas)
 
 
@@ -60,7 +60,7 @@ class Constraint(NamedTuple):
     words: Callable[[Any], str]
     hint: Hint
     secret: bool
-    of_first: bool  # what it refuses is the first item of the list
+    of_first: bool  # it tests the first item of the list
 
     def refuse(self, value: Any, path: FieldPath, sheet: Sheet) -> None:
         if self.of_first:
@@ -73,7 +73,7 @@ class Constraint(NamedTuple):
 
 
 def constraints_of(field: Declared, hint: Hint = "") -> list[Constraint]:
-    """In the order they were declared. The hint is for rules that bring none."""
+    """The constraints in the order of declaration. The hint is for rules that have none."""
     return [_constraint(meta, hint) for meta in field.rules()]
 
 
@@ -113,9 +113,9 @@ def _words_of(keywords: Mapping[str, Any]) -> Callable[[Any], str]:
 
 
 def searcher(pattern: str) -> Callable[[str], object]:
-    """As JSON Schema reads a pattern: `$` is the end of the text, not the place before a last newline."""
+    """Searches as JSON Schema does: `$` is the end of the text, not the place before a last newline."""
     compiled = re.compile(pattern.replace("$", r"\Z"))
-    return compiled.match if pattern.startswith("^") else compiled.search  # the same, and sooner found out
+    return compiled.match if pattern.startswith("^") else compiled.search  # the same result, but faster
 
 
 def _of_text(test: Callable[[str], bool]) -> Predicate:
@@ -150,7 +150,7 @@ def _prefix_test(schemas: list[dict[str, Any]]) -> Predicate:
     return _of_list(lambda items: all(test(item) for test, item in zip(tests, items, strict=False)))
 
 
-#: Keyword of JSON Schema → the test it makes of its limit. As there, a keyword passes over values of other types.
+#: Keyword of JSON Schema → the test for its limit. As there, a keyword ignores values of other types.
 _TESTS: dict[str, Callable[[Any], Predicate]] = {
     "type": _type_test,
     "not": _not_test,
@@ -171,5 +171,5 @@ def is_union(kind: Any) -> bool:
 
 
 def members(kind: Any) -> tuple[Any, ...]:
-    """Of a union, without None."""
+    """The members of a union, without None."""
     return tuple(member for member in get_args(kind) if member is not type(None))

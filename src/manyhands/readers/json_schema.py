@@ -1,4 +1,4 @@
-"""The JSON Schema of declared types: the rules are those that `shape` reads by."""
+"""The JSON Schema of declared types, with the same rules that `shape` uses."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args, get_origin
@@ -15,7 +15,7 @@ _SCALARS = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 def definitions_of(kinds: Iterable[type[msgspec.Struct]]) -> dict[str, Schema]:
-    """What stands under `$defs`: these structs and all that they are made of, by their names."""
+    """The content of `$defs`: these structs and all structs inside them, by name."""
     found: dict[str, Schema] = {}
     for kind in kinds:
         _define(kind, found)
@@ -27,12 +27,12 @@ def reference(kind: type[msgspec.Struct]) -> Schema:
 
 
 def table_of(names: Schema, items: Schema) -> Schema:
-    """A table whose keys are names that the file chooses."""
+    """A table whose keys are free names."""
     return {"type": "object", "propertyNames": names, "additionalProperties": items}
 
 
 def by_type(kinds: Mapping[str, type[msgspec.Struct]]) -> Schema:
-    """Tables that say by `type` what they are. An editor then tells what is wrong with that one type."""
+    """Tables whose `type` field names their kind. An editor then reports only the problems of that kind."""
     branches = [
         {"if": {"properties": {"type": {"const": name}}, "required": ["type"]}, "then": reference(kind)}
         for name, kind in kinds.items()
@@ -46,7 +46,7 @@ def by_type(kinds: Mapping[str, type[msgspec.Struct]]) -> Schema:
 
 
 def schema_of(kind: Any) -> Schema:
-    """Of a type that holds no struct, or of which the structs are defined elsewhere."""
+    """The schema of a type without structs, or whose structs are defined elsewhere."""
     return _schema(kind, {})
 
 
@@ -89,7 +89,7 @@ def _schema(kind: Any, found: dict[str, Schema]) -> Schema:
 
 
 def _add(schema: Schema, keywords: Schema) -> None:
-    """A keyword stands once in a schema; a second rule of the same sort goes below `allOf`."""
+    """Add keywords. A schema can have a keyword only once, so a second one goes under `allOf`."""
     if schema.keys() & keywords.keys():
         schema.setdefault("allOf", []).append(keywords)
     else:

@@ -1,4 +1,4 @@
-"""The memory of this machine, within the bounds of the container we run in."""
+"""The memory of this machine, within the limits of the container we run in."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from manyhands.readers.cgroup import tightest_memory_bound
 
 
 def memory_now(groups: list[Path]) -> tuple[int, int]:
-    """(total, used) in bytes: of the machine, or of the container where that has less room."""
+    """(total, used) in bytes: of the machine, or of the container if that has less room."""
     import psutil
 
     machine = psutil.virtual_memory()

@@ -1,4 +1,4 @@
-"""Names that come from elsewhere than a declared field: keys of tables, ids of issues."""
+"""Rules for names that are not declared fields: keys of tables and ids of issues."""
 
 from manyhands.field_rules import Name
 from manyhands.readers.constraints import constraints_of, declared

@@ -1,5 +1,5 @@
-"""What a reader raises when something cannot be read now; the message is for a person."""
+"""The error that a reader raises when something cannot be read now. The message is for a person."""
 
 
 class NoAnswer(Exception):
-    """The machine, driver or server did not say what was asked."""
+    """The machine, driver or server did not give the requested answer."""

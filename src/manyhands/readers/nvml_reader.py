@@ -1,6 +1,6 @@
 """Memory and utilisation of NVIDIA devices, from the driver's management library.
 
-Never through CUDA: a context would take hundreds of megabytes of the very memory that is measured.
+It does not use CUDA, because a context would take hundreds of megabytes of the memory that is measured.
 """
 
 import asyncio
@@ -14,9 +14,9 @@ from manyhands.readers.no_answer import NoAnswer
 from manyhands.readers.off_loop import OffLoopCalls
 from manyhands.readers.visible_devices import InstalledDevice, Partition, visible_uuids
 
-#: A driver that takes longer than this is taken to hang: a reading that old would be of no use.
+#: A driver that takes longer than this counts as hanging, because so old a reading would be useless.
 ANSWER_WITHIN_S = 1.5
-#: The kernel's fixed number for the namespace that is no container's.
+#: The kernel's fixed number for the namespace outside all containers.
 FIRST_PID_NAMESPACE = "pid:[4026531836]"
 
 
@@ -24,8 +24,8 @@ class DeviceState(Struct, frozen=True):
     uuid: str
     memory_total_bytes: int
     memory_free_bytes: int
-    utilisation: float | None  # None: the device does not tell, as MIG devices do not
-    own_bytes: int | None = None  # held by this process; None: the device does not tell
+    utilisation: float | None  # None: the device does not report it (MIG devices do not)
+    own_bytes: int | None = None  # held by this process; None: the device does not report it
 
 
 class NvmlReader:
@@ -37,7 +37,7 @@ class NvmlReader:
         self._handle_of: dict[str, Any] = {}  # UUID → NVML handle; empty: the library is not open
 
     async def read(self) -> tuple[DeviceState, ...]:
-        """Every visible device; raises NoAnswer or TimeoutError where there is none."""
+        """Every visible device. Raises NoAnswer or TimeoutError if there is none."""
         async with asyncio.timeout(ANSWER_WITHIN_S):
             return await self._driver.run(self._read_devices)
 
@@ -49,7 +49,7 @@ class NvmlReader:
                 self._open()
             return tuple(state_of(uuid, handle) for uuid, handle in self._handle_of.items())
         except pynvml.NVMLError as error:
-            # A lost device or a reloaded driver leaves dead handles behind: look again next time.
+            # A lost device or a reloaded driver leaves dead handles behind: open the library again next time.
             self._let_go()
             raise NoAnswer(f"no device: {error}") from None
 
@@ -60,7 +60,7 @@ class NvmlReader:
         try:
             uuids = visible_uuids(installed_devices(), self._visible)
             if not uuids:
-                raise NoAnswer(f"no device: none is visible with CUDA_VISIBLE_DEVICES={self._visible!r}")
+                raise NoAnswer(f"no device is visible with CUDA_VISIBLE_DEVICES={self._visible!r}")
             self._handle_of = {uuid: pynvml.nvmlDeviceGetHandleByUUID(uuid) for uuid in uuids}
         finally:
             if not self._handle_of:
@@ -74,11 +74,11 @@ class NvmlReader:
             try:
                 pynvml.nvmlShutdown()
             except pynvml.NVMLError:
-                return  # it was gone already
+                return  # it was already closed
 
     async def close(self) -> None:
         if self._handle_of:
-            with contextlib.suppress(NoAnswer, TimeoutError):  # a hanging driver: its thread ends with ours
+            with contextlib.suppress(NoAnswer, TimeoutError):  # if the driver hangs, its thread ends with our process
                 async with asyncio.timeout(ANSWER_WITHIN_S):
                     await self._driver.run(self._let_go)
 
@@ -97,7 +97,7 @@ def state_of(uuid: str, handle: Any) -> DeviceState:
 
 
 def own_use(handle: Any) -> int | None:
-    """What this process holds on the device, where the driver tells it apart."""
+    """What this process holds on the device, if the driver reports it per process."""
     import pynvml
 
     try:
@@ -107,7 +107,7 @@ def own_use(handle: Any) -> int | None:
     held = [process.usedGpuMemory for process in running if process.pid == os.getpid()]
     if held:
         return sum(int(each) for each in held) if None not in held else None
-    # In a container the driver names processes by ids that are not ours: not being listed says nothing there.
+    # In a container the driver uses process ids of the machine, so it means nothing if ours is not listed.
     return 0 if in_first_pid_namespace() else None
 
 
@@ -127,7 +127,7 @@ def memory_of(handle: Any) -> tuple[int, int]:
     except pynvml.NVMLError_FunctionNotFound:  # drivers before R510
         memory = pynvml.nvmlDeviceGetMemoryInfo(handle)
     except pynvml.NVMLError_NotSupported:
-        # The device has no memory of its own: it shares the machine's.
+        # The device has no separate memory: it shares the machine's.
         import psutil
 
         shared = psutil.virtual_memory()
@@ -157,7 +157,7 @@ def partitions_of(handle: Any) -> list[Partition]:
         try:
             part = pynvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, index)
         except pynvml.NVMLError_NotFound:
-            continue  # places are numbered even while they are empty
+            continue  # the numbering includes empty slots
         found.append(
             Partition(
                 pynvml.nvmlDeviceGetUUID(part),

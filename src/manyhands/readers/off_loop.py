@@ -1,4 +1,4 @@
-"""Calls into libraries that may hang, off the event loop and never in the way of the program's end."""
+"""Calls libraries that may hang, outside the event loop and without delaying the end of the program."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ T = TypeVar("T")
 class OffLoopCalls:
     """One call at a time in a daemon thread: while one hangs, the next is refused instead of piling up.
 
-    `asyncio.to_thread` will not do: its threads are joined when the program ends.
+    `asyncio.to_thread` is not suitable: its threads are joined when the program ends.
     """
 
     def __init__(self, what: str) -> None:
@@ -23,12 +23,12 @@ class OffLoopCalls:
 
     async def run(self, call: Callable[[], T]) -> T:
         if self._busy:
-            raise NoAnswer(f"{self._what} still owes the answer to an earlier question")
+            raise NoAnswer(f"{self._what} has not answered an earlier question yet")
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
 
         def settle(value: T | None, error: BaseException | None) -> None:
-            if answer.done():  # nobody waits for it any more
+            if answer.done():  # no caller waits for it any more
                 return
             if error is not None:
                 answer.set_exception(error)

@@ -1,6 +1,6 @@
 """A mistake in a file as a value, and many of them as one message.
 
-A file is refused whole, so all of its mistakes are gathered before anyone is told.
+A file is refused as a whole, so all of its mistakes are collected before any is reported.
 """
 
 import difflib
@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-#: A message lists this many; the count it gives is always complete.
+#: A message lists this many problems. Its count is always complete.
 LISTED_MAX = 50
 #: A million bad rows must not become a million values in memory.
 KEPT_MAX = 1000
 
-#: Where a value stands in its file: keys of tables and places in lists.
+#: The place of a value in its file: keys of tables and positions in lists.
 FieldPath = tuple[str | int, ...]
 
 
@@ -28,7 +28,7 @@ class Problem(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Problems:
-    """Problems in the order they were found: the first of them, and how many there are in all."""
+    """The first problems in the order they were found, and the total number."""
 
     def __init__(self) -> None:
         self.kept: list[Problem] = []
@@ -40,7 +40,7 @@ class Problems:
             self.kept.append(problem)
 
     def by_line(self) -> list[Problem]:
-        """In the order of the files and of their lines, as a person would go through them."""
+        """Problems sorted by file and line, the order in which a person reads."""
         place_of: dict[str, int] = {}
         for problem in self.kept:
             place_of.setdefault(problem.file, len(place_of))
@@ -48,7 +48,7 @@ class Problems:
 
 
 class Sheet:
-    """One file, or one row of it, under inspection: knows the line of each of its values."""
+    """One file, or one row of it, that is being checked. It knows the line of each value."""
 
     def __init__(self, file: str, line_of: Callable[[FieldPath], int], problems: Problems) -> None:
         self.file = file
@@ -56,7 +56,7 @@ class Sheet:
         self.problems = problems
 
     def wrong(self, path: FieldPath, value: object, rule: str, hint: str = "") -> None:
-        """A value breaks the rule of its field: `timeout` must be above 0, got -5."""
+        """Report a value that breaks the rule of its field: `timeout` must be above 0, got -5."""
         self.tell(path, f"`{dotted(path)}` {rule}, got {shown(value)}", hint, value)
 
     def tell(self, path: FieldPath, message: str, hint: str = "", value: object = None) -> None:
@@ -72,12 +72,12 @@ class Sheet:
         )
 
     def below(self, prefix: FieldPath) -> "Sheet":
-        """The same file, seen from one of its tables: paths are told without the prefix."""
+        """The same file, relative to one of its tables: reported paths omit the prefix."""
         return Sheet(self.file, lambda path: self.line_of(prefix + path), self.problems)
 
 
 def sheet_of_row(file: str, line: int, problems: Problems) -> Sheet:
-    """A row that stands on one line."""
+    """A sheet for a row on one line."""
     return Sheet(file, lambda path: line, problems)
 
 
@@ -99,20 +99,20 @@ _short.maxlevel = 3
 
 
 def shown(value: object) -> str:
-    """Printable, on one line, at most some 60 characters: the value may be 2 MB of anything."""
+    """The value as printable text on one line, about 60 characters at most: it may be 2 MB of anything."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None:
         return "nothing"
     try:
         text = _short.repr(value)
-    except ValueError:  # Python does not write out numbers of thousands of digits
+    except ValueError:  # Python refuses to print numbers of thousands of digits
         return "a very large number"
     return text if len(text) <= 64 else text[:60] + "…"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A hint with the nearest known word, or nothing if none is near."""
+    """A hint with the nearest known word; "" if none is near."""
     near = difflib.get_close_matches(word[:200], [name for name in known if name.isprintable()], n=1, cutoff=0.6)
     return f"did you mean `{near[0]}`?" if near else ""
 
@@ -120,7 +120,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def describe(noun: str, problems: list[Problem], total: int) -> tuple[str, str]:
     """All problems as one error: its message, and the hint of the last one.
 
-    Printed as `error: {message}` and `hint: {hint}`, every problem reads like an error of its own.
+    Printed as `error: {message}` and `hint: {hint}`, every problem reads like a separate error.
     """
     entries: list[tuple[str, str]] = []
     for problem in problems[:LISTED_MAX]:

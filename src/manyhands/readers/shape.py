@@ -1,7 +1,7 @@
-"""Reads a parsed value as its declared type, and tells every place where it is not that, in people's words.
+"""Reads a parsed value as its declared type, and reports every mismatch in plain words.
 
 The declarations are those of `field_rules`. msgspec stops at the first mistake and names it in its own terms, so it
-only converts what this has read.
+only converts values that this module has accepted.
 """
 
 import datetime
@@ -16,10 +16,10 @@ from manyhands.field_rules import Hint
 from manyhands.readers.constraints import Declared, constraints_of, declared, is_union, members
 from manyhands.readers.problems import FieldPath, Sheet, did_you_mean, dotted
 
-#: Deeper than anyone nests by hand, far from where walking a value runs out of stack.
+#: Deeper than anyone nests by hand, but far below the depth at which recursion would run out of stack.
 DEPTH_MAX = 64
 
-#: Stands for a value that was refused; the sheet has been told why.
+#: Stands for a value that was refused. The sheet has the reason.
 REFUSED: Any = object()
 
 #: The plain form of a value, or REFUSED.
@@ -34,17 +34,17 @@ _WORDS: dict[object, str] = {
 
 
 def read_as(kind: type[msgspec.Struct], value: object, path: FieldPath, sheet: Sheet) -> Any:
-    """The table in the plain form that msgspec converts, or REFUSED after the sheet was told all that is wrong."""
+    """The table in the plain form that msgspec converts, or REFUSED. The sheet then has all problems."""
     return _struct_reader(kind)(value, path, sheet)
 
 
 def fits(value: object, kind: type[msgspec.Struct], path: FieldPath, sheet: Sheet) -> bool:
-    """Whether the value can be read as this kind; if not, the sheet has been told all that is wrong."""
+    """Whether the value can be read as this kind. If not, the sheet has all problems."""
     return read_as(kind, value, path, sheet) is not REFUSED
 
 
 def reader_of(kind: Any, hint: Hint = "") -> Reader:
-    """Made once for each field. The hint goes with rules that have none of their own."""
+    """The reader of a type, made once for each field. The hint is for rules that have none."""
     field = declared(kind)
     hint = field.extra("hint") or hint
     short = field.extra("short")
@@ -75,7 +75,7 @@ def reader_of(kind: Any, hint: Hint = "") -> Reader:
 def _typed_reader(field: Declared, hint: Hint) -> Reader:
     kind, origin = field.kind, get_origin(field.kind)
     if field.has_own_type:
-        return lambda value, path, sheet: value  # a rule of the field looks at its type
+        return lambda value, path, sheet: value  # a rule of the field checks its type
     if is_union(kind):
         return _union_reader(kind, hint)
     if origin is tuple:
@@ -171,7 +171,7 @@ class _Field(msgspec.Struct):
 
 
 def written_fields(kind: type[msgspec.Struct]) -> dict[str, msgspec.structs.FieldInfo]:
-    """The fields that a file may have, by the names it has them under."""
+    """The fields that a file may have, by their names in the file."""
     return {
         field.encode_name: field for field in msgspec.structs.fields(kind) if not declared(field.type).extra("is_key")
     }
@@ -205,7 +205,7 @@ def _struct_reader(kind: type[msgspec.Struct]) -> Reader:
 
 
 def _every(results: list[bool]) -> bool:
-    """A list, where `all` would take a generator: everything is looked at, also after the first bad one."""
+    """Like `all`, but for a list: every item has been checked, also after the first bad one."""
     return all(results)
 
 
@@ -239,7 +239,7 @@ def _is_scalar(value: object, kind: Any) -> bool:
 
 
 def _read_plain(value: Any, path: FieldPath, sheet: Sheet) -> Any:
-    """Free values go to the journal and over the wire, so they must be what JSON can say."""
+    """Free values go to the journal and over the network, so JSON must be able to represent them."""
     return value if _is_plain(value, path, sheet) else REFUSED
 
 
@@ -263,7 +263,7 @@ def _is_plain(value: object, path: FieldPath, sheet: Sheet) -> bool:
 
 
 def words(kind: Any) -> str:
-    """`tuple[str, ...]` as people say it: a list of strings."""
+    """A type in plain words: `tuple[str, ...]` is a list of strings."""
     kind = declared(kind).kind
     if kind in _WORDS:
         return _WORDS[kind]
@@ -283,7 +283,7 @@ _read_free_table = _dict_reader(str, Any, "")
 
 
 def is_too_deep(value: object) -> bool:
-    """Whether walking it could run out of stack; looked at before anything else."""
+    """Whether recursion into the value could run out of stack. This is checked first."""
     level: list[object] = [value]
     for _ in range(DEPTH_MAX):
         level = [item for table in level for item in _items(table)]
@@ -297,7 +297,7 @@ def _items(value: object) -> Iterable[object]:
 
 
 def is_clean(value: object, path: FieldPath, sheet: Sheet) -> bool:
-    """No string anywhere, keys included, and no number is of a sort that no file, stream or journal can carry."""
+    """Whether a file, stream or journal can carry every string (keys included) and every number in it."""
     if isinstance(value, str):
         return _is_clean_text(value, path, sheet)
     if isinstance(value, dict):

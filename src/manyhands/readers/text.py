@@ -1,4 +1,4 @@
-"""A file's bytes and text, or the problem that keeps it from being read."""
+"""A file's bytes and text, or the reason why it cannot be read."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ _OTHER_ENCODINGS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def obstacle(file: Path, name: str, kind: str) -> Problem | None:
-    """Why there is no such file to read. Opening it tells the rest."""
+    """Why there is no such file, if so. Opening the file finds all other problems."""
     if file.is_dir():
         return Problem(file=name, message="is a directory", hint=f"name a {kind} inside it")
     if not file.exists():
@@ -22,7 +22,7 @@ def unreadable(name: str, error: OSError) -> Problem:
 
 
 def decoded(raw: bytes, name: str, problems: Problems) -> str | None:
-    """The text of a file, a byte-order mark tolerated; None if it is not UTF-8."""
+    """The text of a file, without a byte-order mark; None if it is not UTF-8."""
     raw = raw.removeprefix(BOM)
     try:
         return raw.decode()

@@ -1,4 +1,4 @@
-"""A TOML file as values and their lines, or the problem that keeps it from being read."""
+"""A TOML file as values and their lines, or the reason why it cannot be read."""
 
 import re
 import tomllib

@@ -1,6 +1,6 @@
-"""On which line of a TOML file each value stands: `tomllib` gives the values but not their places.
+"""Finds the line of each value in a TOML file: `tomllib` gives the values but not their lines.
 
-Reads text that `tomllib` has already accepted, so it only has to find its way, not to judge.
+It reads text that `tomllib` has already accepted, so it does not have to check anything.
 """
 
 import re
@@ -12,7 +12,7 @@ from manyhands.readers.problems import FieldPath
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _KEY_PART = re.compile(r'[ \t]*([A-Za-z0-9_-]+|"(?:[^"\\\n]++|\\.)*+"|\'[^\'\n]*\')[ \t]*')
 _STRING = re.compile(
-    # Up to two quotes may stand right before the closing three. Possessive, as strings may be megabytes long.
+    # Up to two quotes may precede the closing three. Possessive, because strings may be megabytes long.
     r'"""(?:[^"\\]++|\\.|"{1,2}(?!"))*+"""(?:"{0,2})'
     r"|'''.*?'''(?:'{0,2})"
     r'|"(?:[^"\\\n]++|\\.)*+"'
@@ -41,7 +41,7 @@ def toml_lines(text: str) -> TomlLines:
 
 
 def toml_value_spans(text: str) -> dict[FieldPath, tuple[int, int]]:
-    """Where each value after an equals sign or in an array begins and ends. Tables with a header have none."""
+    """Where each value after an equals sign or in an array begins and ends. Tables with a header have no span."""
     scanner = _Scanner(text)
     scanner.scan()
     return scanner.span_by_path
@@ -54,7 +54,7 @@ class _Scanner:
         self._newlines = [match.start() for match in re.finditer("\n", text)]
         self._line_by_path: dict[FieldPath, int] = {}
         self.span_by_path: dict[FieldPath, tuple[int, int]] = {}
-        self._lengths: dict[FieldPath, int] = {}  # array of tables → how many it has so far
+        self._lengths: dict[FieldPath, int] = {}  # array of tables → its length so far
 
     def scan(self) -> dict[FieldPath, int]:
         table: FieldPath = ()
@@ -66,7 +66,7 @@ class _Scanner:
         return self._line_by_path
 
     def _skip_blank(self) -> bool:
-        """To the next thing that counts; False at the end of the text."""
+        """Skip blanks and comments; False at the end of the text."""
         blank = _BLANK.match(self._text, self._at)
         if blank:
             self._at = blank.end()
@@ -94,7 +94,7 @@ class _Scanner:
         return path
 
     def _last(self, path: FieldPath) -> FieldPath:
-        """A header below an array of tables means the table that was begun last."""
+        """The path of the latest table: a header below an array of tables means its last one."""
         return (*path, self._lengths[path] - 1) if path in self._lengths else path
 
     def _pair(self, table: FieldPath) -> None:
@@ -130,7 +130,7 @@ class _Scanner:
             found = (_STRING if opening in "\"'" else _SCALAR).match(self._text, self._at)
             self._at = found.end() if found else len(self._text)
         end = self._at
-        if opening not in "[{\"'":  # a bare value is read up to what follows it
+        if opening not in "[{\"'":  # a bare value ends where the next token begins
             end = begin + len(self._text[begin:end].rstrip())
         self.span_by_path[path] = begin, end
 

@@ -1,14 +1,14 @@
-"""Which devices CUDA_VISIBLE_DEVICES shows, worked out without CUDA.
+"""Which devices CUDA_VISIBLE_DEVICES makes visible, computed without CUDA.
 
-Follows the CUDA programming guide: identifiers are indexes, UUIDs or beginnings of UUIDs, and the first
-invalid one hides everything after it. Indexes are taken in the order of NVML and nvidia-smi.
+This follows the CUDA programming guide: identifiers are indexes, UUIDs or prefixes of UUIDs, and the first
+invalid one hides everything after it. Indexes are in the order of NVML and nvidia-smi.
 """
 
 from msgspec import Struct
 
 
 class Partition(Struct, frozen=True):
-    """A MIG device: a slice of a device, with memory of its own."""
+    """A MIG device: a slice of a device, with its own memory."""
 
     uuid: str
     gpu_instance: int
@@ -21,7 +21,7 @@ class InstalledDevice(Struct, frozen=True):
 
 
 def visible_uuids(installed: tuple[InstalledDevice, ...], visible: str | None) -> list[str]:
-    """The UUIDs a CUDA program would see, in its order. `visible` None: the variable is not set."""
+    """The UUIDs that a CUDA program would see, in its order. `visible` None: the variable is not set."""
     if visible is None:
         return [first_usable(device) for device in installed]
     found: list[str] = []
@@ -59,7 +59,7 @@ def find_by_instances(installed: tuple[InstalledDevice, ...], identifier: str) -
 
 
 def first_usable(device: InstalledDevice) -> str:
-    """In MIG mode a device can only be used through a partition, and CUDA takes the first."""
+    """The device, or its first partition: in MIG mode CUDA uses a device only through its first partition."""
     return device.partitions[0].uuid if device.partitions else device.uuid
 
 

@@ -193,13 +193,13 @@ async def test_stopping_a_call_hangs_up(line: Line) -> None:
 @pytest.mark.parametrize(
     ("reply", "detail"),
     [
-        (Reply({"choices": []}), "it holds no choices"),
-        (Reply({}), "it holds no choices"),
+        (Reply({"choices": []}), "it has no `choices`"),
+        (Reply({}), "it has no `choices`"),
         (Reply(error("something broke")), "something broke"),
-        (Reply(b"<html>maintenance</html>"), "it is not an object but <html>maintenance</html>"),
-        (Reply(b""), "it is not an object but nothing"),
-        (says(""), "the model answered nothing"),
-        (says("", "length"), "the model answered nothing; its limit of tokens was spent before"),
+        (Reply(b"<html>maintenance</html>"), "expected a JSON object, got <html>maintenance</html>"),
+        (Reply(b""), "expected a JSON object, got nothing"),
+        (says(""), "the model gave an empty answer"),
+        (says("", "length"), "the model gave an empty answer; it had used up its token limit"),
         (says("partly", "content_filter"), "content filter"),
         (says("Error: upstream model crashed"), "the model answered with an error: Error: upstream model crashed"),
         (says("ERROR 1234 failed to generate"), "answered with an error"),
@@ -230,7 +230,7 @@ async def test_an_answer_about_errors_is_an_answer(line: Line, text: str) -> Non
 
 async def test_an_answer_cut_at_its_limit_is_done_and_says_so(line: Line) -> None:
     ending = await line.answer(says("once upon a", "length"))
-    assert (ending.kind, ending.detail) == (EndingKind.DONE, "the answer was cut at its limit of tokens")
+    assert (ending.kind, ending.detail) == (EndingKind.DONE, "the answer was cut off at its token limit")
 
 
 async def test_a_call_of_a_tool_is_an_answer(line: Line) -> None:
@@ -324,7 +324,7 @@ async def test_a_server_that_says_nothing_is_given_up(line: Line) -> None:
 async def test_an_address_that_cannot_be_called_fails_for_good(line: Line, url: str) -> None:
     ending = await line.answer(says(""), url=url)
     assert meaning(ending) == PERMANENT
-    assert "mend `url` of the host" in ending.detail
+    assert "correct the `url` of the host" in ending.detail
 
 
 # Secrets

@@ -57,7 +57,7 @@ async def test_what_is_no_json_is_shown_as_python_shows_it(python: Stage) -> Non
 async def test_a_long_result_is_bounded_and_whole_in_a_file(python: Stage, name: str) -> None:
     ending = await python.desk.run(call(name, args={"value": "x" * 100_000}))
     assert len(ending.result) == 32_000
-    assert ending.detail == "the result has 100,002 characters: see result.json"
+    assert ending.detail == "the result has 100,002 characters; it is in result.json"
     assert json.loads((python.desk.directory(1) / "result.json").read_text()) == "x" * 100_000
 
 
@@ -125,7 +125,7 @@ async def test_arguments_that_do_not_fit_fail_for_good(python: Stage, name: str)
     ("name", "detail"),
     [
         ("no.such.module:function", "cannot import `no.such.module` of `no.such.module:function`"),
-        (f"{F}:nothing", f"there is no `nothing` in `{F}`"),
+        (f"{F}:nothing", f"`{F}` has no `nothing`"),
         (f"{F}:uuid", f"`{F}:uuid` is not a function but a module"),
         ("just-a-name", "`just-a-name` is not of the form package.module:function"),
     ],

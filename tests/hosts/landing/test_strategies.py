@@ -140,7 +140,7 @@ async def test_what_another_has_landed_already_lands_once(project: Project, toge
     assert states(run) == {"a": "done", "b": "done"}
     assert len(project.subjects()) == 1
     second = next(id for id in "ab" if id not in project.landed())
-    assert details(run, second) == ["done: `main` has its changes already"]
+    assert details(run, second) == ["done: `main` already has its changes"]
     assert project.branches() == []
 
 

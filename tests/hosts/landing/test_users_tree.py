@@ -194,20 +194,20 @@ async def test_submodules_stay_as_they_are(plain: Path) -> None:
 def test_where_nothing_can_land_it_is_said_before_anything_runs(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (plain / "empty").mkdir()
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(plain))
-    assert "is in no git repository" in refuse(plain / "empty").message
+    assert "is not in a usable git repository" in refuse(plain / "empty").message
     unborn = Project(plain / "unborn")
     assert "`main` has no commit yet" in refuse(unborn.directory).message
     assert "is inside a .git directory" in refuse(unborn.directory / ".git").message
     project = Project(plain / "p", {"base.txt": "x\n"})
     assert "there is no branch `work`" in refuse(project.directory, target="work").message
-    assert "no name of a branch" in refuse(project.directory, target="a..b").message
+    assert "is not a branch name" in refuse(project.directory, target="a..b").message
     assert "there is no branch `--force`" in refuse(project.directory, target="--force").message
     project.git("checkout", "--quiet", "--detach")
     assert "HEAD is detached" in refuse(project.directory).message
     check_before(project.directory, LandingConfig(target="main"), [sh("a", "true")])
     project.git("checkout", "--quiet", "main")
     project.git("branch", "manyhands")
-    assert "there is a branch `manyhands`" in refuse(project.directory).message
+    assert "a branch is called `manyhands`" in refuse(project.directory).message
     monkeypatch.setenv("PATH", str(plain / "empty"))
     assert refuse(project.directory).message == "git is not installed"
 
@@ -219,4 +219,4 @@ async def test_a_repository_that_is_not_there_fails_its_tasks_once_and_harms_no_
     beside = type(beside)("b", kind="shell", run=("true",))
     run = await project.run(sh("a", "touch a"), beside)
     assert states(run) == {"a": "failed", "b": "done"}
-    assert details(run, "a") == ["failed: branch `main` has no commit yet to start from; make a first commit"]
+    assert details(run, "a") == ["failed: branch `main` has no commit yet; make a first commit"]

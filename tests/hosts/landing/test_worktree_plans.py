@@ -93,5 +93,5 @@ def test_a_dirty_tree_is_refused_by_the_command_before_anything_is_written(proje
     console.plan([{"id": "a", "run": ["true"], "workspace": "worktree"}])
     refused = console.run("run", "plan.jsonl")
     assert refused.code == 2
-    assert "has changes that are not committed, and work would land there: base.txt" in refused.err
+    assert "has uncommitted changes, and work would land there: base.txt" in refused.err
     assert not project.store.exists()

@@ -69,7 +69,7 @@ async def test_an_attempt_that_fails_its_check_does_not_land(project: Project) -
 
 async def test_a_task_that_changes_nothing_is_done_without_a_commit(project: Project) -> None:
     run = await project.run(sh("a", "true"))
-    assert details(run, "a") == ["done: changed nothing"]
+    assert details(run, "a") == ["done: it changed nothing"]
     assert project.subjects() == []
 
 
@@ -119,7 +119,7 @@ async def test_the_workspace_may_lie_below_the_top_of_its_repository(project: Pr
 async def test_a_repository_that_an_attempt_makes_inside_is_refused(project: Project) -> None:
     script = "git init -q inner; cd inner; git -c user.name=a -c user.email=a commit -qm x --allow-empty"
     run = await project.run(sh("a", script, attempts=1))
-    assert details(run, "a") == ["failed: it made a repository of its own in inner; take out its .git"]
+    assert details(run, "a") == ["failed: it made another git repository in inner; delete its .git"]
     assert project.subjects() == []
 
 

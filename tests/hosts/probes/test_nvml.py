@@ -113,7 +113,7 @@ async def test_a_hanging_driver_is_not_asked_twice_and_does_not_keep_the_program
     child = NvmlChild(fake_driver, state)
     assert await child.read(1.0) is None
     assert await child.read(2.0) is None
-    assert "still owes the answer" in child.trouble
+    assert "has not answered an earlier question" in child.trouble
     await child.close()  # the driver hangs on; `close` fails the test if the process does
 
 

@@ -79,7 +79,7 @@ async def test_attempts_run_where_their_labels_and_resources_are(cluster: RayClu
     ("asked", "says"),
     [
         ({"resources": {"gpus": 1.5}}, "quantities >1 must be whole numbers"),
-        ({"labels": ("node:kind",)}, "label `node:kind`, which names no label of a node; write `node:NAME=VALUE`"),
+        ({"labels": ("node:kind",)}, "label `node:kind`, which is not a node label; write `node:NAME=VALUE`"),
     ],
 )
 async def test_what_no_cluster_could_give_fails_at_once(

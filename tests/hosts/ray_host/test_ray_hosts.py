@@ -70,7 +70,7 @@ async def test_what_takes_too_long_and_what_makes_way_is_stopped_on_its_node_wit
 
 def test_a_ray_host_without_ray_is_refused_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)  # as where it is not installed
-    with pytest.raises(UsageError, match="host `far` is a Ray cluster, and Ray is not installed") as refused:
+    with pytest.raises(UsageError, match="host `far` is a Ray cluster, but Ray is not installed") as refused:
         check_ray([RayHost(name="far")])
     assert refused.value.hint == "pip install 'manyhands[ray]'"
 

@@ -26,7 +26,7 @@ def test_ids_come_one_a_line_without_epics_and_what_is_odd_is_told_beside(direct
     print_ready(directory, OutputFormat.IDS)
     out, err = capsys.readouterr()
     assert out == "bd-1\nbd-4\n"
-    assert "line 4: `status` 'completed' is none that Beads knows" in err
+    assert "line 4: `status` 'completed' is unknown" in err
 
 
 def test_json_has_what_a_program_needs(directory, capsys):

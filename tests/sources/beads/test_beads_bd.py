@@ -125,7 +125,7 @@ def test_a_command_that_never_works_is_given_up_with_what_it_says(bench):
     bench.faults(*["fail"] * 20)
     outcome = bench.one(Claim("a", "r"))
     assert outcome.result is ChangeResult.REFUSED
-    assert outcome.why.endswith("did not write it in 5 tries: Error: database is locked")
+    assert outcome.why.endswith("did not write the change in 5 tries: Error: database is locked")
     assert len(bench.pauses) == 4
     assert bench.pauses == sorted(bench.pauses)
 

@@ -63,12 +63,12 @@ def test_an_unfinished_merge_is_told_once_and_both_its_sides_are_read():
     assert sorted(beads.issues) == ["bd-1", "bd-2", "bd-3", "bd-4", "bd-5"]
     assert beads.issues["bd-2"].title == "theirs"
     assert [problem.line for problem in beads.problems] == [2]
-    assert "1 of them not alike (bd-2)" in beads.problems[0].message
+    assert "1 of them different (bd-2)" in beads.problems[0].message
 
 
 def test_a_status_nobody_knows_is_told_and_the_issue_stays():
     beads = backlog(row("bd-1"), row("bd-2", status="completed"))
-    assert told(beads, "'completed' is none that Beads knows") == [2]
+    assert told(beads, "'completed' is unknown") == [2]
     assert beads.issues["bd-2"].status == "completed"
 
 
@@ -95,8 +95,8 @@ def test_a_field_of_the_wrong_type_is_left_out_and_the_rest_of_the_issue_is_used
         (b"[1,2]", "must be an object"),
         (b"[" * 100_000, "is not valid JSON"),
         (b'{"title":"no id","status":"open","priority":1}', "has no `id`"),
-        (b'{"id":"x","data":{},"timestamp":1,"type":"y"}', "is no Beads issue"),
-        (b'{"id":"x","title":"of another tracker","state":"open"}', "is no Beads issue"),
+        (b'{"id":"x","data":{},"timestamp":1,"type":"y"}', "is not a Beads issue"),
+        (b'{"id":"x","title":"of another tracker","state":"open"}', "is not a Beads issue"),
     ],
 )
 def test_a_line_that_is_no_issue_is_named_and_its_neighbours_are_read(bad, message):

@@ -124,7 +124,7 @@ def test_done_closes_with_a_summary_in_the_notes(tmp_path):
     assert after["closed_at"] == after["updated_at"]
     assert after["notes"].startswith("Seen by ann.\n\nmanyhands run-7 done:\nAll <good> & well.")
     assert len(after["notes"]) < SUMMARY_MAX + 200
-    assert "characters more in the store of manyhands" in after["notes"]
+    assert "more characters in the store of manyhands" in after["notes"]
     assert b"\\u003cgood\\u003e \\u0026 well." in desk.file.read_bytes()
 
 

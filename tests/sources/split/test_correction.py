@@ -126,10 +126,10 @@ def test_pieces_of_a_file_whose_lines_did_not_move_keep_their_ids(tmp_path: Path
     [
         (lambda d: d["nodes"][0]["children"].append("s-none"), "the child `s-none` is not among the nodes"),
         (lambda d: d["nodes"][0]["children"].append(d["nodes"][0]["children"][0]), "is the child of two nodes"),
-        (lambda d: d["nodes"][0]["children"].pop(), "hangs on no other node"),
+        (lambda d: d["nodes"][0]["children"].pop(), "is not the child of any node"),
         (lambda d: d["nodes"][-1]["files"].append(_sizes_first()), "is in `"),
         (lambda d: d.update(root="s0"), "the root `s0` is not among the nodes"),
-        (lambda d: d["nodes"][0].pop("id"), "is no tree"),
+        (lambda d: d["nodes"][0].pop("id"), "is not a tree"),
     ],
 )
 def test_an_edit_that_breaks_the_tree_is_refused_by_name(tree: Tree, tmp_path: Path, edit, said: str):

@@ -46,7 +46,7 @@ def test_include_and_exclude_are_read(tmp_path: Path):
 def test_a_bad_pattern_is_refused_and_a_bad_line_of_gitignore_is_passed_over(tmp_path: Path):
     write_files(tmp_path, {".gitignore": "!\nb.py\n", "a.py": "", "b.py": ""})
     assert "b.py" not in find_files(tmp_path).size_of
-    with pytest.raises(UsageError, match="`!` is no pattern of files"):
+    with pytest.raises(UsageError, match="`!` is not a file pattern"):
         find_files(tmp_path, exclude=["!"])
 
 
@@ -66,7 +66,7 @@ def test_pipes_are_not_opened(tmp_path: Path):
     assert found.left_out == {"pipes, sockets and devices": 1}
 
 
-@pytest.mark.parametrize(("name", "said"), [("nowhere", "does not exist"), ("file", "is no directory")])
+@pytest.mark.parametrize(("name", "said"), [("nowhere", "does not exist"), ("file", "is not a directory")])
 def test_a_path_that_is_no_directory_is_refused_by_name(tmp_path: Path, name: str, said: str):
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match=f"{name}` {said}"):

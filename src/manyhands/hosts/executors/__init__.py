@@ -1,1 +1,1 @@
-"""Executors: each starts attempts on one type of host and says how they ended."""
+"""Executors: each starts attempts on one type of host and reports how they ended."""

@@ -1,7 +1,8 @@
-"""A process beside the leader of a shared journal that outlives it: it kills the leader's attempts when it cannot.
+"""A process beside the leader of a shared journal. It kills the leader's attempts when the leader cannot.
 
-Whoever takes over on another machine can reach none of them, and gives their claims free some time after the lease
-has run out. By then they must be dead, though the leader was killed or stopped. Run as a program, this is the guard.
+A dispatcher that takes over on another machine cannot reach these attempts. It releases their claims some time after
+the lease has expired. By then they must be dead, even if the leader was killed or stopped. The guard therefore
+outlives the leader. Run as a program, this module is the guard.
 """
 
 import contextlib
@@ -15,14 +16,14 @@ import time
 
 from manyhands.hosts.executors import process_table
 
-#: After the lease has run out: a leader that is alive stops its attempts itself, and records how they ended.
+#: Waited after the lease has expired, so that a live leader can stop its attempts itself and record their endings.
 _LEADER_FIRST_S = 0.3
 _LOOK_AGAIN_S = 0.02
 _DISMISSED = b"dismissed"
 
 
 class AttemptGuard:
-    """The leader's end."""
+    """The leader's side of the guard."""
 
     def __init__(self, journal: str) -> None:
         self._journal = journal
@@ -37,14 +38,14 @@ class AttemptGuard:
         return process
 
     def keep_until(self, until: float) -> None:
-        """The attempts may live until then, in seconds since boot."""
+        """Let the attempts live until then, in seconds since boot."""
         with self._lock:
             if self._process.poll() is not None and self._process.returncode:
-                self._process = self._start()  # someone has killed it
+                self._process = self._start()  # the guard was killed
             self._tell(b"%.6f" % until)
 
     def dismiss(self) -> None:
-        """All attempts have ended."""
+        """End the guard, because all attempts have ended."""
         with self._lock:
             self._tell(_DISMISSED)
             assert self._process.stdin is not None
@@ -59,7 +60,7 @@ class AttemptGuard:
 
 def main(journal: str) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # it ends when its leader has
+        signal.signal(number, signal.SIG_IGN)  # the guard ends when its leader has ended
     until: float | None = None
     told = b""
     while True:
@@ -76,13 +77,13 @@ def main(journal: str) -> None:
             until = max((float(line) for line in lines), default=until)
         else:
             assert until is not None
-            # Later ones are those of whoever leads now, if that is on this machine too.
+            # Later attempts belong to the next leader, if that is on this machine too.
             kill_all(journal, before=until)
             until = None
 
 
 def kill_all(journal: str, before: float) -> None:
-    """What attempts of this journal have started before then, in seconds since boot; returns when it is dead."""
+    """Kill what attempts of this journal started before then (seconds since boot); return when all of it is dead."""
     while alive := _attempts(journal, before):
         for pid in alive:
             with contextlib.suppress(ProcessLookupError, PermissionError):

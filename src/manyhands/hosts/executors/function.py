@@ -1,6 +1,6 @@
-"""Functions named by tasks: finding them, and telling what became of a call as plain values.
+"""Functions that tasks name: finding them, and describing the outcome of a call as plain values.
 
-Shared by the dispatcher and its worker processes, which start faster for what is not imported here.
+The dispatcher and its worker processes share this module. Workers start faster the less it imports.
 """
 
 import importlib
@@ -24,7 +24,7 @@ _OUR_FRAMES = re.compile(rf"^{re.escape(str(Path(__file__).parent))}|importlib\b
 
 
 class Context(NamedTuple):
-    """What a function learns of its attempt if it declares a parameter `context`."""
+    """What a function learns about its attempt if it declares a parameter `context`."""
 
     task: str
     run: str
@@ -33,7 +33,7 @@ class Context(NamedTuple):
     last_ending: str  # how the attempt before this one ended; "" if there was none
     last_detail: str
     last_output: str
-    directory: Path  # files of this attempt; not made yet
+    directory: Path  # for files of this attempt; it may not exist yet
 
 
 class Function(NamedTuple):
@@ -43,7 +43,7 @@ class Function(NamedTuple):
 
 
 class FunctionOutcome(NamedTuple):
-    """An ending in the plain values that pass between processes."""
+    """An ending, as plain values that can be sent between processes."""
 
     kind: str
     detail: str = ""
@@ -79,7 +79,7 @@ def resolve(name: str) -> Function:
         raise CannotResolve(f"cannot import `{module_name}` of `{name}`: {_named(error)}") from error
     for part in path.split("."):
         if not hasattr(target, part):
-            raise CannotResolve(f"there is no `{part}` in `{module_name}`, as `{name}` asks for")
+            raise CannotResolve(f"`{module_name}` has no `{part}`, which `{name}` names")
         target = getattr(target, part)
     if not callable(target):
         raise CannotResolve(f"`{name}` is not a function but a {type(target).__name__}")
@@ -88,14 +88,14 @@ def resolve(name: str) -> Function:
 
 
 def is_plainly_sync(name: str) -> bool:
-    """Whether the source says `def`: then only a worker loads the module, be it heavy or broken."""
+    """Whether the source says `def`. Then only a worker loads the module, which may be slow or broken."""
     module_name, _, path = name.partition(":")
     try:
         spec = importlib.util.find_spec(module_name)
         if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
             return False
         source = Path(spec.origin).read_text(encoding="utf-8")
-    except BaseException:  # whatever is wrong with it, `resolve` will say it better
+    except BaseException:  # `resolve` gives a better message for every error
         return False
     return re.search(rf"^def {re.escape(path)}\b", source, re.MULTILINE) is not None
 
@@ -112,12 +112,12 @@ def describe_error(error: BaseException) -> FunctionOutcome:
 
 
 def describe_value(value: object, directory: Path, in_file: bool = False) -> FunctionOutcome:
-    """A returned value as a result; the whole of it also goes into a file if it is long or `in_file`."""
+    """A returned value as a result. If it is long or `in_file` is set, the full value also goes into a file."""
     if value is None and not in_file:
         return FunctionOutcome("done")
     text = _as_json(value)
     kept = keep_result(text, directory, RESULT_FILE, always=in_file)
-    detail = f"the result has {len(text):,} characters: see {RESULT_FILE}" if len(text) > len(kept) else ""
+    detail = f"the result has {len(text):,} characters; it is in {RESULT_FILE}" if len(text) > len(kept) else ""
     return FunctionOutcome("done", detail, result=kept)
 
 
@@ -127,7 +127,7 @@ def _as_json(value: object) -> str:
     except (TypeError, ValueError, RecursionError):
         pass
     try:
-        import msgspec  # knows dates, dataclasses and more, and is slow to load
+        import msgspec  # it can encode dates, dataclasses and more, but is slow to load
 
         return msgspec.json.encode(value).decode()
     except Exception:
@@ -139,7 +139,7 @@ def _as_json(value: object) -> str:
 
 
 def _traceback(error: BaseException) -> str:
-    """Its last lines, without the frames in which we called or imported what failed."""
+    """The last lines of the traceback, without our own frames that called or imported what failed."""
     frames = error.__traceback__
     while frames is not None and _OUR_FRAMES.search(frames.tb_frame.f_code.co_filename):
         frames = frames.tb_next
@@ -149,13 +149,13 @@ def _traceback(error: BaseException) -> str:
 def _named(error: BaseException) -> str:
     try:
         message = str(error)
-    except Exception:  # an exception of someone else's making
+    except Exception:  # an exception class of the user's code may fail here
         message = ""
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def _is_bad_call(error: BaseException) -> bool:
-    """The arguments do not fit the function: raised where it was called, not in it."""
+    """Whether the arguments do not fit the function: the error was raised by the call, not inside the function."""
     frames = error.__traceback__
     return isinstance(error, TypeError) and frames is not None and frames.tb_next is None
 
@@ -163,5 +163,5 @@ def _is_bad_call(error: BaseException) -> bool:
 def _declares_context(target: Callable[..., Any]) -> bool:
     try:
         return "context" in inspect.signature(target).parameters
-    except (TypeError, ValueError):  # some built-in functions do not tell
+    except (TypeError, ValueError):  # some built-in functions have no signature
         return False

@@ -11,7 +11,7 @@ from manyhands.hosts.executors.function import describe_error
 STOPPED = Ending(EndingKind.CANCELLED, "stopped")
 CLOSED = Ending(EndingKind.CANCELLED, "not started: the executor is closed")
 
-# What an attempt's work is: it returns its ending. Cancelled, it ends what it began and returns or raises.
+# The work of an attempt, which returns its ending. If it is cancelled, it ends what it began and returns or raises.
 Work = Coroutine[Any, Any, Ending]
 
 
@@ -37,7 +37,7 @@ class InFlight:
     def stop(self, attempt: int) -> None:
         if attempt in self._tasks and attempt not in self._stopping:
             self._stopping.add(attempt)
-            # Not at once: a task cancelled before its first step never gets to report an ending.
+            # Not immediately: a task that is cancelled before its first step never reports an ending.
             self._loop.call_soon(self._insist, attempt)
 
     async def close(self) -> None:
@@ -48,7 +48,7 @@ class InFlight:
             await asyncio.wait(self._tasks.values())
 
     def _insist(self, attempt: int) -> None:
-        """Cancel it, and again after each grace: code that swallows a cancellation is told until it ends."""
+        """Cancel the attempt, and repeat it after each grace period: some code swallows a cancellation."""
         task = self._tasks.get(attempt)
         if task is not None:
             task.cancel()
@@ -57,7 +57,7 @@ class InFlight:
     async def _carry(self, attempt: int, work: Work) -> None:
         try:
             ending = await work
-        except GeneratorExit:  # the loop was thrown away under us; there is nobody to tell
+        except GeneratorExit:  # the loop was discarded, so nobody is left to report to
             raise
         except BaseException as error:
             ending = self._ending_of(attempt, error)

@@ -1,4 +1,4 @@
-"""A layer around an executor: does something before an attempt runs there, after it, or both.
+"""A layer around an executor: it does something before an attempt runs there, after it, or both.
 
 Every layer goes through this one class, so that a stop is heard whatever the attempt is doing: while the layer
 prepares it, while the inner executor runs it, and while the layer finishes it.
@@ -16,10 +16,10 @@ from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.hosts.executors.executor import Adopts, Ended, Executor
 from manyhands.hosts.executors.in_flight import STOPPED, InFlight, Work
 
-#: A layer that ignores a stop, because it must finish a step, is told again after this long.
+#: A layer that must finish a step may ignore a stop. It is asked again after this long.
 INSIST_S = 1.0
 
-#: Makes the inner executor; it reports endings to what it is given here.
+#: Makes the inner executor, which reports endings to the callback given here.
 MakeInner = Callable[[Ended], Executor]
 #: Runs the attempt on the inner executor until it ends there. A layer may change the order, and may run it again.
 RunInner = Callable[[StartAttempt], Awaitable[Ending]]
@@ -30,7 +30,7 @@ class Layer(Protocol):
         """Whether this attempt goes through the layer. All others go straight to the inner executor."""
 
     def carry(self, order: StartAttempt, directory: str, run: RunInner) -> Work:
-        """The attempt from start to ending. Stopped outside `run`, it gets a CancelledError."""
+        """Carry the attempt from start to ending. A stop outside `run` raises CancelledError here."""
 
 
 class LayeredExecutor:
@@ -68,7 +68,7 @@ class LayeredExecutor:
         await self._inner.close()
 
     async def _run(self, directory: str, order: StartAttempt) -> Ending:
-        """A stop goes to the inner executor, which says when nothing of the attempt is alive any more."""
+        """Run it on the inner executor. A stop goes there too: it reports when nothing of the attempt is alive."""
         attempt = order.attempt
         if attempt in self._stopped:
             return STOPPED

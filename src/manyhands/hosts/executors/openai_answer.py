@@ -1,4 +1,4 @@
-"""What a model server's answer is worth: an answer that says nothing, or says only an error, is not done."""
+"""Judges a model server's answer: a task whose answer is empty or only an error is not done."""
 
 import json
 import re
@@ -13,7 +13,7 @@ _ERROR = re.compile(r"\W{0,3}(error|exception|internal server error)\b\W*[:\-–
 
 
 class NotAnAnswer(Exception):
-    """The server's 200 holds no answer; `error` is what it holds instead."""
+    """The server answered with status 200 but without an answer. `error` is what it sent instead."""
 
     def __init__(self, error: object) -> None:
         super().__init__(str(error))
@@ -34,7 +34,7 @@ def chat_answer(body: object) -> ModelAnswer:
     body = _without_error(body)
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise NotAnAnswer("it holds no choices")
+        raise NotAnAnswer("it has no `choices`")
     message = choices[0].get("message")
     message = message if isinstance(message, dict) else {}
     calls = message.get("tool_calls")
@@ -50,12 +50,12 @@ def embeddings_answer(body: object) -> ModelAnswer:
     body = _without_error(body)
     rows = body.get("data")
     if not isinstance(rows, list) or not rows or not all(isinstance(r, dict) and r.get("embedding") for r in rows):
-        raise NotAnAnswer("it holds no embeddings")
+        raise NotAnAnswer("it has no embeddings")
     return ModelAnswer(json.dumps([row["embedding"] for row in rows]), tokens_of(body.get("usage"))[0])
 
 
 def tokens_of(usage: object) -> tuple[int, int]:
-    """0 where it says nothing that makes sense: some servers say -1 for what they do not know."""
+    """Tokens in and out; 0 for values that make no sense. Some servers send -1 for unknown."""
     fields = usage if isinstance(usage, dict) else {}
     counts = (fields.get("prompt_tokens"), fields.get("completion_tokens"))
     tokens_in, tokens_out = (count if type(count) is int and 0 <= count <= NUMBER_MAX else 0 for count in counts)
@@ -63,18 +63,18 @@ def tokens_of(usage: object) -> tuple[int, int]:
 
 
 def judged(answer: ModelAnswer) -> Ending:
-    """Done or failed, with the tokens that were spent either way; the result is not in it yet."""
+    """Done or failed, with the tokens that were used in both cases. The result is added later."""
     detail = ""
     if answer.finish_reason == "content_filter":
-        detail = "the answer was withheld by the server's content filter"
+        detail = "the server's content filter withheld the answer"
     elif answer.refusal:
         detail = f"the model refused: {one_line(answer.refusal)}"
     elif not answer.text.strip():
-        why = "; its limit of tokens was spent before" if answer.finish_reason == "length" else ""
-        detail = f"the model answered nothing{why}"
+        why = "; it had used up its token limit" if answer.finish_reason == "length" else ""
+        detail = f"the model gave an empty answer{why}"
     elif is_only_an_error(answer.text):
         detail = f"the model answered with an error: {one_line(answer.text)}"
-    cut = "the answer was cut at its limit of tokens" if answer.finish_reason == "length" else ""
+    cut = "the answer was cut off at its token limit" if answer.finish_reason == "length" else ""
     return Ending(
         EndingKind.FAILED if detail else EndingKind.DONE,
         detail or cut,
@@ -86,7 +86,7 @@ def judged(answer: ModelAnswer) -> Ending:
 
 
 def is_only_an_error(text: str) -> bool:
-    """Whether all it says is that something went wrong: one short paragraph `Error: …`, or `{"error": …}`."""
+    """Whether the text only reports an error: one short paragraph `Error: …`, or `{"error": …}`."""
     text = text.strip()
     if text.startswith("{") and '"error"' in text:
         try:
@@ -98,7 +98,7 @@ def is_only_an_error(text: str) -> bool:
 
 def _without_error(body: object) -> dict[str, Any]:
     if not isinstance(body, dict):
-        raise NotAnAnswer(f"it is not an object but {one_line(str(body)) or 'nothing'}")
+        raise NotAnAnswer(f"expected a JSON object, got {one_line(str(body)) or 'nothing'}")
     if body.get("error"):
         raise NotAnAnswer(body["error"])
     return body

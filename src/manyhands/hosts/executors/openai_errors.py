@@ -1,6 +1,6 @@
 """What a model server's refusal means for the attempt: wait (overloaded), give up (permanent), or try again.
 
-A function of status, headers and body alone; how they arrived is `openai.py`'s business.
+It depends only on status, headers and body. `openai_executor.py` handles how they arrive.
 """
 
 import datetime
@@ -15,7 +15,7 @@ from typing import Any
 from manyhands.core.values.ending import Budget, Ending, EndingKind
 from manyhands.hosts.executors.output_text import one_line
 
-_RETRY_AFTER_MAX_S = 7 * 86_400.0  # a longer one is a mistake of the server's
+_RETRY_AFTER_MAX_S = 7 * 86_400.0  # a longer time is a mistake of the server
 _BUSY_STATUSES = frozenset({408, 425, 502, 503, 504, 529})
 _BUSY = re.compile(r"overloaded|loading model|server busy|out of memory|at capacity|try again later", re.I)
 _QUOTA = re.compile(
@@ -34,7 +34,7 @@ _SECONDS_OF = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
 def classify(status: int, headers: Mapping[str, str], body: object, *, where: str, key_env: str) -> Ending:
-    """The ending for an answer that is an error, whatever status it came with."""
+    """The ending for an error answer with any status."""
     message, words = _message(body), _words(body)
     says = f"{status} from {where}: {one_line(message) or 'no reason given'}"
     retry_after_s = retry_after(headers)
@@ -63,11 +63,11 @@ def classify_embedded(error: object, *, where: str, key_env: str) -> Ending:
 
 
 def unreachable(error: BaseException, where: str) -> Ending:
-    """The ending for an answer that never came, or not whole."""
+    """The ending for an answer that did not arrive, or arrived only in part."""
     causes = _causes(error)
     kinds = {kind.__name__ for cause in causes for kind in type(cause).__mro__}
     if kinds & _WRONG_URL:
-        says = f"cannot use {where}: {one_line(_reason(causes))}; mend `url` of the host"
+        says = f"cannot use {where}: {one_line(_reason(causes))}; correct the `url` of the host"
         return Ending(EndingKind.FAILED, says, permanent=True)
     if kinds & {"APITimeoutError", "TimeoutException", "TimeoutError"}:
         return Ending(EndingKind.OVERLOADED, f"no answer from {where} in time")
@@ -77,7 +77,7 @@ def unreachable(error: BaseException, where: str) -> Ending:
 
 
 def budget_of(headers: Mapping[str, str]) -> Budget | None:
-    """The rate limits stated with an answer, if the server states any. Theirs are per minute."""
+    """The rate limits that the server sends with an answer, if any. They are per minute."""
     lower = {name.lower(): value.strip() for name, value in headers.items()}
     stated = [
         _number(lower.get(f"x-ratelimit-{what}-{of}", ""))
@@ -88,7 +88,7 @@ def budget_of(headers: Mapping[str, str]) -> Budget | None:
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """In how many seconds the server says to come back, if it says so."""
+    """After how many seconds to try again, if the server says so."""
     now = time.time() if now is None else now
     lower = {name.lower(): value.strip() for name, value in headers.items()}
     milliseconds = _number(lower.get("retry-after-ms", ""))
@@ -103,7 +103,7 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
         for name, value in lower.items()
         if "ratelimit" in name and "reset" in name and (wait_s := _wait_s(value, now)) is not None
     }
-    # Several budgets may be told of; the one that is used up is the one that refused.
+    # A server may report several budgets. The one that is used up caused the refusal.
     used_up = [wait_s for name, wait_s in resets.items() if lower.get(name.replace("reset", "remaining")) == "0"]
     if used_up:
         return _bounded(max(used_up))
@@ -118,7 +118,7 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _reason(causes: list[BaseException]) -> str:
-    """The system's own word for it if there is one, else what was said closest to the root."""
+    """The operating system's message if there is one, or else the message closest to the root cause."""
     for cause in reversed(causes):
         if isinstance(cause, OSError) and cause.errno is not None and cause.errno > 0:
             return os.strerror(cause.errno).lower()
@@ -170,7 +170,7 @@ def _message(body: object) -> str:
 
 
 def _words(body: object) -> str:
-    """All that may name the cause: message, type and code."""
+    """All fields that may name the cause: message, type and code."""
     error = _error(body)
     fields = error if isinstance(error, dict) else {}
     return " ".join([_message(body), *(str(fields.get(name, "")) for name in ("type", "code", "status"))])

@@ -1,6 +1,6 @@
 """Model calls: chat and embeddings on any server that speaks OpenAI's protocol, through its own client.
 
-The client's retries are off: when to try again is the scheduler's decision, made from the ending.
+The client's retries are off, because the scheduler decides from the ending when to try again.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 _CONNECT_S = 10.0
-# What a server without keys is sent: the client insists on one.
+# Sent to a server that needs no key, because the client requires one.
 _NO_KEY = "none"
 
 
@@ -44,10 +44,10 @@ class OpenAISettings(ProcessSettings, frozen=True, kw_only=True):
     url: str
     model: str = ""
     api: Literal["chat", "embeddings"] = "chat"
-    api_key_env: str = ""  # the environment variable that holds the key; "": the server wants none
+    api_key_env: str = ""  # the environment variable that holds the key; "": the server needs no key
     system: str = ""
-    stream: bool = False  # read answers as they are made, which tells the time to the first token
-    timeout_s: float = 600.0  # for tasks that have no time-out of their own
+    stream: bool = False  # read answers as they are produced, which also measures the time to the first token
+    timeout_s: float = 600.0  # for tasks without their own time-out
 
 
 class OpenAIExecutor:
@@ -86,7 +86,7 @@ class OpenAIExecutor:
         try:
             answer = await self._answer(order)
         except NothingToSend:
-            return _hopeless(f"task `{order.task.id}` has no `prompt`, and host `{order.host}` sends one to a model")
+            return _hopeless(f"task `{order.task.id}` has no `prompt`, which model host `{order.host}` needs")
         except NotAnAnswer as error:
             ending = classify_embedded(error.error, where=self._where, key_env=self._settings.api_key_env)
             return self._without_key(ending)
@@ -105,7 +105,7 @@ class OpenAIExecutor:
         else:
             request = chat_request(order, settings.model, settings.system)
         client = await self._connected()
-        # A task with a time-out is stopped by it; until then its answer may take as long as it takes.
+        # A task's own time-out stops it. Until then its answer may take any time.
         wait_s = settings.timeout_s if order.task.timeout is None else None
         timeout = _openai().Timeout(wait_s, connect=_CONNECT_S, pool=None)
         if settings.api == "embeddings":
@@ -149,19 +149,19 @@ class OpenAIExecutor:
     async def _connected(self) -> "AsyncOpenAI":
         if self._client is None:
             if self._loading is None:
-                self._loading = asyncio.create_task(asyncio.to_thread(_openai))  # it takes most of a second
+                self._loading = asyncio.create_task(asyncio.to_thread(_openai))  # the import takes most of a second
             await asyncio.shield(self._loading)
         if self._client is None:
             openai = _openai()
-            # A connection for each call: servers that close one after a streamed answer without saying so would
-            # make the next call look like an overload.
+            # Each call has its own connection. Some servers silently close a connection after a streamed answer;
+            # the next call on it would look like an overload.
             unkept = type(openai.DEFAULT_CONNECTION_LIMITS)(max_connections=None, max_keepalive_connections=0)
             http = openai.DefaultAsyncHttpxClient(limits=unkept)
             self._client = openai.AsyncOpenAI(
                 base_url=self._settings.url, api_key=self._key, max_retries=0, http_client=http
             )
             if not (urlsplit(self._settings.url).hostname or "").endswith("openai.com"):
-                # Read from the environment, and nobody else's to know.
+                # The key comes from the environment and must not appear anywhere else.
                 self._client.organization = self._client.project = None
         return self._client
 
@@ -175,7 +175,7 @@ class OpenAIExecutor:
                 where=self._where,
                 key_env=self._settings.api_key_env,
             )
-        if isinstance(error, openai.APIError) and error.body is not None:  # in the midst of a stream
+        if isinstance(error, openai.APIError) and error.body is not None:  # in the middle of a stream
             return classify_embedded(error.body, where=self._where, key_env=self._settings.api_key_env)
         return unreachable(error, self._where)
 

@@ -34,21 +34,21 @@ def embeddings_request(order: StartAttempt, model: str) -> dict[str, Any]:
 
 def _fields(order: StartAttempt, model: str) -> dict[str, Any]:
     fields = {"model": model, **(order.task.args or {})}
-    # Whether an answer is streamed is the host's setting; a task that says otherwise would not be understood.
+    # The host's setting decides about streaming. An answer to a task that says otherwise could not be read.
     fields.pop("stream", None)
     fields.pop("stream_options", None)
     return fields
 
 
 def _can_learn_from(kind: EndingKind) -> bool:
-    """Is there anything for the model to learn from its last attempt?"""
+    """Whether the model can learn anything from its last attempt."""
     match kind:
         case EndingKind.DONE | EndingKind.FAILED | EndingKind.TIMED_OUT:
             return True
         case EndingKind.OVERLOADED | EndingKind.LOST:
-            return False  # nobody heard the model
+            return False  # no answer of the model arrived
         case EndingKind.CANCELLED | EndingKind.PREEMPTED:
-            return False  # we cut it off
+            return False  # we stopped it
         case _:
             assert_never(kind)
 

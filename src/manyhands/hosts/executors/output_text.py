@@ -1,4 +1,4 @@
-"""Text of attempts made fit for the journal: bounded, decodable, without NULs."""
+"""Prepares text of attempts for the journal: bounded, decodable, without NULs."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ _LINE_CHARACTERS_MAX = 300
 
 
 def tail_of(path: Path, since: int = 0, bytes_max: int = TAIL_BYTES) -> str:
-    """The last lines of what the file holds from byte `since` on; "" if there is no such file."""
+    """The last lines of the file, from byte `since` on; "" if there is no such file."""
     try:
         with open(open_plain(path), "rb") as file:
             end = file.seek(0, os.SEEK_END)
@@ -22,7 +22,7 @@ def tail_of(path: Path, since: int = 0, bytes_max: int = TAIL_BYTES) -> str:
         return ""
     if begin > since:
         _, _, whole_lines = content.partition(b"\n")
-        content = whole_lines or content  # one endless line: better cut than nothing
+        content = whole_lines or content  # one very long line: part of it is better than nothing
     return content.decode(errors="replace").replace("\0", "")
 
 
@@ -35,7 +35,7 @@ def tail_of_text(text: str) -> str:
 
 
 def last_line(text: str) -> str:
-    """The last line that says anything, short enough for a detail."""
+    """The last line that is not empty, cut to fit into a detail."""
     return one_line(next((line for line in reversed(text.splitlines()) if line.strip()), ""))
 
 
@@ -45,7 +45,7 @@ def one_line(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Without what JSON and terminals choke on: NULs and halves of surrogate pairs."""
+    """The text without characters that break JSON or terminals: NULs and halves of surrogate pairs."""
     if text.isascii():
         return text.replace("\0", "")
     return text.encode(errors="replace").decode().replace("\0", "")
@@ -57,7 +57,7 @@ def keep_short(text: str) -> str:
 
 
 def keep_result(text: str, directory: Path, name: str, always: bool = False) -> str:
-    """The result as the journal keeps it; a longer one is (`always`: each is) written to a file as a whole."""
+    """The result as the journal keeps it. A longer one (with `always`: every one) is also written to a file in full."""
     if always or len(text) > RESULT_CHARACTERS_MAX:
         directory.mkdir(parents=True, exist_ok=True)
         directory.joinpath(name).write_text(text, encoding="utf-8", errors="replace")

@@ -1,7 +1,7 @@
 """The one place that makes, gates, watches and kills process groups.
 
-A group's leader stays unreaped until all of its family is dead: as long as it is, the kernel gives its id to
-nobody else, so that no signal sent to the group can ever reach a stranger.
+A group's leader is not reaped until its whole family is dead. Until then the kernel gives its id to no other
+process, so a signal to the group can never reach an unrelated process.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _LAUNCHER = ("/bin/sh", "-c", 'read -r go || exit 125; input=$1; shift; exec "$@
 # could have come round once.
 _YOUNG_S = 1.0
 _NEARBY_PIDS = 64
-# Killed and still there: it waits for the kernel (a dead network disk). Nothing helps but saying so.
+# A killed process that is still there waits for the kernel (a dead network disk). We can only report it.
 _UNKILLABLE_S = 10.0
 
 
@@ -37,13 +37,13 @@ MakeProcess = Callable[[], "subprocess.Popen[bytes]"]
 
 
 class Exit(NamedTuple):
-    code: int  # below 0: ended by that signal
-    memory_bytes: int  # peak of its largest process; 0: not known
-    out_of_memory: bool  # the kernel killed for lack of memory meanwhile
+    code: int  # below 0: a signal of that number ended it
+    memory_bytes: int  # peak of its largest process; 0: unknown
+    out_of_memory: bool  # the kernel killed processes for lack of memory meanwhile
 
 
 class ProcessGroup:
-    """A process in a session of its own, with all it starts. Made waiting at a gate by `spawn_gated`."""
+    """A process in its own session, with all it starts. `spawn_gated` makes it, waiting at a gate."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class ProcessGroup:
         census: Census,
         gate: int | None = None,
     ) -> None:
-        """Takes charge of a process that leads its own session; if that fails, it is killed."""
+        """Take charge of a process that leads its own session. If that fails, the process is killed."""
         self._popen = popen
         self._marker = marker
         self._grace_s = grace_s
@@ -87,7 +87,7 @@ class ProcessGroup:
             self._released.set()
 
     async def released(self, patience_s: float) -> None:
-        """Returns once it is through the gate, or has taken that long. Being cancelled means `stop`."""
+        """Return once it is through the gate, or after `patience_s`. Being cancelled means `stop`."""
         try:
             async with asyncio.timeout(patience_s):
                 await self._released.wait()
@@ -97,7 +97,7 @@ class ProcessGroup:
             self.stop()
 
     def stop(self) -> None:
-        """From now on `ended` ends it: SIGTERM and, after the grace, SIGKILL. Asked again: SIGKILL at once."""
+        """Make `ended` end it: SIGTERM and, after the grace period, SIGKILL. A second call means SIGKILL at once."""
         self._stopped = True
         at_once = self._kill_at is not None or self._gate is not None  # at the gate there is nothing to save
         self._kill_at = self._loop.time() + (0 if at_once else self._grace_s)
@@ -110,7 +110,7 @@ class ProcessGroup:
         await self._leader_gone.wait()
 
     async def ended(self) -> Exit:
-        """Wait for the leader, end what it left behind, and tell how it ended. May be cancelled and resumed."""
+        """Wait for the leader, end what it left behind, and return how it ended. May be cancelled and called again."""
         if self._kill_at is None:
             await self._leader_gone.wait()
         if self._kill_at is None:
@@ -119,7 +119,7 @@ class ProcessGroup:
         return self._reap()
 
     async def run_out(self) -> tuple[Exit, bool]:
-        """`ended`, where being cancelled means `stop`; and whether it was stopped."""
+        """Like `ended`, but being cancelled means `stop`. The second value says whether it was stopped."""
         while True:
             try:
                 return await self.ended(), self._stopped
@@ -127,12 +127,12 @@ class ProcessGroup:
                 self.stop()
 
     def begin_attempt(self, marker: str) -> None:
-        """The leader serves another attempt from now on."""
+        """From now on the leader serves another attempt."""
         self._marker = marker
         self._since = (process_table.newest_pid(), time.monotonic())
 
     async def left_behind(self) -> bool:
-        """Whether anything started since `begin_attempt` is alive beside the leader."""
+        """Whether any process started since `begin_attempt` is alive, apart from the leader."""
         return any(process.pid != self.handle.pid for process in await self._family())
 
     async def family(self) -> list[Process]:
@@ -147,7 +147,7 @@ class ProcessGroup:
         return process_table.family(self.handle.pid, self._marker, among)
 
     def _nearby(self) -> list[Process] | None:
-        """Who is alive of the ids given out since it began, or None if those are too many to look at."""
+        """Live processes among the ids given out since it began, or None if those are too many to look at."""
         oldest, at = self._since
         found: list[Process] = []
         seen = oldest
@@ -156,7 +156,7 @@ class ProcessGroup:
         while 0 <= (newest := process_table.newest_pid()) - oldest <= _NEARBY_PIDS:
             if newest == seen:
                 return found
-            # One that was looked at may have started another meanwhile: look until nobody is new.
+            # A process may have started another one meanwhile: repeat until no process is new.
             given = range(seen + 1, newest + 1)
             found += process_table.processes(pid for pid in given if pid not in self._census.leaders)
             seen = newest
@@ -168,18 +168,18 @@ class ProcessGroup:
 
     def _reap(self) -> Exit:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.handle.pid, signal.SIGKILL)  # who joined the group after the last look
+            os.killpg(self.handle.pid, signal.SIGKILL)  # processes that joined the group after the last look
         self._census.leaders.discard(self.handle.pid)
         try:
             _, status, usage = os.wait4(self._popen.pid, 0)
-        except ChildProcessError:  # reaped by someone else in this process
+        except ChildProcessError:  # other code in this process has reaped it
             self._popen.returncode, peak = 255, 0
         else:
             self._popen.returncode, peak = os.waitstatus_to_exitcode(status), usage.ru_maxrss
         self._loop.remove_reader(self._pidfd)
         os.close(self._pidfd)
         self._close_gate()
-        # A new process is charged with its maker's own peak until it exceeds it: below that nothing is known.
+        # The kernel reports the parent's peak for a new process until it exceeds it: below that the peak is unknown.
         known = peak if peak > self._memory_before else 0
         killed = process_table.out_of_memory_kills() > self._kills_before
         return Exit(self._popen.returncode, known * 1024, killed)
@@ -191,12 +191,12 @@ class ProcessGroup:
 
 
 def marker_of(journal: str, attempt: int) -> str:
-    """What the processes of this attempt carry, and those of no other attempt of any journal."""
+    """A marker that only the processes of this attempt carry, unique across all journals."""
     return f"{journal}.{attempt}"
 
 
 def marked(env: dict[str, str], marker: str) -> dict[str, str]:
-    """The environment with the attempt's marker, after those of attempts this dispatcher itself is part of."""
+    """The environment with the attempt's marker, after markers of attempts that this dispatcher runs in."""
     outer = env.get(MARKER)
     return {**env, MARKER: f"{outer}{MARKER_SEPARATOR}{marker}" if outer else marker}
 
@@ -242,18 +242,18 @@ def spawn_gated(
 
 
 def keep_exit_statuses() -> None:
-    """Undo an ignored SIGCHLD that we may have inherited: it has the kernel throw away how children ended."""
+    """Undo an inherited SIG_IGN for SIGCHLD: it makes the kernel discard the exit statuses of children."""
     if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 def is_here(process: ProcessHandle | None) -> bool:
-    """Whether it was started where its id means something to us: on this machine, since it was booted."""
+    """Whether its process id is valid here: it was started on this machine since the last boot."""
     return process is not None and process.boot in ("", process_table.boot())
 
 
 async def reclaim(process: ProcessHandle, marker: str) -> None:
-    """End what an attempt left running under a dispatcher that died; returns when nothing of it is alive."""
+    """End what an attempt of a dead dispatcher left running; return when nothing of it is alive."""
     await reclaim_all([(process, marker)])
 
 
@@ -271,12 +271,12 @@ async def reclaim_all(lost: Iterable[tuple[ProcessHandle, str]]) -> None:
 
 
 def _survivors(process: ProcessHandle, marker: str, everyone: list[Process]) -> list[Process]:
-    """What is certainly the attempt's: by the leader's id and start time, by marker, or by either's company."""
+    """Processes that certainly belong to the attempt: by id and start time, by marker, or by the family of either."""
     everyone = [p for p in everyone if p.pid != os.getpid()]  # a dispatcher may be restarted from an attempt
     leader_is_it = any(p.pid == process.pid and p.born_at == process.born_at for p in everyone)
     marked = {p.pid for p in everyone if marker in p.markers}
-    # The leader is gone and its group lives: ours, if a marked process is in it. Otherwise the id may have been
-    # used a second time.
+    # The leader is gone and its group is alive. The group is ours if a marked process is in it. Otherwise the id
+    # may have been reused.
     led_by_it = any(p.session == process.pid and p.pid in marked for p in everyone) and not any(
         p.pid == process.pid for p in everyone
     )
@@ -294,27 +294,27 @@ async def _end(find: Callable[[], Awaitable[list[Process]]], kill_at: float, gro
         number = signal.SIGTERM if left_s > 0 else signal.SIGKILL
         with contextlib.ExitStack() as descriptors:
             watched = _watched(found, descriptors)
-            if group is not None:  # all of it in one instant, whatever it is about to start
+            if group is not None:  # signal the whole group at once, whatever it is about to start
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(group, number)
             for pidfd, process in watched.items():
                 if not _send(pidfd, 0 if process.group == group else number):
                     untouchable.add(process.pid)
-                    _log.warning("process %d belongs to another user: it is left running", process.pid)
+                    _log.warning("process %d of another user cannot be stopped: it continues to run", process.pid)
             if not watched:
-                await asyncio.sleep(0.01)  # gone since the look, or no descriptor to be had just now
+                await asyncio.sleep(0.01)  # it has ended meanwhile, or no descriptor is available now
             mortal = [pidfd for pidfd, process in watched.items() if process.pid not in untouchable]
             if not await _all_dead(mortal, left_s if left_s > 0 else _UNKILLABLE_S) and left_s <= 0:
-                _log.warning("killed but still there, waiting: processes %s", [p.pid for p in watched.values()])
+                _log.warning("killed processes have not ended; waiting for %s", [p.pid for p in watched.values()])
 
 
 def _watched(found: list[Process], descriptors: contextlib.ExitStack) -> dict[int, Process]:
-    """A descriptor for each process: unlike its id, it means this very process for as long as it is open."""
+    """A descriptor for each process. Unlike an id, an open descriptor always means the same process."""
     watched = {}
     for process in found:
         try:
             pidfd = os.pidfd_open(process.pid)
-        except OSError:  # gone meanwhile, or a thread
+        except OSError:  # it has ended meanwhile, or is a thread
             continue
         descriptors.callback(os.close, pidfd)
         if process_table.born_at(process.pid) == process.born_at:
@@ -323,7 +323,7 @@ def _watched(found: list[Process], descriptors: contextlib.ExitStack) -> dict[in
 
 
 def _send(pidfd: int, number: int) -> bool:
-    """Whether the process could be told; one that is gone could."""
+    """Whether the signal could be sent. A process that is gone counts as reached."""
     try:
         signal.pidfd_send_signal(pidfd, number)
     except ProcessLookupError:
@@ -358,7 +358,7 @@ async def _all_dead(pidfds: Iterable[int], timeout_s: float) -> bool:
 
 
 def _with_odd_names(argv: Sequence[str], env: dict[str, str]) -> list[str]:
-    """The argv with `env` before it for variables like `a.b`, which a shell drops on its way."""
+    """The argv, preceded by `env` for variables like `a.b`, which a shell would drop."""
     odd = [f"{name}={value}" for name, value in env.items() if not (name.isascii() and name.isidentifier())]
     return ["/usr/bin/env", *odd, *argv] if odd else list(argv)
 

@@ -1,6 +1,6 @@
-"""What the kernel says of processes: who is alive, since when, in whose group, started for which attempt.
+"""What the kernel says about processes: which are alive, since when, in which group, and for which attempt.
 
-Reads Linux's /proc and sends no signal. A zombie counts as dead: it runs nothing and holds nothing.
+This module reads Linux's /proc and sends no signals. A zombie counts as dead: it runs nothing and holds nothing.
 """
 
 import asyncio
@@ -10,17 +10,17 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-#: Every process of an attempt inherits this variable; by it those that left the group are found.
+#: Every process of an attempt inherits this variable. It identifies processes that have left the group.
 MARKER = "MANYHANDS_ATTEMPT"
-#: A dispatcher that runs as an attempt of another one hands both markers down, with this between them.
+#: A dispatcher that itself runs in an attempt passes both markers on, separated by this.
 MARKER_SEPARATOR = "/"
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-# A thread of its own: those of the loop may all be taken by functions of tasks, and a stop must not wait for them.
+# A separate thread: tasks' functions may occupy all threads of the loop, and a stop must not wait for them.
 _reader = ThreadPoolExecutor(1, "process-table")
 _ENVIRON_KEY = f"\0{MARKER}=".encode()
 _READ_BYTES = 32_768
-_FIRST_PROCESS_IDS = "pid:[4026531836]"  # of the machine itself; a container has a space of ids of its own
+_FIRST_PROCESS_IDS = "pid:[4026531836]"  # of the machine itself; a container has its own space of ids
 
 
 class Process(NamedTuple):
@@ -28,12 +28,12 @@ class Process(NamedTuple):
     parent: int
     group: int
     session: int
-    born_at: float  # seconds from the machine's boot: exact, and the same whoever reads it
+    born_at: float  # seconds since the machine's boot: exact, and the same for every reader
     markers: tuple[str, ...]
 
 
 def born_at(pid: int) -> float | None:
-    """When the process started, or None if there is none alive or dead by that id."""
+    """When the process started, or None if no process, alive or dead, has that id."""
     fields = _stat(pid)
     return None if fields is None else _born_at(fields)
 
@@ -46,17 +46,17 @@ def cpu_s(pid: int) -> float:
 
 @functools.cache
 def boot() -> str:
-    """Which boot of the machine this is, and in which container: elsewhere process ids and start times mean nothing."""
+    """Identifies this boot and container. Process ids and start times are valid only within both."""
     try:
         this_boot = _read("/proc/sys/kernel/random/boot_id").decode().strip()[:8]
         ids = os.readlink("/proc/self/ns/pid")
-    except OSError:  # a sandbox that does not tell
+    except OSError:  # a sandbox that hides it
         return ""
     return this_boot if ids == _FIRST_PROCESS_IDS else f"{this_boot} {ids}"
 
 
 def newest_pid() -> int:
-    """The id given out last, or -1 if nobody tells; ids are given out in order, and come round."""
+    """The id given out last, or -1 if it is unknown. Ids are given out in order and wrap around."""
     try:
         return int(_read("/proc/loadavg").rsplit(maxsplit=1)[-1])
     except (OSError, IndexError, ValueError):
@@ -73,16 +73,16 @@ def out_of_memory_kills() -> int:
 
 
 def processes(pids: Iterable[int] | None = None) -> list[Process]:
-    """Those alive among `pids` (default: all on this machine that may be read)."""
+    """The live processes among `pids` (default: all on this machine that we may read)."""
     if pids is None:
         pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
     return [process for pid in pids if (process := _process(pid)) is not None]
 
 
 def family(root: int, marker: str, among: Iterable[Process]) -> list[Process]:
-    """The processes in the group or session of `root`, below it, or marked as of its attempt; with itself.
+    """`root` itself and the processes in its group or session, below it, or with the marker of its attempt.
 
-    `root` must not be another's by now: alive, or dead and unreaped, or gone with its group still there.
+    The id `root` must not have been reused: it is alive, or dead and unreaped, or gone with its group still there.
     """
     everyone = list(among)
     kin = {root} | {p.pid for p in everyone if root in (p.group, p.session) or marker in p.markers}
@@ -95,18 +95,18 @@ def family(root: int, marker: str, among: Iterable[Process]) -> list[Process]:
 
 
 async def processes_aside() -> list[Process]:
-    """All processes, read beside the loop."""
+    """All processes, read in a thread outside the loop."""
     return await asyncio.get_running_loop().run_in_executor(_reader, processes)
 
 
 class Census:
-    """Readings of the whole table, each shared by all who asked before it began.
+    """Readings of the whole table. Each is shared by all callers that asked before it began.
 
     When hundreds of attempts end or are stopped at once, they pay for one or two readings, not hundreds.
     """
 
     def __init__(self) -> None:
-        #: Each leads the family of an attempt, and is none of another's: nobody else needs to look at them.
+        #: Each of these leads the family of an attempt and belongs to no other family, so others can ignore it.
         self.leaders: set[int] = set()
         self._asked: asyncio.Future[list[Process]] | None = None
         self._reader: asyncio.Task[None] | None = None
@@ -122,12 +122,12 @@ class Census:
     async def _read(self) -> None:
         try:
             while (asked := self._asked) is not None:
-                self._asked = None  # who asks from here on must not be given this reading
+                self._asked = None  # callers that ask from now on must not get this reading
                 try:
                     asked.set_result(await processes_aside())
                 except BaseException as error:
                     asked.set_exception(error)
-                    asked.exception()  # nobody may be left to look at it
+                    asked.exception()  # mark it as seen: no caller may be left
                     raise
         finally:
             self._reader = None
@@ -141,7 +141,7 @@ def _process(pid: int) -> Process | None:
 
 
 def _stat(pid: int) -> list[bytes] | None:
-    """The fields of /proc/PID/stat from the state on; the name before them may hold anything, even `)`."""
+    """The fields of /proc/PID/stat from the state on. The name before them may contain anything, even `)`."""
     try:
         content = _read(f"/proc/{pid}/stat")
     except OSError:
@@ -156,7 +156,7 @@ def _born_at(fields: list[bytes]) -> float:
 def _markers(pid: int) -> tuple[str, ...]:
     try:
         environ = _read(f"/proc/{pid}/environ")
-    except OSError:  # another user's, or gone
+    except OSError:  # it belongs to another user, or has ended
         return ()
     _, found, rest = (b"\0" + environ).partition(_ENVIRON_KEY)
     if not found:
@@ -169,7 +169,7 @@ def _read(path: str) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         content = os.read(descriptor, _READ_BYTES)
-        while more := os.read(descriptor, _READ_BYTES):  # /proc may give less than asked and have more
+        while more := os.read(descriptor, _READ_BYTES):  # /proc may return less than asked for, with more to come
             content += more
         return content
     finally:

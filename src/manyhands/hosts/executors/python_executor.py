@@ -1,4 +1,4 @@
-"""Python functions: `async def` ones as tasks of the dispatcher's own loop, others in worker processes."""
+"""Runs Python functions: `async def` ones as tasks of the dispatcher's own loop, others in worker processes."""
 
 import asyncio
 import inspect
@@ -26,14 +26,14 @@ class PythonSettings(ProcessSettings, frozen=True, kw_only=True):
     """What a python host is built from. Modules in the workspace can be imported."""
 
     idle_workers_max: int = 4  # workers kept for the next attempts; each holds what it has imported
-    in_processes: bool = False  # async functions too: whatever runs can be killed from outside
+    in_processes: bool = False  # run async functions in processes too, so that everything can be killed from outside
 
 
 class PythonExecutor:
     """Calls `call` of a task with its `args` as keywords.
 
-    An async function shares the dispatcher's process: it has no variables, working directory or log of its
-    own, and processes it starts are its own affair.
+    An async function shares the dispatcher's process: it does not have its own variables, working directory or
+    log, and it must end the processes that it starts.
     """
 
     def __init__(self, settings: PythonSettings, spawned: Spawned, ended: Ended) -> None:
@@ -46,7 +46,7 @@ class PythonExecutor:
         self._resolving: dict[str, asyncio.Future[Function | None]] = {}
         workspace = str(settings.workspace.absolute())
         if workspace not in sys.path:
-            sys.path.append(workspace)  # last: a file there must not stand in for a module of ours
+            sys.path.append(workspace)  # last: a file there must not hide one of our modules
 
     def start(self, order: StartAttempt, directory: str) -> None:
         function = self._async_functions.get(order.task.call)
@@ -70,7 +70,7 @@ class PythonExecutor:
         if not order.task.call:
             return Ending(
                 EndingKind.FAILED,
-                f"task `{order.task.id}` has no `call`, and host `{order.host}` calls functions; give it one",
+                f"task `{order.task.id}` has no `call`, which Python host `{order.host}` needs",
                 permanent=True,
             )
         try:
@@ -95,12 +95,12 @@ class PythonExecutor:
                 value = await value
         except (asyncio.CancelledError, GeneratorExit):
             raise
-        except BaseException as error:  # also SystemExit: the loop is not the function's to end
+        except BaseException as error:  # also SystemExit: a function must not end the loop
             return describe_error(error).ending()
         return describe_value(value, Path(directory), in_file=bool(order.task.check)).ending()
 
     async def _async_function(self, name: str) -> Function | None:
-        """The function if it is an async one, loaded once and outside the loop; None: a worker's business."""
+        """The function if it is async, loaded once and outside the loop. None: a worker runs it."""
         if self._in_processes or name in self._sync_functions:
             return None
         if name in self._async_functions:
@@ -110,7 +110,7 @@ class PythonExecutor:
             resolving = asyncio.ensure_future(asyncio.to_thread(_resolve_async, name))
             self._resolving[name] = resolving
             resolving.add_done_callback(lambda _: self._resolving.pop(name))
-            resolving.add_done_callback(asyncio.Future.exception)  # all who asked may have been stopped
+            resolving.add_done_callback(asyncio.Future.exception)  # all callers may have been stopped
         function = await asyncio.shield(resolving)
         if function is None:
             self._sync_functions.add(name)

@@ -1,7 +1,7 @@
 """A process that calls functions for a dispatcher, one at a time, and dies with it.
 
-Waits for a request on its channel, says that it begins, calls, answers; what the function prints goes to the
-attempt's log.
+It waits for a request on its channel, reports that it begins, calls the function and answers. What the function
+prints goes to the attempt's log.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, NamedTuple
 from manyhands.hosts.executors.function import Context, FunctionOutcome, describe_error, describe_value, resolve
 
 HEADER = struct.Struct("!I")
-BEGUN = b"!"  # sent before the function is called: without it, it surely was not
+BEGUN = b"!"  # sent before the function is called; without it, the function was certainly not called
 _PR_SET_PDEATHSIG = 1
 _RESET_PEAK = "5"  # see proc(5), clear_refs
 
@@ -44,9 +44,9 @@ class Reply(NamedTuple):
 
 
 def command(channel: int) -> list[str]:
-    """The argv of a worker that may import all that this process may."""
+    """The argv of a worker that can import everything that this process can import."""
     start = "import sys; sys.path[:] = sys.argv[3:]; from manyhands.hosts.executors.python_worker import main; main()"
-    places = (place or os.getcwd() for place in sys.path)  # "" would mean the worker's own directory there
+    places = (place or os.getcwd() for place in sys.path)  # "" would mean the worker's own directory
     return [sys.executable, "-c", start, str(channel), str(os.getpid()), *places]
 
 
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def _die_with(parent: int) -> None:
-    """A dispatcher that is killed takes its workers along, even in the midst of a call."""
+    """Die when the dispatcher is killed, even in the middle of a call."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
@@ -87,7 +87,7 @@ def _carry_out(request: Request) -> Reply:
             if inspect.isawaitable(value):
                 value = asyncio.run(_awaited(value))
             outcome = describe_value(value, request.context.directory, request.result_in_file)
-    except BaseException as error:  # also SystemExit: the worker is not the function's to end
+    except BaseException as error:  # also SystemExit: a function must not end the worker
         outcome = describe_error(error)
     return Reply(outcome._replace(memory_bytes=_peak_memory()), _is_clean())
 
@@ -98,7 +98,7 @@ async def _awaited(value: Any) -> Any:
 
 @contextlib.contextmanager
 def _surroundings(request: Request) -> Iterator[None]:
-    """The attempt's own variables, working directory and output, and the former ones after it."""
+    """Set the attempt's variables, working directory and output, and restore the previous ones afterwards."""
     before, here, log = dict(os.environ), os.getcwd(), Path(request.log)
     log.parent.mkdir(parents=True, exist_ok=True)
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
@@ -123,7 +123,7 @@ def _surroundings(request: Request) -> Iterator[None]:
         os.chdir(here)
         if log.stat().st_size == 0:
             log.unlink()
-            with contextlib.suppress(OSError):  # it holds other files
+            with contextlib.suppress(OSError):  # the directory contains other files
                 log.parent.rmdir()
 
 

@@ -1,6 +1,6 @@
-"""The dispatcher's side of worker processes: one per attempt in flight, used again if it comes back clean.
+"""The dispatcher's side of worker processes: one per attempt in flight, reused if it comes back clean.
 
-A worker at rest is the gate: a call is sent to it only once its process is on record for that attempt.
+An idle worker is the gate: it gets a call only once its process is on record for that attempt.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class PythonWorkers:
         self._census = census
         self._idle: list[_Worker] = []
         self._busy: dict[int, _Worker] = {}
-        self._burying: set[asyncio.Task[tuple[Exit, bool]]] = set()  # of workers that died at rest
+        self._burying: set[asyncio.Task[tuple[Exit, bool]]] = set()  # of workers that died while idle
 
     def release(self, attempt: int) -> None:
         worker = self._busy.get(attempt)
@@ -50,7 +50,7 @@ class PythonWorkers:
             worker.released.set()
 
     async def call(self, order: StartAttempt, directory: Path) -> Ending:
-        """Have the order's function called. Cancelled, it ends the worker and says so in the ending."""
+        """Have the order's function called. If this is cancelled, the worker is ended and the ending says so."""
         marker = marker_of(self._settings.journal, order.attempt)
         try:
             request = _request(order, directory.absolute(), self._settings, marker)  # noqa: ASYNC240
@@ -71,7 +71,7 @@ class PythonWorkers:
         await asyncio.gather(*(worker.gone() for worker in idle), *self._burying)
 
     async def _carry(self, worker: "_Worker", attempt: int, marker: str, request: Request) -> Ending | None:
-        """How it ended; None if the worker, alive when it was taken from its rest, had died before the call."""
+        """How the call ended. None: the worker was alive when it was chosen, but died before the call."""
         self._busy[attempt] = worker
         worker.group.begin_attempt(marker)
         self._spawned(attempt, worker.group.handle)
@@ -139,7 +139,7 @@ class _Worker:
         channel.setblocking(False)
         self.group = group
         self.released = asyncio.Event()
-        self.has_begun = False  # to carry out what it was last asked for
+        self.has_begun = False  # to carry out its last request
         self._channel = channel
         self._loop = asyncio.get_running_loop()
         self._watch = asyncio.create_task(self._hang_up_when_gone())
@@ -172,7 +172,7 @@ class _Worker:
         return content
 
     async def _hang_up_when_gone(self) -> None:
-        """A child of the worker may hold the channel open; without its worker it is dead all the same."""
+        """Close the channel when the worker is gone, because a child of it may still hold the channel open."""
         await self.group.leader_gone()
         self._channel.shutdown(socket.SHUT_RDWR)
 

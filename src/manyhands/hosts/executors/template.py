@@ -1,6 +1,6 @@
-"""What an attempt's command is told: fields filled into its argv, and variables in its environment.
+"""What an attempt's command receives: fields filled into its argv, and variables in its environment.
 
-Values go into single arguments and variables as they are; none ever passes through a shell.
+Values go unchanged into single arguments and variables. No value ever passes through a shell.
 """
 
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from manyhands.core.commands import StartAttempt
 
-# The kernel takes 128 KiB for one variable, and about 2 MiB for all arguments and variables together.
+# The kernel allows 128 KiB for one variable, and about 2 MiB for all arguments and variables together.
 _PROMPT_BYTES_MAX = 65_536
 _FIELD = re.compile(r"\{(prompt|id|title|kind|attempt|last_ending|last_detail|last_output|directory)\}")
 _OURS = {
@@ -69,9 +69,9 @@ def filled(argv: Sequence[str], order: StartAttempt, directory: Path) -> list[st
 def environment(
     order: StartAttempt, directory: Path, result_file: Path | None, host: Mapping[str, str]
 ) -> dict[str, str]:
-    """The dispatcher's environment, the host's over it, the task's over that, and what we tell over all."""
+    """The dispatcher's environment, overridden by the host's, the task's and finally our own variables."""
     task, last = order.task, order.last
-    # A dispatcher started by a git hook has variables that point every git below it to another repository.
+    # A git hook that starts a dispatcher sets variables which point every git below it to another repository.
     left_out = _OURS | _OF_A_REPOSITORY if task.workspace else _OURS
     env = {name: value for name, value in os.environ.items() if name not in left_out}
     env |= host

@@ -1,6 +1,6 @@
-"""Runs a command again and again until it passes, for so many seconds at most: `python -m … 600 ssh web-1 true`.
+"""Repeats a command until it passes, at most for the given seconds: `python -m … 600 ssh web-1 true`.
 
-A program of its own, so that a wait is an attempt like any other: seen, cancelled and timed out.
+It is a separate program so that a wait is an attempt like any other: visible, with cancelling and time-outs.
 """
 
 import subprocess
@@ -27,7 +27,7 @@ def main(within_s: float, argv: list[str]) -> int:
             print(f"cannot run {argv[0]}: {error.strerror}", flush=True)
             return 127
         if code == 0:
-            print(f"passed at try {tries}", flush=True)
+            print(f"passed on try {tries}", flush=True)
             return 0
         if tries == 1 or time.monotonic() + every_s >= deadline:
             print(f"try {tries}: exit code {code} {text[-500:]}".rstrip(), flush=True)

@@ -1,4 +1,4 @@
-"""Attempts on a model worker: the model that a task names decides whether it is answered, embedded or judged."""
+"""Runs attempts on a model worker. The model that a task names decides whether it answers, embeds or judges."""
 
 import asyncio
 import json
@@ -25,10 +25,10 @@ JUDGE_WITHIN_S = 600.0
 class WorkerHostSettings(ProcessSettings, frozen=True, kw_only=True):
     """What a worker host is built from."""
 
-    url: str = ""  # of a worker that runs already; "": one is started
-    config_file: str = ""  # that has its [models.…]
-    models: tuple[str, ...] = ()  # of them; all if empty
-    model: str = ""  # for tasks that name none
+    url: str = ""  # of a worker that already runs; "": one is started
+    config_file: str = ""  # the file with its [models.…] tables
+    models: tuple[str, ...] = ()  # names of those it loads; all if empty
+    model: str = ""  # for tasks that name no model
     api_key_env: str = ""
     system: str = ""
     threads: int = 0
@@ -44,7 +44,7 @@ class WorkerExecutor:
         command = command_of(settings.config_file, settings.models, settings.threads, settings.device)
         self._token = token_in(settings.api_key_env)
         self.process = WorkerProcess(settings.url, [] if settings.url else command, self._token)
-        #: One for each address and sort of model: a worker that was started anew has another address.
+        #: One for each address and kind of model: a worker that was restarted has another address.
         self._models: dict[tuple[str, str], OpenAIExecutor] = {}
         self._carried_by: dict[int, tuple[OpenAIExecutor, asyncio.Future[Ending]]] = {}
 
@@ -94,7 +94,7 @@ class WorkerExecutor:
                 api=api,
                 api_key_env=self._settings.api_key_env,
                 system=self._settings.system,
-                stream=True,  # a stopped attempt then frees its place at once
+                stream=True,  # a stopped attempt then frees its slot at once
             )
             executor = self._models[up.url, api] = OpenAIExecutor(settings, self._spawned, self._ended)
         ending: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
@@ -112,7 +112,7 @@ class WorkerExecutor:
         self._carried_by[attempt][1].set_result(ending)
 
     async def _judged(self, order: StartAttempt, directory: Path, up: Up) -> Ending:
-        """Reranked (`args.documents` by the prompt) or classified (the prompt, or `args.input`)."""
+        """Rerank (`args.documents` by the prompt) or classify (the prompt, or `args.input`)."""
         import httpx
 
         args = order.task.args or {}

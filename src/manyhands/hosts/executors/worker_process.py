@@ -1,6 +1,6 @@
-"""The model worker of a host: one that runs already, or a process of ours that is started when first needed.
+"""The model worker of a host: one that already runs, or a process that we start when it is first needed.
 
-It cannot outlive the dispatcher: it ends when the pipe that we hold closes, however we end.
+Our process cannot outlive the dispatcher: it ends when our pipe to it closes, however the dispatcher ends.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class WorkerProcess:
         return self._process.pid if self._process is not None and self._process.returncode is None else 0
 
     async def up(self) -> Up:
-        """Waits for it to be there; raises `HostUnreachable`. One that died is started anew."""
+        """Wait until the worker is ready, or raise `HostUnreachable`. A worker that died is started again."""
         async with self._lock:
             if self._up is not None and (not self._command or self.pid):
                 return self._up
@@ -74,7 +74,7 @@ class WorkerProcess:
     async def _started(self) -> str:
         if self._log is not None:
             self._log.close()
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - it stays open as long as the process runs
         self._process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -87,7 +87,7 @@ class WorkerProcess:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=self._log,
-            start_new_session=True,  # Ctrl-C is the dispatcher's to pass on, once attempts have ended
+            start_new_session=True,  # on Ctrl-C the dispatcher ends it, after its attempts
         )
         assert self._process.stdout is not None
         try:
@@ -125,7 +125,7 @@ class WorkerProcess:
 
 
 def command_of(config_file: str, only: Sequence[str], threads: int, device: str) -> list[str]:
-    """Its own arguments, as a person would type them."""
+    """The command line of the worker, as a person would type it."""
     command = ["--config", config_file] if config_file else []
     for name in only:
         command += ["--only", name]

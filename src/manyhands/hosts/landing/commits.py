@@ -1,4 +1,4 @@
-"""Commits as they land: one a task, told by a trailer which task it was, and found again by it."""
+"""Commits that land: one for each task. A trailer names the task, and the commit is found again by it."""
 
 import os
 from pathlib import Path
@@ -11,17 +11,17 @@ from manyhands.hosts.landing.repository import Repository
 TRAILER = "Manyhands-Task"
 _ATTEMPT = "Manyhands-Attempt"
 _SUBJECTS_MAX = 20
-#: What tools leave beside the work: where `.gitignore` forgets it, every two attempts would conflict in it.
+#: What tools leave behind. If `.gitignore` does not name it, any two attempts would conflict in it.
 _NOBODYS_WORK = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", "node_modules"}
 
 
 def name_of(order: StartAttempt) -> str:
-    """What the trailer says."""
+    """The value of the trailer."""
     return one_line(f"{order.run}/{order.task.id}")
 
 
 def message_of(order: StartAttempt, subjects: list[str]) -> str:
-    """`subjects` are those of commits the attempt made itself: they become this one."""
+    """The commit message. `subjects` are those of the attempt's own commits, which become part of this one."""
     title = one_line(order.task.title)
     lines = [f"{order.task.id}: {title}" if title else order.task.id, ""]
     if subjects:
@@ -39,8 +39,8 @@ def tree_of(git: Git, commit: str) -> str:
 
 
 def snapshot(git: Git, base: str) -> tuple[str, list[str]]:
-    """What the working tree holds now, new caches aside, and the subjects of the commits made in it since `base`."""
-    # Whoever had it locked is dead: an attempt's processes are gone before its work is looked at.
+    """The current working tree without new caches, and the subjects of the commits made in it since `base`."""
+    # The process that held the lock is dead: an attempt's processes have ended before we look at its work.
     Path(git.line("rev-parse", "--path-format=absolute", "--git-path", "index.lock")).unlink(missing_ok=True)
     git("add", "--all", "--", ".")
     new = git.names("diff", "--cached", "--name-only", "--no-renames", "--diff-filter=A", "-z", base, "--")
@@ -55,7 +55,7 @@ def snapshot(git: Git, base: str) -> tuple[str, list[str]]:
 
 
 def find_landed(repository: Repository, since: str, name: str) -> str | None:
-    """The commit of this task on the target, if there is one that is newer than `since`."""
+    """The commit of this task on the target that is newer than `since`, if there is one."""
     log = repository.git.ask(
         "log",
         f"--format=%H%x00%(trailers:key={TRAILER},valueonly,unfold,separator=%x1f)%x01",
@@ -71,7 +71,7 @@ def find_landed(repository: Repository, since: str, name: str) -> str | None:
 
 
 def is_on_target(repository: Repository, commit: str) -> bool:
-    """Is this commit, or the one it became when it landed, on the target?"""
+    """Whether this commit, or the one it became when it landed, is on the target."""
     git = repository.git
     if git.ask("merge-base", "--is-ancestor", commit, repository.ref) is not None:
         return True

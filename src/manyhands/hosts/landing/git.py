@@ -1,4 +1,4 @@
-"""The one place that runs git: argv and never a shell, in English, without the user's hooks, patient with locks."""
+"""The one place that runs git: never through a shell, in English, without the user's hooks, waiting for locks."""
 
 import os
 import re
@@ -9,15 +9,15 @@ from pathlib import Path
 
 from manyhands.errors import ManyhandsError, Unavailable, UsageError
 
-#: How long another git may hold a lock that ours needs: a person's `git status` takes moments, a checkout seconds.
+#: How long to wait for a lock of another git. A person's `git status` is short; a checkout takes seconds.
 LOCK_PATIENCE_S = 30.0
-#: The last one is about a worktree that another git is just making or removing.
+#: The last pattern is about a worktree that another git is making or removing now.
 _CONTENTION = re.compile(rb"\.lock': File exists|could not lock config file|failed to read worktrees/")
 CEILING = "GIT_CEILING_DIRECTORIES"
-#: Of the variables that steer git, only who commits and where a person's configuration is go through.
+#: Of git's variables, only the committer and the place of the user's configuration are passed on.
 _KEPT = re.compile(r"GIT_(AUTHOR|COMMITTER)_(NAME|EMAIL)|GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)")
 _SETTINGS = (
-    "core.hooksPath=/dev/null",  # a person's hooks are for what a person does
+    "core.hooksPath=/dev/null",  # the user's hooks are for the user's own commands
     "core.fsmonitor=false",  # its daemon would outlive us and hold our locks
     "core.quotePath=false",
     "core.packedRefsTimeout=30000",
@@ -31,16 +31,16 @@ _SETTINGS = (
 
 
 class GitFailed(ManyhandsError):
-    """Git refused something that should have worked; what it said is in `stderr`."""
+    """Git refused something that should have worked. Its message is in `stderr`."""
 
     def __init__(self, arguments: tuple[str, ...], code: int, stderr: bytes) -> None:
         self.stderr = stderr.decode(errors="replace").strip()
         said = " ".join(self.stderr.split())[-300:] or f"it exited with {code}"
-        super().__init__(f"git {arguments[0]} failed: {said}", "run it by hand to see more, and try again")
+        super().__init__(f"git {arguments[0]} failed: {said}", "run the command by hand to see more, then try again")
 
 
 class Git:
-    """Git in one directory. `held` are locked descriptors that its processes keep locked until they have ended."""
+    """Git in one directory. `held` are descriptors of locks, which its processes keep until they have ended."""
 
     def __init__(self, directory: Path, held: tuple[int, ...] = (), env: Mapping[str, str] | None = None) -> None:
         self.directory = directory
@@ -51,14 +51,14 @@ class Git:
         return Git(directory, self._held, self._env)
 
     def below(self, directory: Path) -> "Git":
-        """That looks no further up for a repository: one that is gone must not be mistaken for the one around it."""
+        """A git that does not search parent directories: if a repository is gone, it must not find the outer one."""
         return Git(self.directory, self._held, {**self._env, CEILING: str(directory)})
 
     def holding(self, *descriptors: int) -> "Git":
         return Git(self.directory, (*self._held, *descriptors), self._env)
 
     def as_someone(self) -> "Git":
-        """With a name to commit under where the configuration has none."""
+        """A git that has a name to commit with even if the configuration has none."""
         if self.ask("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT") is not None:
             return self
         name = {"NAME": "manyhands", "EMAIL": "manyhands@localhost"}
@@ -68,7 +68,7 @@ class Git:
     def __call__(
         self, *arguments: str, given: bytes | None = None, codes: tuple[int, ...] = (0,), index: Path | None = None
     ) -> bytes:
-        """What it printed. Raises `GitFailed` unless it exits with one of `codes`."""
+        """Run git and return what it printed. Raises `GitFailed` unless it exits with one of `codes`."""
         deadline = time.monotonic() + LOCK_PATIENCE_S
         wait_s = 0.02
         while True:
@@ -81,7 +81,7 @@ class Git:
             wait_s = min(0.5, wait_s * 2)
 
     def ask(self, *arguments: str) -> str | None:
-        """One line of an answer; None if git has none."""
+        """One line of output; None if git has no answer."""
         done = self._run(arguments, None, None)
         return os.fsdecode(done.stdout).removesuffix("\n") if done.returncode == 0 else None
 
@@ -107,7 +107,7 @@ class Git:
                 input=b"" if given is None else given,
                 capture_output=True,
                 pass_fds=self._held,
-                # A Ctrl-C in the terminal, or a kill of the dispatcher, never ends git half way.
+                # Ctrl-C in the terminal, or killing the dispatcher, never interrupts git.
                 start_new_session=True,
                 check=False,
             )

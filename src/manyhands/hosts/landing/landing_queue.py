@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 LOCK_FILE = "manyhands-landing.lock"
-#: Between looks at a lock that another process has.
+#: Time between two tries to get a lock that another process holds.
 _LOOK_S = 0.05
 
 
 class LandingQueue:
-    """First come, first served. `in_order`: of those at work, the task with the earlier place goes first."""
+    """First come, first served. With `in_order`, the task with the earlier place of those at work lands first."""
 
     def __init__(self, in_order: bool) -> None:
         self._in_order = in_order
@@ -22,17 +22,17 @@ class LandingQueue:
         self._left = asyncio.Event()
 
     def enter(self, attempt: int, place: int) -> None:
-        """The attempt is at work and may want to land."""
+        """Note that the attempt is at work and may want to land."""
         self._at_work[attempt] = place
 
     def leave(self, attempt: int) -> None:
-        """It has landed, or it will not."""
+        """Note that the attempt has landed, or will not land."""
         self._at_work.pop(attempt, None)
         self._left.set()
 
     @asynccontextmanager
     async def turn(self, attempt: int, directory: Path) -> AsyncIterator[int]:
-        """Gives the descriptor of the lock: as long as a process has it open, nobody else lands."""
+        """Wait for the turn. Yields the lock's descriptor: while any process has it open, no other attempt lands."""
         await self._until_first(attempt)
         async with self._turn:
             descriptor = os.open(directory / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)

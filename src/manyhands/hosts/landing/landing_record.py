@@ -1,4 +1,4 @@
-"""What is known of an attempt's worktree and landing, in a file beside its output; a crash does not take it away."""
+"""What is known about an attempt's worktree and landing, in a file beside its output that survives a crash."""
 
 import os
 from collections.abc import Iterator
@@ -14,15 +14,15 @@ class LandingRecord(Struct, omit_defaults=True):
     target: str
     base: str  # where the target was when the attempt started
     branch: str
-    commit: str = ""  # what it did, on `base`
-    landed: str = ""  # what that became on the target
+    commit: str = ""  # its work, as a child of `base`
+    landed: str = ""  # the commit that this became on the target
     touched: list[str] = []
-    undeclared: list[str] = []  # touched, and held by none of its claims
+    undeclared: list[str] = []  # changed files that none of its claims covers
     conflicts: list[str] = []
-    kept: str = ""  # why the branch stays; "": it goes, or nothing could be said any more
+    kept: str = ""  # why the branch is kept; "": it is deleted, or a crash came first
 
     def save(self, directory: str) -> None:
-        """On disk when it returns: what it tells must be known before anything lands."""
+        """Write the record. It is on disk on return, because it must be known before anything lands."""
         os.makedirs(directory, exist_ok=True)
         beside = os.path.join(directory, f".{FILE}.new")
         with open(beside, "wb") as file:
@@ -33,7 +33,7 @@ class LandingRecord(Struct, omit_defaults=True):
 
 
 def _decodable(record: LandingRecord) -> LandingRecord:
-    """File names may be no text; JSON is."""
+    """The record with file names that JSON can hold: a file name need not be valid text."""
 
     def plain(paths: list[str]) -> list[str]:
         return [os.fsencode(path).decode(errors="replace") for path in paths]
@@ -44,10 +44,10 @@ def _decodable(record: LandingRecord) -> LandingRecord:
 
 
 def earlier_records(directory: str, number: int) -> Iterator[tuple[int, LandingRecord]]:
-    """Those of the attempts of the same task before this one, oldest first: (number, record)."""
+    """The records of earlier attempts of the same task, oldest first: (number, record)."""
     stem = directory.removesuffix(str(number))
     for earlier in range(1, number):
         try:
             yield earlier, msgspec.json.decode(Path(f"{stem}{earlier}", FILE).read_bytes(), type=LandingRecord)
         except (OSError, msgspec.MsgspecError):
-            continue  # it never got that far
+            continue  # that attempt ended before it had a record

@@ -1,4 +1,4 @@
-"""What the worktrees of one session share: the repository, the queue, threads for git, clearing up at the start."""
+"""What the worktrees of one session share: the repository, the queue, threads for git, the cleanup at the start."""
 
 import asyncio
 import fcntl
@@ -25,14 +25,14 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 LOCK_FILE = "worktrees.lock"
-#: More at once only make the disk seek.
+#: More threads would only make the disk seek.
 _THREADS = 8
-#: How long a git that a dead dispatcher left behind is waited for.
+#: How long to wait for a git process that a dead dispatcher left behind.
 _ORPHANS_S = 120.0
 
 
 class LandingSite:
-    """Made inside the loop it lives in, once everything that a dead dispatcher left running is surely dead."""
+    """Make it inside its event loop, once everything that a dead dispatcher left running is certainly dead."""
 
     def __init__(self, workspace: Path, store: Path, config: LandingConfig) -> None:
         self.config = config
@@ -49,32 +49,32 @@ class LandingSite:
             self._clearing = asyncio.create_task(self._clear())
 
     async def repository(self) -> Repository:
-        """Found when it is first needed, with nothing left in it of attempts that died. Raises if there is none."""
+        """The repository, found when it is first needed and cleared of dead attempts. Raises if there is none."""
         async with self._preparing:
             if self._repository is None:
                 self._repository = await self.aside(self._prepare)
         return self._repository
 
     async def aside(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """In a thread, to its end: who is cancelled meanwhile hears of it only then."""
+        """Run the function in a thread, to its end. A cancellation meanwhile is raised only after that."""
         value, was_cancelled = await self.to_the_end(partial(function, *args, **kwargs))
         if was_cancelled:
             raise asyncio.CancelledError
         return value
 
     async def to_the_end(self, function: Callable[[], T]) -> tuple[T, bool]:
-        """Its value, and whether it was asked to stop meanwhile."""
+        """The function's value, and whether a stop was requested meanwhile."""
         return await finish_despite_cancel(asyncio.get_running_loop().run_in_executor(self._threads, function))
 
     def remove(self, worktree: Worktree, keep_branch: bool) -> None:
-        """In a thread. An attempt's ending does not depend on whether its files could be deleted."""
+        """Remove it, in a thread. An attempt's ending does not depend on whether its files could be deleted."""
         try:
             worktree.remove(keep_branch=keep_branch)
         except (ManyhandsError, OSError) as error:
             _log.warning("%s", error)
 
     async def close(self) -> None:
-        """Once the executors of the session are closed."""
+        """Close the site. Call this after the executors of the session are closed."""
         if self._clearing is not None:
             await asyncio.wait({self._clearing})
         self._threads.shutdown()
@@ -86,21 +86,21 @@ class LandingSite:
         try:
             await self.repository()
         except ManyhandsError as error:
-            _log.warning("worktrees in %s are left as they are: %s", self.store, error)
+            _log.warning("cannot clear old worktrees in %s: %s", self.store, error)
 
     def _prepare(self) -> Repository:
         if self._lock is None:
             self._lock = _lock_alone(self.store)
         repository = find_repository(self._workspace, self.config, held=(self._lock,))
         if to_stash(repository.git):
-            _log.warning("changes put aside while something landed are in `git stash` now")
+            _log.warning("uncommitted changes that were stashed during a landing are now in `git stash`")
         for branch in clear_leftovers(repository, self.store):
-            _log.warning("branch %s has work of an attempt that was lost", branch)
+            _log.warning("branch %s has the work of an attempt that was lost", branch)
         return repository
 
 
 def _lock_alone(store: Path) -> int:
-    """Every git we start has this lock open: once we get it, none of a dead dispatcher is at work any more."""
+    """Every git we start holds this lock. Once we get it, no git of a dead dispatcher is still running."""
     store.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(store / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     deadline = time.monotonic() + _ORPHANS_S
@@ -112,6 +112,6 @@ def _lock_alone(store: Path) -> int:
             if time.monotonic() > deadline:
                 os.close(descriptor)
                 raise StoreBusy(
-                    f"a git started by an earlier manyhands still works in `{store / WORKTREES}`", "wait for it to end"
+                    f"a git process of an earlier manyhands still runs in `{store / WORKTREES}`", "wait for it to end"
                 ) from None
             time.sleep(0.05)

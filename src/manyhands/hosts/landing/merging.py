@@ -1,6 +1,6 @@
-"""What a commit becomes on top of a target that has moved on: a tree, or the files that are in conflict.
+"""Merges a commit into a target that has moved: the result is a tree, or the files that are in conflict.
 
-The base of every merge is the state the attempt started from. Nothing here changes a branch or a working tree.
+The base of every merge is the state that the attempt started from. Nothing here changes a branch or a working tree.
 """
 
 import os
@@ -23,7 +23,7 @@ class Merged(Struct, frozen=True):
 
 
 class _Stages(Struct):
-    """One path in conflict: (mode, blob) at the base, on the target and in the attempt's work, where it is there."""
+    """One path in conflict: (mode, blob) at the base, on the target and in the attempt's work, if it exists there."""
 
     base: tuple[str, str] | None = None
     target: tuple[str, str] | None = None
@@ -31,14 +31,14 @@ class _Stages(Struct):
 
 
 def merge(git: Git, strategy: Strategy, base: str, tip: str, work: str, appends: Callable[[str], bool]) -> Merged:
-    """`work` is a commit on `base`; `tip` is where the target is now. `appends` tells paths to be merged by union."""
+    """`work` is a commit on `base`; `tip` is where the target is now. `appends` says which paths to merge by union."""
     if tip == base:
         return Merged(tree_of(git, work))
     if strategy == "fail-on-conflict":
         both = sorted({*_changed(git, base, tip)} & {*_changed(git, base, work)})
         if both := [path for path in both if not appends(path)]:
             return Merged("", both)
-    # The target as a child of the base: whatever its history is, the merge is against this base and no other.
+    # The target as a child of the base: whatever its history is, the merge uses this base and no other.
     theirs = commit(git, tree_of(git, tip), base, "target\n")
     printed = git("merge-tree", "--write-tree", "-z", "--no-messages", theirs, work, codes=(0, 1))
     tree, *entries = (os.fsdecode(entry) for entry in printed.split(b"\0"))
@@ -72,12 +72,12 @@ def _stages(entries: list[str]) -> dict[str, _Stages]:
 
 
 def _is_there(git: Git, path: str, theirs: str, work: str) -> bool:
-    """A file beside a directory of its name is called otherwise in the merged tree: that nobody wins."""
+    """Whether either side has this path. Git renames a file if a directory has its name: then neither side can win."""
     return any(git.ask("rev-parse", "--verify", "--quiet", f"{one}:{path}") is not None for one in (theirs, work))
 
 
 def _merged_file(git: Git, stage: _Stages, how: str) -> tuple[str, str] | None:
-    """Line by line; None if that makes no sense: one of them is gone, a link, or no text."""
+    """Merge the file line by line; None if that is impossible: a side is missing, is a link, or is not text."""
     if stage.target is None or stage.work is None:
         return None
     if any(each is not None and each[0] not in _FILE_MODES for each in (stage.base, stage.target, stage.work)):
@@ -94,7 +94,7 @@ def _merged_file(git: Git, stage: _Stages, how: str) -> tuple[str, str] | None:
 
 
 def _with(git: Git, tree: str, resolved: dict[str, tuple[str, str] | None]) -> str:
-    """The tree with these paths as they were resolved; None: gone."""
+    """The tree with these paths as they were resolved; None means deleted."""
     gone = ("0", "0" * len(tree))
     lines = [(path, found or gone) for path, found in resolved.items()]
     given = b"".join(os.fsencode(f"{mode} {blob}\t{path}") + b"\0" for path, (mode, blob) in lines)

@@ -1,6 +1,6 @@
-"""Moves the target to a commit: the branch, and together with it the working tree that shows it.
+"""Moves the target to a commit: the branch, together with the working tree that has it checked out.
 
-A person's changes there are never overwritten: git refuses, or they go to the stash if the config says so.
+A person's changes there are never overwritten: git refuses, or they are stashed if the config says so.
 """
 
 import re
@@ -12,9 +12,9 @@ from manyhands.hosts.landing.git import Git, GitFailed
 from manyhands.hosts.landing.repository import Repository, changed_files
 from manyhands.sources.config.config_types import Dirty
 
-#: Where changes are while the target moves below them.
+#: Where changes are kept while the target moves.
 _ASIDE = "refs/manyhands/aside"
-#: Git names the files in its way on lines of their own, after a tab.
+#: Git names the files that are in its way on separate lines, after a tab.
 _IN_THE_WAY = re.compile(r"^\t(.+)$", re.MULTILINE)
 
 
@@ -23,7 +23,7 @@ class Published(Struct, frozen=True):
 
 
 class Moved(Struct, frozen=True):
-    """Someone else moved the target meanwhile: merge again."""
+    """Another process moved the target meanwhile: merge again."""
 
 
 class Blocked(Struct, frozen=True):
@@ -35,7 +35,7 @@ class Blocked(Struct, frozen=True):
 
 
 def publish(repository: Repository, tip: str, new: str, dirty: Dirty, name: str) -> Published | Moved | Blocked:
-    """From `tip` to its descendant `new`, whole or not at all."""
+    """Move the target from `tip` to its descendant `new`, completely or not at all."""
     place = repository.checked_out_at()
     if place is None:
         try:
@@ -67,27 +67,27 @@ def _forward(repository: Repository, git: Git, place: Path, tip: str, new: str) 
 def _forward_past_changes(
     repository: Repository, git: Git, place: Path, tip: str, new: str, name: str
 ) -> Published | Moved | Blocked:
-    # Under a name of its own meanwhile: the stash itself is shared with whatever attempts do to it.
+    # Kept under a separate name meanwhile, because attempts can change the stash itself.
     changes = git.line("stash", "create", f"manyhands: before {name} landed")
     git("update-ref", f"{_ASIDE}/{changes}", changes)
     git("read-tree", "--reset", "-u", "HEAD")
     outcome: Published | Moved | Blocked = _forward(repository, git, place, tip, new)
-    for how in (("--index",), ()):  # what was staged is staged again, if it can be
+    for how in (("--index",), ()):  # staged changes are staged again, if possible
         if git.ask("stash", "apply", "--quiet", *how, changes) is not None:
             git("update-ref", "-d", f"{_ASIDE}/{changes}")
             return outcome
-        git("read-tree", "--reset", "-u", "HEAD")  # what was half applied
+        git("read-tree", "--reset", "-u", "HEAD")  # undo what was half applied
     to_stash(git)
     if isinstance(outcome, Published):
-        return Published(f"changes in {place} did not fit on top: they are in `git stash`")
+        return Published(f"the changes in {place} no longer apply: they are in `git stash`")
     return outcome
 
 
 def to_stash(git: Git) -> bool:
-    """Changes that could not be brought back, now or before a crash, go where a person looks for them."""
+    """Move changes that could not be restored, now or before a crash, to `git stash`, where a person finds them."""
     kept = git.line("for-each-ref", "--format=%(objectname)", _ASIDE).split()
     for changes in kept:
-        # As `git stash store` does, which wants a working tree.
+        # This does what `git stash store` does, which needs a working tree.
         message = git.line("log", "-1", "--format=%s", changes)
         git("update-ref", "--create-reflog", "-m", message, "refs/stash", changes)
         git("update-ref", "-d", f"{_ASIDE}/{changes}")

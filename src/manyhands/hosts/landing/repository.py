@@ -1,4 +1,4 @@
-"""Which repository the workspace is in, which branch work lands on, and who has that branch checked out."""
+"""Which repository the workspace is in, which branch work lands on, and where that branch is checked out."""
 
 import fcntl
 import os
@@ -14,11 +14,11 @@ from manyhands.errors import Conflict, UsageError
 from manyhands.hosts.landing.git import Git
 from manyhands.sources.config.config_types import LandingConfig
 
-#: `git merge-tree --write-tree` merges without a working tree since then.
+#: The first version in which `git merge-tree --write-tree` merges without a working tree.
 GIT_MIN = (2, 38)
-#: In the directory that all worktrees share.
+#: A file in the directory that all worktrees share.
 WORKTREES_LOCK = "manyhands-worktrees.lock"
-#: The branches of attempts are below this.
+#: The prefix of the branches of attempts.
 BRANCHES = "manyhands"
 _NAMED_MAX = 5
 
@@ -26,7 +26,7 @@ _NAMED_MAX = 5
 class Repository(Struct, frozen=True):
     git: Git  # outside of any working tree of a person
     common: Path  # the directory that all worktrees share
-    prefix: str  # where in the repository the workspace is; "": at its top
+    prefix: str  # the path of the workspace in the repository; "": its top
     target: str  # the branch that work lands on
 
     @property
@@ -34,15 +34,15 @@ class Repository(Struct, frozen=True):
         return f"refs/heads/{self.target}"
 
     def tip(self) -> str:
-        """The commit the target is at. Raises if a person has deleted the branch meanwhile."""
+        """The current commit of the target. Raises if a person has deleted the branch meanwhile."""
         tip = self.git.ask("rev-parse", "--verify", "--quiet", f"{self.ref}^{{commit}}")
         if tip is None:
-            raise Conflict(f"branch `{self.target}` is no longer there", "make it again, or name another target")
+            raise Conflict(f"branch `{self.target}` no longer exists", "create it again, or name another target")
         return tip
 
     @contextmanager
     def alone(self) -> Iterator[Git]:
-        """Alone with the list of worktrees: git makes them in steps, and stumbles over what is half made."""
+        """Exclusive use of the list of worktrees: git makes worktrees in steps and fails on half-made ones."""
         descriptor = os.open(self.common / WORKTREES_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -51,14 +51,14 @@ class Repository(Struct, frozen=True):
             os.close(descriptor)
 
     def checked_out_at(self) -> Path | None:
-        """The working tree that shows the target, if there is one."""
+        """The working tree that has the target checked out, if there is one."""
         for place, ref in self.worktrees():
             if ref == self.ref and place.is_dir():
                 return place
         return None
 
     def worktrees(self) -> list[tuple[Path, str]]:
-        """All of them, whoever made them, and the branch that each shows; "": none."""
+        """All worktrees, whoever made them, and the branch that each has checked out; "" for none."""
         with self.alone() as git:
             told = git("worktree", "list", "--porcelain", "-z")
         found = []
@@ -76,17 +76,17 @@ def find_repository(workspace: Path, landing: LandingConfig, held: tuple[int, ..
     common = git.ask("rev-parse", "--path-format=absolute", "--git-common-dir")
     if common is None:
         raise UsageError(
-            f"`{workspace}` is in no git repository that can be used, and tasks there ask for worktrees",
-            '`git status` says why; or leave out `workspace = "worktree"`',
+            f"`{workspace}` is not in a usable git repository, but tasks there ask for worktrees",
+            'run `git status` to see why, or leave out `workspace = "worktree"`',
         )
     is_bare = git.line("rev-parse", "--is-bare-repository") == "true"
     if not is_bare and git.line("rev-parse", "--is-inside-work-tree") != "true":
-        raise UsageError(f"`{workspace}` is inside a .git directory", "work in the project itself")
+        raise UsageError(f"`{workspace}` is inside a .git directory", "run manyhands in the project itself")
     prefix = "" if is_bare else git.line("rev-parse", "--show-prefix").rstrip("/")
     target = _target(git, landing.target)
     if git.ask("show-ref", "--verify", f"refs/heads/{BRANCHES}") is not None:
         raise UsageError(
-            f"there is a branch `{BRANCHES}`, so there can be none below it for attempts", "rename that branch"
+            f"a branch is called `{BRANCHES}`, so git cannot make branches below that name", "rename that branch"
         )
     return Repository(git.at(Path(common)).as_someone(), Path(common), prefix, target)
 
@@ -101,9 +101,9 @@ def _check_version(git: Git) -> None:
 def _target(git: Git, wanted: str) -> str:
     if wanted:
         if git.ask("check-ref-format", f"refs/heads/{wanted}") is None:
-            raise UsageError(f"`landing.target` {wanted!r} is no name of a branch", 'write it like target = "main"')
+            raise UsageError(f"`landing.target` {wanted!r} is not a branch name", 'write it like target = "main"')
         if git.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{wanted}^{{commit}}") is None:
-            raise UsageError(f"there is no branch `{wanted}` to land on", f"`git branch {wanted}` makes it")
+            raise UsageError(f"there is no branch `{wanted}` to land on", f"create it with `git branch {wanted}`")
         return wanted
     ref = git.ask("symbolic-ref", "--quiet", "HEAD")
     if ref is None or not ref.startswith("refs/heads/"):
@@ -113,12 +113,12 @@ def _target(git: Git, wanted: str) -> str:
         )
     branch = ref.removeprefix("refs/heads/")
     if git.ask("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}") is None:
-        raise UsageError(f"branch `{branch}` has no commit yet to start from", "make a first commit")
+        raise UsageError(f"branch `{branch}` has no commit yet", "make a first commit")
     return branch
 
 
 def check_before(workspace: Path, landing: LandingConfig, tasks: Iterable[Task]) -> None:
-    """Before anything runs: refuse what could not land, or would land over changes a person has not committed."""
+    """Before anything runs, refuse work that could not land, or would land over uncommitted changes of a person."""
     if not any(task.workspace == WORKTREE for task in tasks):
         return
     repository = find_repository(workspace, landing)
@@ -128,18 +128,18 @@ def check_before(workspace: Path, landing: LandingConfig, tasks: Iterable[Task])
     changed = changed_files(repository.git.at(place))
     if changed:
         raise Conflict(
-            f"`{place}` has changes that are not committed, and work would land there: {listed(changed)}",
-            'commit or stash them, or say `dirty = "stash"` under `[landing]`',
+            f"`{place}` has uncommitted changes, and work would land there: {listed(changed)}",
+            'commit or stash them, or set `dirty = "stash"` under `[landing]`',
         )
 
 
 def changed_files(git: Git) -> list[str]:
-    """Tracked files that differ from the last commit. Others are never overwritten, so they may be what they like."""
+    """Tracked files that differ from the last commit. Other files are never overwritten, so they do not matter."""
     return git.names("diff", "--no-ext-diff", "--ignore-submodules=dirty", "--name-only", "-z", "HEAD", "--")
 
 
 def listed(paths: list[str]) -> str:
-    """A few names, and how many more."""
+    """A few names, and the number of the others."""
     from manyhands.hosts.executors.output_text import one_line
 
     more = f" and {len(paths) - _NAMED_MAX} more" if len(paths) > _NAMED_MAX else ""

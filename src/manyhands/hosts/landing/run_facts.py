@@ -1,4 +1,4 @@
-"""What landing must know of a run: the places of its tasks, and whether it still wants their work."""
+"""What landing must know about a run: the places of its tasks, and whether it still wants their work."""
 
 from collections.abc import Callable
 
@@ -15,14 +15,14 @@ class RunFacts:
         self._now = now
 
     def place_of(self, run: str, task: str) -> int:
-        """The task's place in its plan, against others of any run."""
+        """The task's place in its plan, comparable with tasks of any run."""
         return self._book.runs[run].records[task].number
 
     def why_not(self, run: str, attempt: int) -> str:
-        """Why the attempt's work is no longer wanted; "": it is.
+        """Why the attempt's work is no longer wanted; "" if it is wanted.
 
-        With `fail_fast`, what was under way when a task failed ends but stays out. What a person starts
-        again afterwards does not.
+        With `fail_fast`, attempts that ran when a task failed finish but do not land. Tasks that a person starts
+        again afterwards do land.
         """
         found, running = self._book.runs[run], self._book.running.get(attempt)
         if running is None or not found.fail_fast or not found.counts[TaskState.FAILED]:
@@ -34,5 +34,5 @@ class RunFacts:
         return ""
 
     def cancel(self, run: str, task: str, why: str) -> None:
-        """Have the attempt stopped, so that its task counts as cancelled."""
+        """Stop the attempt, so that its task counts as cancelled."""
         self._tell(CancelAsked(self._now(), run, task, why, CausedBy.RUN))

@@ -1,4 +1,4 @@
-"""The way of one attempt's work from its worktree to the target: commit, wait for the turn, merge, check, publish."""
+"""Brings one attempt's work from its worktree to the target: commit, wait for the turn, merge, check, publish."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ from manyhands.hosts.landing.repository import Repository, listed
 from manyhands.hosts.landing.touched import Touched, is_claimed, touched_by
 from manyhands.hosts.landing.worktree import Worktree
 
-#: Someone else who moves the target this often while we merge is no person.
+#: A person would not move the target this often while we merge.
 _TURNS_MAX = 50
 
 #: Runs a command as a step of the attempt, in its worktree.
@@ -31,7 +31,7 @@ class Touchdown:
     def __init__(
         self, ground: LandingSite, order: StartAttempt, directory: str, worktree: Worktree, record: LandingRecord
     ) -> None:
-        self.keeps_branch = False  # there is work on it that is nowhere else
+        self.keeps_branch = False  # the branch has work that exists nowhere else
         self._ground = ground
         self._order = order
         self._directory = directory
@@ -40,12 +40,12 @@ class Touchdown:
         self._message = ""
 
     async def land(self, ending: Ending, step: Step) -> Ending:
-        """The ending of an attempt whose command and check have passed, once its work is on the target or is not."""
+        """Land the work of an attempt whose command and check have passed; return the attempt's ending."""
         touched = await self._ground.aside(self._take)
         if touched is None:
-            return _with(ending, "changed nothing")
+            return _with(ending, "it changed nothing")
         if touched.strays:
-            return _failed(ending, f"it made a repository of its own in {listed(touched.strays)}; take out its .git")
+            return _failed(ending, f"it made another git repository in {listed(touched.strays)}; delete its .git")
         await self._stay_out_if_unwanted()
         queue = self._ground.queue
         async with queue.turn(self._order.attempt, self._worktree.repository.common) as lock:
@@ -54,10 +54,10 @@ class Touchdown:
                 landed = await self._try(repository, ending, step)
                 if landed is not None:
                     return landed
-        return self._kept(ending, f"`{self._worktree.repository.target}` was moved again and again meanwhile")
+        return self._kept(ending, f"`{self._worktree.repository.target}` moved too often while this work was merged")
 
     def _take(self) -> Touched | None:
-        """Commit what is there on the attempt's branch; None if that is nothing."""
+        """Commit the work to the attempt's branch; None if there is none."""
         git, base, task = self._worktree.git, self._worktree.base, self._order.task
         tree, subjects = snapshot(git, base)
         if tree == tree_of(git, base):
@@ -76,10 +76,10 @@ class Touchdown:
         why = facts.why_not(self._order.run, self._order.attempt)
         if why:
             facts.cancel(self._order.run, self._order.task.id, why)
-            await asyncio.Event().wait()  # until it is stopped, which the cancel leads to
+            await asyncio.Event().wait()  # wait for the stop that the cancel causes
 
     async def _try(self, repository: Repository, ending: Ending, step: Step) -> Ending | None:
-        """Once from merge to publication; None if the target moved meanwhile."""
+        """One try from merge to publication; None if the target moved meanwhile."""
         await self._stay_out_if_unwanted()
         aside, config, base = self._ground.aside, self._ground.config, self._worktree.base
         tip = await aside(repository.tip)
@@ -90,7 +90,7 @@ class Touchdown:
             return self._kept(ending, f"conflict in {listed(merged.conflicts)} with what landed meanwhile", final)
         if merged.tree == await aside(tree_of, repository.git, tip):
             self.keeps_branch = False
-            return _with(ending, f"`{repository.target}` has its changes already")
+            return _with(ending, f"`{repository.target}` already has its changes")
         new = self._record.commit if tip == base else await aside(self._commit, merged.tree, tip)
         if tip != base and config.check and self._order.task.check:
             await aside(self._show, new)
@@ -99,7 +99,7 @@ class Touchdown:
                 said = f"check failed on top of what landed meanwhile ({verdict.detail})"
                 failed = self._kept(ending, said)
                 return replace(failed, kind=verdict.kind, exit_code=verdict.exit_code, tail=verdict.tail)
-        # Not to be stopped half way: what it says is what has become of the target.
+        # This must not be interrupted: its result says what has happened to the target.
         outcome, _ = await self._ground.to_the_end(
             partial(publish, repository, tip, new, config.dirty, name_of(self._order))
         )
@@ -113,8 +113,8 @@ class Touchdown:
         return _with(ending, self._told(new, repository.target, outcome.remark))
 
     def _tidy(self) -> None:
-        """Branches of earlier attempts that could not say why they should stay: that work is done again now."""
-        with contextlib.suppress(ManyhandsError, OSError):  # it has landed, whatever becomes of these
+        """Delete branches of earlier attempts that are kept for no recorded reason: their work has been done again."""
+        with contextlib.suppress(ManyhandsError, OSError):  # the work has landed, so a failure here does not matter
             self._record.save(self._directory)
             for _, earlier in earlier_records(self._directory, self._order.number):
                 if not earlier.kept:

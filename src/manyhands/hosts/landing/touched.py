@@ -1,4 +1,4 @@
-"""What an attempt really changed, held against what it had claimed."""
+"""Compares what an attempt really changed with what it had claimed."""
 
 from collections.abc import Sequence
 
@@ -13,8 +13,8 @@ _GITLINK = "160000"
 
 class Touched(Struct, frozen=True):
     paths: list[str]  # relative to the top of the repository
-    undeclared: list[str]  # those that no write or append claim holds
-    strays: list[str]  # repositories of their own that the attempt made inside the worktree
+    undeclared: list[str]  # those that no write or append claim covers
+    strays: list[str]  # git repositories that the attempt made inside the worktree
 
 
 def touched_by(git: Git, base: str, tree: str, task: Task, prefix: str) -> Touched:
@@ -31,7 +31,7 @@ def touched_by(git: Git, base: str, tree: str, task: Task, prefix: str) -> Touch
 
 
 def is_claimed(path: str, claims: Sequence[str], prefix: str) -> bool:
-    """Claims are relative to the workspace, which may be below the top of its repository."""
+    """Whether a claim covers the path. Claims are relative to the workspace, `prefix` in the repository."""
     if prefix:
         if not path.startswith(f"{prefix}/"):
             return False

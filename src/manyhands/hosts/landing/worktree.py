@@ -1,4 +1,4 @@
-"""The worktree of one attempt: where it is, how it is made, and how it goes away again."""
+"""The worktree of one attempt: where it is, how it is made, and how it is removed."""
 
 import contextlib
 import hashlib
@@ -14,7 +14,7 @@ from manyhands.hosts.landing.commits import is_on_target
 from manyhands.hosts.landing.git import Git, GitFailed
 from manyhands.hosts.landing.repository import BRANCHES, Repository
 
-#: Below the store's directory.
+#: A directory below the store's directory.
 WORKTREES = "worktrees"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+=,-]|^[.-]|\.(?=\.)|\.$|(?<=@)\{")
 _NAME_MAX = 120
@@ -36,26 +36,26 @@ class Worktree(Struct, frozen=True):
 
     @property
     def workspace(self) -> Path:
-        """What the project's own workspace is to it."""
+        """The directory in the worktree that corresponds to the project's workspace."""
         return self.path / self.repository.prefix
 
     def make(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         new = ("--quiet", "--no-checkout", "--no-track", "-b", self.branch)
         with self.repository.alone() as git:
-            # From a commit and not from a branch: nothing is written to the repository's config, which has one lock.
+            # From a commit, not a branch: then git does not write to the repository's config, which has one lock.
             git("worktree", "add", *new, "--", str(self.path), self.base)
         self.git("reset", "--quiet", "--hard")
 
     def remove(self, *, keep_branch: bool) -> None:
-        """Asked again, it does nothing. What cannot be deleted stays for the next start to try."""
+        """Remove the worktree. A second call does nothing. The next start tries again what cannot be deleted now."""
         remove_worktree(self.repository, self.path)
         if not keep_branch:
             self.repository.git("update-ref", "-d", self.ref)
 
 
 def worktree_for(repository: Repository, store: Path, run: str, task: str, number: int) -> Worktree:
-    """A name that is free: a branch kept from a store that is no more may be called the same."""
+    """A worktree with a free name: a branch from a deleted store may have the same name."""
     name = first = f"{safe_name(run)}/{safe_name(f'{task}.{number}')}"
     again = 1
     while repository.git.ask("show-ref", "--verify", f"refs/heads/{BRANCHES}/{name}") is not None:
@@ -65,7 +65,7 @@ def worktree_for(repository: Repository, store: Path, run: str, task: str, numbe
 
 
 def safe_name(name: str) -> str:
-    """Fit for a branch and a directory; different names stay different."""
+    """A name that suits a branch and a directory. Different names stay different."""
     safe = _UNSAFE.sub(lambda match: "".join(f"%{byte:02X}" for byte in os.fsencode(match[0])), name)
     if safe.endswith(".lock"):
         safe = safe.removesuffix(".lock") + "%2Elock"
@@ -76,16 +76,16 @@ def safe_name(name: str) -> str:
 
 
 def remove_worktree(repository: Repository, path: Path) -> None:
-    _delete(path)  # by ourselves: git would give up at the first directory that nobody may write to
+    _delete(path)  # not with git, which gives up at the first directory that is not writable
     with repository.alone() as git:
         try:
-            # Twice: even one that was locked while it was being made. Not `prune`, which looks at others' too.
+            # Forced twice, to remove even one that was locked while it was made. `prune` would affect others too.
             git("worktree", "remove", "--force", "--force", "--", str(path))
         except GitFailed as error:
             if "is not a working tree" not in error.stderr:
-                git("worktree", "prune")  # killed while it was being made
+                git("worktree", "prune")  # git was killed while it made this worktree
     if path.exists():
-        raise UsageError(f"worktree `{path}` cannot be deleted", "delete it, and run `git worktree prune`")
+        raise UsageError(f"worktree `{path}` cannot be deleted", "delete it by hand, then run `git worktree prune`")
 
 
 def _delete(path: Path) -> None:
@@ -105,10 +105,10 @@ def _delete(path: Path) -> None:
 
 
 def clear_leftovers(repository: Repository, store: Path) -> list[str]:
-    """Remove what attempts of dead dispatchers left; the branches kept because there is work on them are told."""
+    """Remove what attempts of dead dispatchers left; return the branches that are kept because they have work."""
     root = store.absolute() / WORKTREES
     kept: list[str] = []
-    # Killed in the middle, a worktree may be there for git alone, or for the file system alone.
+    # After a kill, a worktree may be known only to git, or exist only in the file system.
     for path in sorted({*root.glob("*/*"), *(path for path, _ in repository.worktrees() if root in path.parents)}):
         branch = f"{BRANCHES}/{path.parent.name}/{path.name}"
         remove_worktree(repository, path)

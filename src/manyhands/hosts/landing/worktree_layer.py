@@ -1,4 +1,4 @@
-"""An attempt in a worktree of its own, from making it to landing what the attempt did there."""
+"""An attempt in its own worktree, from making the worktree to landing the attempt's work."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from manyhands.hosts.landing.worktree import Worktree, worktree_for
 
 
 class WorktreeLayer:
-    """Around an executor: a task that asks for a worktree gets one, and what it did there lands."""
+    """A layer around an executor: a task that asks for a worktree gets one, and its work there lands."""
 
     def __init__(self, ground: LandingSite, cwd: str = "") -> None:
         """`cwd` is where in the workspace tasks of this host run."""
@@ -63,7 +63,7 @@ class WorktreeLayer:
             await ground.to_the_end(partial(ground.remove, worktree, touchdown.keeps_branch))
 
     def _inside(self, task: Task, worktree: Worktree) -> Task:
-        # The worktree lies inside the project: without its own .git, the project's would be found.
+        # The worktree is inside the project. Without its own .git, git would find the project's.
         env = {CEILING: str(worktree.path.parent), **(task.env or {})}
         return replace(task, workspace=str(worktree.workspace / self._cwd), env=env)
 
@@ -73,7 +73,7 @@ async def _check(order: StartAttempt, run: RunInner, argv: Sequence[str]) -> End
 
 
 def _landed_before(repository: Repository, order: StartAttempt, directory: str) -> Ending | None:
-    """An attempt that was lost may have landed in its last moment: then the task is done, and not done again."""
+    """The ending if a lost attempt landed in its last moment: then the task is done and does not run again."""
     for number, record in earlier_records(directory, order.number):
         landed = find_landed(repository, record.base, name_of(order))
         if landed is not None:
@@ -83,6 +83,6 @@ def _landed_before(repository: Repository, order: StartAttempt, directory: str) 
 
 
 def _failed_by(error: ManyhandsError, ending: Ending = DONE) -> Ending:
-    """What it used until then was paid for."""
+    """The failed ending. It keeps what the attempt used until then, because that was paid for."""
     detail = f"{error.message}; {error.hint}" if error.hint else error.message
     return replace(ending, kind=EndingKind.FAILED, detail=detail, permanent=isinstance(error, UsageError))

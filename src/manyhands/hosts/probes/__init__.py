@@ -1,1 +1,1 @@
-"""Where the state of hosts is read: each probe turns what a host shows of itself into a `Reading`."""
+"""Reads the state of hosts: each probe turns what a host reports about itself into a `Reading`."""

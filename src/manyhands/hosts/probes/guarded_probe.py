@@ -1,4 +1,4 @@
-"""The one place where a probe's failures turn into None: late, missing, broken or impossible answers."""
+"""The one place where failures of a probe become None: late, missing, broken or impossible answers."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from manyhands.core.values.widths import Reading
 from manyhands.readers.no_answer import NoAnswer
 
-#: Readings are taken about once a second; one that is older than this when it comes is of no use.
+#: Readings are taken about once a second. A reading that arrives later than this is useless.
 ANSWER_WITHIN_S = 1.5
 
 COUNTS = ("running", "waiting", "preemptions", "memory_total_bytes", "memory_used_bytes", "cores")
@@ -14,7 +14,7 @@ SHARES = ("kv_use", "utilisation", "pressure")
 
 
 class GuardedProbe(ABC):
-    """A probe whose subclasses say only how to ask; they may take their time and raise what they like."""
+    """A probe whose subclasses only say how to ask. They may be slow and may raise anything."""
 
     def __init__(self) -> None:
         self.trouble = ""
@@ -38,12 +38,12 @@ class GuardedProbe(ABC):
         self.trouble = flaw_of(reading)
         return None if self.trouble else reading
 
-    async def close(self) -> None:  # noqa: B027 (most probes hold nothing)
+    async def close(self) -> None:  # noqa: B027 (most probes have nothing to close)
         pass
 
 
 def flaw_of(reading: Reading) -> str:
-    """What makes the reading impossible; empty if nothing does."""
+    """What makes the reading impossible; "" if it is possible."""
     for name in COUNTS:
         count = getattr(reading, name)
         if count is not None and count < 0:

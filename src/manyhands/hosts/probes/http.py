@@ -1,4 +1,4 @@
-"""Asking a model server over HTTP: small answers, in time, or a sentence that says what came instead."""
+"""Asks a model server over HTTP. The result is a small answer in time, or an error that says what came instead."""
 
 from typing import TYPE_CHECKING
 
@@ -7,16 +7,16 @@ from manyhands.readers.no_answer import NoAnswer
 if TYPE_CHECKING:
     import httpx
 
-#: A busy vLLM's metrics are about 200 kB; a stream without end must not fill our memory.
+#: The metrics of a busy vLLM are about 200 kB. An endless stream must not fill our memory.
 ANSWER_BYTES_MAX = 4 << 20
 
 
 class NotOffered(NoAnswer):
-    """The server is well but does not have this page, or keeps it switched off."""
+    """The server works but does not have this page, or has it switched off."""
 
 
 def server_root(url: str) -> str:
-    """Where a server's own pages are, given the address of its OpenAI-compatible API."""
+    """The address of a server's own pages, from the address of its OpenAI-compatible API."""
     return url.rstrip("/").removesuffix("/v1")
 
 
@@ -31,7 +31,7 @@ class ServerPages:
 
         if self._client is None:
             headers = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
-            # The probe's own deadline bounds it all; httpx's starts again with every byte that trickles in.
+            # The probe's own deadline limits the whole request; that of httpx starts again with every byte.
             self._client = httpx.AsyncClient(headers=headers, timeout=None)
         address = self.root + path
         try:

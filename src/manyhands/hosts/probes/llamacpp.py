@@ -1,4 +1,4 @@
-"""What a llama.cpp server says of itself: `/metrics` where it is switched on, else `/slots`."""
+"""What a llama.cpp server reports: `/metrics` if it is switched on, otherwise `/slots`."""
 
 import msgspec
 
@@ -12,7 +12,7 @@ from manyhands.readers.no_answer import NoAnswer
 PROCESSING = "llamacpp:requests_processing"
 DEFERRED = "llamacpp:requests_deferred"
 TOKENS = "llamacpp:tokens_predicted_total"
-KV_USE = "llamacpp:kv_cache_usage_ratio"  # only servers from before May 2025 say it
+KV_USE = "llamacpp:kv_cache_usage_ratio"  # only servers from before May 2025 report it
 
 
 class Slot(msgspec.Struct):

@@ -1,4 +1,4 @@
-"""The machine we run on: processor, memory, pressure, and what each attempt's processes hold."""
+"""The machine we run on: processor, memory, pressure, and the memory of each attempt's processes."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -10,7 +10,7 @@ from manyhands.readers.cgroup import cores_bound, own_groups
 from manyhands.readers.machine_memory import memory_now
 from manyhands.readers.no_answer import NoAnswer
 
-#: Pressure stall information; kernels before 4.20 and other systems have none.
+#: Pressure stall information, which kernels before 4.20 and other systems do not have.
 MEMORY_PRESSURE = Path("/proc/pressure/memory")
 
 #: Attempt → pid of its process group's leader, as of now.
@@ -42,9 +42,9 @@ class LocalProbe(GuardedProbe):
 
 
 class CpuUse:
-    """The busy share of all cores between two looks.
+    """The busy share of all cores between two readings.
 
-    psutil's own `cpu_percent` keeps the last look per thread and process, shared with whoever else asks.
+    psutil's own `cpu_percent` keeps the last reading per thread and process, shared with all other callers.
     """
 
     def __init__(self) -> None:
@@ -55,13 +55,13 @@ class CpuUse:
         import psutil
 
         times = psutil.cpu_times()
-        # Guests are counted a second time in user and nice.
+        # The time of guests is also included in user and nice.
         total = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
         busy = total - times.idle - getattr(times, "iowait", 0.0)
         if self._last is not None:
             passed = total - self._last[1]
             if passed <= 0:
-                return self._share  # too soon after the last look for the kernel's clock to have moved
+                return self._share  # the kernel's clock has not moved since the last reading
             self._share = min(1.0, max(0.0, (busy - self._last[0]) / passed))
         self._last = (busy, total)
         return self._share
@@ -114,11 +114,11 @@ def pressure_now(file: Path) -> float | None:
     try:
         return float(fields["avg10"]) / 100
     except (KeyError, ValueError):
-        raise NoAnswer(f"{file} does not read as pressure: {first[:60]!r}") from None
+        raise NoAnswer(f"{file} cannot be read as pressure: {first[:60]!r}") from None
 
 
 def memory_of_groups(attempts: Mapping[int, int]) -> dict[int, int]:
-    """Resident bytes of each attempt's process group; attempts of which nothing is alive are left out."""
+    """Resident bytes of each attempt's process group. Attempts without a live process are left out."""
     import psutil
 
     attempt_of = {pid: attempt for attempt, pid in attempts.items()}
@@ -127,7 +127,7 @@ def memory_of_groups(attempts: Mapping[int, int]) -> dict[int, int]:
         try:
             attempt = attempt_of.get(os.getpgid(pid))
             resident = int(psutil.Process(pid).memory_info().rss) if attempt is not None else 0
-            if attempt is not None and resident:  # what has ended but is not yet collected holds nothing
+            if attempt is not None and resident:  # a process that has ended but is not reaped holds no memory
                 held[attempt] = held.get(attempt, 0) + resident
         except (psutil.Error, OSError):
             continue  # it ended while we looked

@@ -1,4 +1,4 @@
-"""The NVIDIA devices of this machine as a probe: the fullest device says how much room there is."""
+"""Probes the NVIDIA devices of this machine. The fullest device determines how much room there is."""
 
 from manyhands.core.values.widths import Reading
 from manyhands.hosts.probes.guarded_probe import GuardedProbe
@@ -12,14 +12,14 @@ class NvmlProbe(GuardedProbe):
 
     async def ask(self, at: float) -> Reading:
         devices = await self._reader.read()
-        # One model may span all of them, so the fullest device says how much room there is.
+        # One model may span all devices, so the fullest device determines how much room there is.
         fullest = min(devices, key=lambda device: device.memory_free_bytes / device.memory_total_bytes)
         told = [device.utilisation for device in devices if device.utilisation is not None]
         return Reading(
             at=at,
             source="nvml",
             memory_total_bytes=fullest.memory_total_bytes,
-            # From what is free: what the driver reserves for itself is neither free nor counted as used.
+            # Computed from free memory: what the driver reserves for itself is neither free nor counted as used.
             memory_used_bytes=fullest.memory_total_bytes - fullest.memory_free_bytes,
             utilisation=max(told, default=None),
         )

@@ -1,6 +1,6 @@
-"""What an Ollama server says of itself on `/api/ps`: the models it holds and where they lie.
+"""What an Ollama server reports on `/api/ps`: the loaded models and where they are.
 
-It tells no requests, running or waiting: those the clutch has to learn from endings.
+It reports no running or waiting requests. The clutch has to learn about those from endings.
 """
 
 import msgspec
@@ -19,7 +19,7 @@ class OllamaModel(msgspec.Struct, frozen=True):
 
     @property
     def spilled(self) -> bool:
-        """Part of it lies in main memory, so every token waits for the processor."""
+        """Whether part of it is in main memory, so that every token waits for the processor."""
         return self.size_vram < self.size
 
 

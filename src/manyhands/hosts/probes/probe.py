@@ -1,8 +1,8 @@
-"""What every probe promises; held for each by tests/hosts/probes/test_probe_contract.py.
+"""What every probe promises. tests/hosts/probes/test_probe_contract.py checks each of them.
 
-- `read` answers within two seconds and never raises: what goes wrong is None and a sentence in `trouble`.
-- Shares lie in 0..1, counts and sizes are never negative, totals never fall, a server's restart included.
-- Reading costs the host next to nothing and changes nothing on it.
+- `read` answers within two seconds and never raises: on a failure it returns None and sets `trouble`.
+- Shares are in 0..1, counts and sizes are never negative, and totals never fall, even when a server restarts.
+- Reading costs the host almost nothing and changes nothing on it.
 """
 
 from typing import Protocol
@@ -11,9 +11,9 @@ from manyhands.core.values.widths import Reading
 
 
 class Probe(Protocol):
-    trouble: str  # why the last read gave nothing; "" when it gave something
+    trouble: str  # why the last read gave nothing; "" if it succeeded
 
     async def read(self, at: float) -> Reading | None: ...
 
     async def close(self) -> None:
-        """Let go of connections and libraries; harmless when called twice."""
+        """Release connections and libraries. It is harmless to call it twice."""

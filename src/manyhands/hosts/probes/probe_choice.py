@@ -10,7 +10,7 @@ PROBE_NAMES = ("ollama", "vllm", "llamacpp", "nvml", "local", "none")
 
 
 def probe_for(name: str, *, url: str = "", api_key: str = "", attempts: AttemptsNow = dict) -> Probe | None:
-    """None for "none". `url` is the host's API address; `attempts` says whose memory "local" sums up."""
+    """None for "none". `url` is the host's API address; `attempts` are those whose memory "local" adds up."""
     if name not in PROBE_NAMES:
         raise ConfigError(f"no probe is called {name!r}", f"use one of {', '.join(PROBE_NAMES)}")
     if name in ("ollama", "vllm", "llamacpp") and not url:

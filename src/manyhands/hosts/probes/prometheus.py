@@ -1,4 +1,4 @@
-"""Picking a few values out of a Prometheus text page."""
+"""Picks a few values from a Prometheus text page."""
 
 import math
 
@@ -6,14 +6,14 @@ from manyhands.readers.no_answer import NoAnswer
 
 
 def values_of(page: bytes, names: tuple[str, ...]) -> dict[str, list[float]]:
-    """Each name's values, one per set of labels (engines, models); a name the page lacks is left out."""
+    """Each name's values, one per set of labels (engines, models). Names that the page lacks are left out."""
     from prometheus_client.parser import text_string_to_metric_families
 
     try:
         text = page.decode()
     except UnicodeDecodeError:
         raise NoAnswer("the metrics page is not text") from None
-    # A page has thousands of histogram lines; parsing those we never look at would hold up the loop.
+    # A page has thousands of histogram lines. Parsing those we do not need would block the loop.
     wanted = "\n".join(line for line in text.splitlines() if line.startswith(names))
     found: dict[str, list[float]] = {}
     try:

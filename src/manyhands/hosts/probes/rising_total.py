@@ -1,8 +1,8 @@
-"""Counters of servers, told so that they never fall."""
+"""Turns counters of servers into totals that never fall."""
 
 
 class RisingTotal:
-    """A counter that starts again at 0 with its server, told as one that only rises."""
+    """A total that only rises, from a counter that starts again at 0 with its server."""
 
     def __init__(self) -> None:
         self._before_restart = 0

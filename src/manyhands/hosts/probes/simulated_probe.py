@@ -1,4 +1,4 @@
-"""The simulated twin of every probe: shows of a simulated host what the real one would show, and no more."""
+"""The simulated twin of every probe: it shows what the real probe would show of a host, and no more."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from manyhands.hosts.probes.guarded_probe import GuardedProbe
 from manyhands.hosts.probes.rising_total import RisingTotal
 from manyhands.readers.no_answer import NoAnswer
 
-#: What each probe may show of a host; the contract holds real and simulated ones to the same list.
+#: What each probe may show of a host; the contract checks real and simulated probes against the same list.
 SHOWN_BY: dict[str, frozenset[str]] = {
     "vllm": frozenset({"running", "waiting", "kv_use", "preemptions"}),
     "llamacpp": frozenset({"running", "waiting", "kv_use"}),

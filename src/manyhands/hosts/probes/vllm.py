@@ -1,4 +1,4 @@
-"""What a vLLM server says of itself on `/metrics`."""
+"""What a vLLM server reports on `/metrics`."""
 
 from manyhands.core.values.widths import Reading
 from manyhands.hosts.probes.guarded_probe import GuardedProbe
@@ -25,7 +25,7 @@ class VllmProbe(GuardedProbe):
         found = values_of(await self._pages.get("/metrics"), (RUNNING, WAITING, *KV_USE, PREEMPTIONS, TOKENS))
         if RUNNING not in found or WAITING not in found:
             raise NoAnswer(f"{self._pages.root}/metrics has no {RUNNING}: is it a vLLM server?")
-        # Several engines behind one address: requests add up, but the fullest cache preempts first.
+        # Several engines may share one address. Requests add up, but the fullest cache preempts first.
         kv_use = next((max(found[name]) for name in KV_USE if name in found), None)
         preemptions, tokens = found.get(PREEMPTIONS), found.get(TOKENS)
         return Reading(

@@ -1,6 +1,6 @@
-"""The actor on a node: starts the processes of attempts there, tells what becomes of them, and outlives its driver.
+"""The actor on a node: it starts the processes of attempts, reports what happens to them, and outlives its driver.
 
-What it has to tell stays until it has been asked for more, so that a driver that dies takes no news along.
+It keeps its news until the driver asks for later news, so nothing is lost when a driver dies.
 """
 
 import asyncio
@@ -37,42 +37,42 @@ from manyhands.hosts.ray.messages import (
 from manyhands.hosts.ray.node_lease import Lease
 from manyhands.hosts.ray.worker_standing import standing_of
 
-#: How soon output is passed on, and in how large pieces.
+#: How soon output is passed on, and the size of the pieces.
 _LOOK_EVERY_S = 0.1
 _PIECE_BYTES = 256 * 1024
-#: Output waits in its file while this much has not been fetched.
+#: Output stays in its file while this much has not been fetched.
 _UNFETCHED_BYTES_MAX = 8 * 1024 * 1024
 _FILE_BYTES_MAX = 16 * 1024 * 1024
-#: A driver with nothing to hear asks again after this long.
+#: If there is no news, the driver asks again after this long.
 _ASK_WITHIN_S = 5.0
-#: Endings kept for a dispatcher that died before it had them on record.
+#: How many endings to keep for a dispatcher that died before it recorded them.
 _ENDINGS_MAX = 256
-#: Without attempts, and nobody has asked for so long: the dispatcher will not come back.
+#: Without attempts and requests for this long, the carrier ends: the dispatcher will not come back.
 _FORSAKEN_S = 900.0
 
 
 class Welcome(NamedTuple):
     token: int
     version: str
-    attempts: list[int]  # that it has, or whose endings it still knows
+    attempts: list[int]  # that it runs, or whose endings it still knows
     node: str = ""
 
 
 class Superseded(Exception):
-    """Another driver has come since."""
+    """Another driver has replaced the caller."""
 
 
 class _Carried(msgspec.Struct):
     executor: Executor
     directory: Path
-    sent: int = 0  # bytes of its output
-    held: ProcessHandle | None = None  # at its gate
+    sent: int = 0  # bytes of its output that were sent
+    held: ProcessHandle | None = None  # the process that waits at its gate
     ending: Ending | None = None
 
 
 class Carrier:
     def __init__(self, node: str, mark: str, lease_s: float) -> None:
-        """`mark` is in the environment of all processes started here, and nowhere else. "": a node that Ray found."""
+        """`mark` is in the environment of exactly the processes started here. `node` "": Ray chose the node."""
         self._node = node or _node_here()
         self._mark = mark
         self._token = 0
@@ -88,13 +88,13 @@ class Carrier:
         self._lease = Lease(mark, lease_s, self._node_lives, self._forsaken)
 
     async def hello(self) -> Welcome:
-        """From now on only the caller is listened to."""
+        """Accept requests only from this caller from now on."""
         self._token += 1
-        self._arrived.set()  # the former one need not wait any longer
+        self._arrived.set()  # the former driver need not wait any longer
         return Welcome(self._token, manyhands.__version__, list(self._attempts), self._node)
 
     async def prepare(self, token: int, content: bytes) -> str:
-        """Have the model worker of that ground up; what went wrong, if anything."""
+        """Start the model worker for these settings; return what went wrong, or ""."""
         self._check(token)
         worker = self._executors_on(decode_ground(content))["prompt"]
         assert isinstance(worker, WorkerExecutor)
@@ -109,7 +109,7 @@ class Carrier:
         wish: Begin = decode_begin(content)
         attempt = wish.order.attempt
         if attempt in self._attempts:
-            return  # asked again, after an answer that was lost
+            return  # a repeated request, after a lost answer
         executor = self._executors_on(wish.ground)[form_of(wish.order.task)]
         directory = self._place / str(attempt)
         carried = self._attempts[attempt] = _Carried(executor, directory)
@@ -128,7 +128,7 @@ class Carrier:
             carried.executor.stop(attempt)
 
     async def resume(self, token: int, attempt: int, have_bytes: int) -> bool:
-        """Tell all of it again that its new dispatcher may not know."""
+        """Report again everything that the new dispatcher may not know about the attempt."""
         self._check(token)
         carried = self._attempts.get(attempt)
         if carried is None:
@@ -141,7 +141,7 @@ class Carrier:
         return True
 
     async def standing(self, token: int) -> tuple[tuple[str, ...], float] | None:
-        """The models in the memory of the worker here, and how much of that is left; None: there is no worker yet."""
+        """The models in the memory of the worker here, and the memory that is left; None: there is no worker yet."""
         self._check(token)
         for executors in self._executors.values():
             if isinstance(worker := executors.get("prompt"), WorkerExecutor) and worker.process.pid:
@@ -149,12 +149,12 @@ class Carrier:
         return None
 
     async def leave(self) -> None:
-        """Nobody will ask any more."""
+        """End the carrier: no more requests will come."""
         await asyncio.gather(*(each.close() for executors in self._executors.values() for each in executors.values()))
         await asyncio.to_thread(shutil.rmtree, self._place, True)
 
     async def news(self, token: int, after: int) -> tuple[int, list[bytes]]:
-        """What has happened since; waits until something has."""
+        """The news since `after`; waits until there is any."""
         self._check(token)
         self._asked_at = time.monotonic()
         self._unfetched -= sum(len(content) for number, content in self._news if number <= after)
@@ -198,14 +198,14 @@ class Carrier:
         return self._executors[key]
 
     def _note_spawned(self, attempt: int, process: ProcessHandle) -> None:
-        # Not a process of the dispatcher's machine, though it may be the same one: nobody else is to kill it.
+        # It does not count as a process of the dispatcher's machine, even if it is on it: only we may kill it.
         process = msgspec.structs.replace(process, boot=f"ray {self._node[:12]}")
         self._attempts[attempt].held = process
         self._tell(encode(Spawned(attempt, process)))
 
     def _note_ended(self, attempt: int, ending: Ending) -> None:
         if self._lease.has_run_out and ending.kind is not EndingKind.DONE:
-            ending = Ending(EndingKind.LOST, "killed on its node, which has lost touch with the cluster's head")
+            ending = Ending(EndingKind.LOST, "killed on its node, which lost contact with the cluster's head")
         self._keep(self._wind_up(attempt, self._attempts[attempt], ending))
 
     async def _wind_up(self, attempt: int, carried: _Carried, ending: Ending) -> None:
@@ -273,7 +273,7 @@ class Carrier:
 
         try:
             return bool(global_worker.gcs_client.check_alive([ray.NodeID.from_hex(self._node)], 2.0)[0])
-        except Exception:  # whatever Ray raises: it could not be asked
+        except Exception:  # whatever Ray raises, it could not be asked
             return None
 
 
@@ -284,7 +284,7 @@ def _node_here() -> str:
 
 
 def _files_in(directory: Path) -> dict[str, bytes]:
-    """What an attempt left behind beside its output; what is too large to be fetched is left out."""
+    """The files that an attempt left beside its output, without those too large to fetch."""
     if not directory.is_dir():
         return {}
     return {

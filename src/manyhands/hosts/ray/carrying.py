@@ -1,4 +1,4 @@
-"""The driver's end of a carrier: asks it until it has answered, or is known to be dead."""
+"""The driver's side of a carrier: it asks the carrier until it has answered, or is known to be dead."""
 
 import asyncio
 import contextlib
@@ -16,31 +16,31 @@ _LOOK_FOR_DEATH_S = 0.02
 
 
 class Gone(Exception):
-    """The carrier is dead, or never came up; with the reason."""
+    """The carrier is dead or did not start. The message has the reason."""
 
 
 class Carrying:
-    """The driver's end of one carrier."""
+    """The driver's side of one carrier."""
 
     def __init__(self, node: str, actor: Any, welcome: Welcome, is_own: bool) -> None:
         self.node = node
-        self.is_own = is_own  # there for one attempt alone
+        self.is_own = is_own  # it serves one attempt only
         self.version = welcome.version
-        self.found = welcome.attempts  # that it had when we came
+        self.found = welcome.attempts  # the attempts that it had when we came
         self.attempts: set[int] = set()
         self._actor = actor
         self._token = welcome.token
 
     @property
     def misfit(self) -> str:
-        """What to do about a node that has another version; empty if it has this one."""
+        """The message for a node with another version; "" if it has this version."""
         if self.version == manyhands.__version__:
             return ""
         detail = f"node {self.node[:12]} has manyhands {self.version}, this is {manyhands.__version__}"
-        return f"{detail}; install the same there"
+        return f"{detail}; install the same version there"
 
     async def ask(self, method: str, *args: Any) -> Any:
-        """Until it has answered; raises `Gone`. All its methods may be called twice."""
+        """Ask until the carrier has answered, or raise `Gone`. All its methods may be called twice."""
         from ray.exceptions import ActorUnavailableError, RayActorError, RayTaskError
 
         while True:
@@ -52,22 +52,22 @@ class Carrying:
                 raise Gone(short(error)) from None
             except RayTaskError as error:
                 if isinstance(error.cause, Superseded):
-                    # Another dispatcher leads, and has them now.
+                    # Another dispatcher leads now and has its attempts.
                     os._exit(3)
                 raise
 
     async def take_away(self) -> None:
-        with contextlib.suppress(Exception):  # dead or unreachable: then there is nothing to take away
+        with contextlib.suppress(Exception):  # dead or unreachable: then there is nothing to remove
             await asyncio.wait_for(self._actor.leave.remote(), _LEFT_WITHIN_S)
         await kill(self._actor)
 
 
 async def kill(actor: Any) -> None:
-    """Returns when Ray calls it dead: `ray.kill` only sends a wish, which is lost if this process ends soon after."""
+    """Return when Ray reports it dead: `ray.kill` only sends a request, which is lost if this process ends soon."""
     import ray
     from ray.exceptions import ActorUnavailableError, RayActorError
 
-    with contextlib.suppress(Exception):  # the cluster cannot be reached
+    with contextlib.suppress(Exception):  # the cluster is unreachable
         ray.kill(actor)
         async with asyncio.timeout(_DEAD_WITHIN_S):
             while True:
@@ -81,8 +81,8 @@ async def kill(actor: Any) -> None:
 
 
 def short(error: Exception) -> str:
-    """The line of Ray's many that says what happened."""
-    # Some of its errors are made of several strings.
+    """The one line of Ray's long message that says what happened."""
+    # Some of Ray's errors consist of several strings.
     text = "".join(error.args) if error.args and all(isinstance(one, str) for one in error.args) else str(error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     reasons = [line for line in lines if line.startswith(("The actor died because", "ModuleNotFoundError"))]

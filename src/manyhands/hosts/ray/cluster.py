@@ -28,9 +28,9 @@ _LOOK_AGAIN_S = 0.2
 _WORTH_A_WORD_S = 10.0
 _NODES_KNOWN_S = 0.5
 _HELD_CALLS_MAX = 10_000
-#: In the name of a carrier that an attempt has for itself.
+#: Part of the name of a carrier that serves one attempt only.
 _OWN = "attempt-"
-#: In that of a model worker of a host that has a say in how many: `fleet-NUMBER-HOST`.
+#: Part of the name of a model worker of a host with `scaling`: `fleet-NUMBER-HOST`.
 _FLEET = "fleet-"
 
 
@@ -43,7 +43,7 @@ class Cluster:
         tell_workers: Callable[[WorkersAre], None],
         tell_waits: Callable[[Waits], None],
     ) -> None:
-        """`pass_on` gets what carriers tell, and whose ending it is if it is one."""
+        """`pass_on` gets what carriers report and, for an ending, the attempt that it belongs to."""
         import ray
 
         self._settings = settings
@@ -52,27 +52,27 @@ class Cluster:
         self._tell_workers = tell_workers
         self._tell_waits = tell_waits
         self._actors = ray.remote(Carrier)
-        self._shared: dict[str, asyncio.Task[Carrying]] = {}  # by name, of carriers that many attempts share
+        self._shared: dict[str, asyncio.Task[Carrying]] = {}  # by name, carriers that many attempts share
         self._workers = RayWorkers(self._alive, self._worker_at)
         self._fleets: dict[str, Fleet] = {}  # by host
-        self._left: dict[str, dict[int, Carrying]] = {}  # host → workers of its fleet that were there before us
+        self._left: dict[str, dict[int, Carrying]] = {}  # host → workers of its fleet that existed before us
         self._listening: set[asyncio.Task[None]] = set()
         self._leaving: set[asyncio.Task[None]] = set()
         self._is_leaving = False
         self._all: set[Carrying] = set()
         self._nodes: tuple[float, list[RayNode]] = (float("-inf"), [])
         self._placing: set[int] = set()
-        self._told_of: set[int] = set()  # attempts that wait for a node, and those who wonder know
-        self._groups: dict[int, Any] = {}  # attempt → the room that Ray keeps for it
-        self._own: dict[int, Carrying] = {}  # attempt → the carrier that it has for itself
+        self._told_of: set[int] = set()  # attempts whose wait for a node was reported
+        self._groups: dict[int, Any] = {}  # attempt → what Ray reserves for it
+        self._own: dict[int, Carrying] = {}  # attempt → the carrier that serves it alone
         self._demand = Demand()
-        self._load: dict[str, int] = {}  # attempts on their way to a node, not yet its carrier's
+        self._load: dict[str, int] = {}  # attempts on their way to a node that its carrier does not have yet
 
     def is_placing(self, attempt: int) -> bool:
         return attempt in self._placing
 
     async def survey(self) -> dict[int, Carrying]:
-        """The attempts that earlier drivers have left on the nodes, and the room that was kept for them."""
+        """Find the attempts that earlier drivers left on the nodes, and what is reserved for them."""
         import ray
         from ray.util import list_named_actors, placement_group_table
         from ray.util.placement_group import get_placement_group
@@ -89,12 +89,12 @@ class Cluster:
                 with contextlib.suppress(ValueError):  # it died meanwhile
                     actor = ray.get_actor(name, NAMESPACE)
                     if not _has_started(actor):
-                        # On its way for a driver that is gone: it has no attempt, and may wait for a node for ever.
+                        # Requested by a driver that is gone: it has no attempt, and may wait for a node for ever.
                         await kill(actor)
                         continue
                     asked[tag] = asyncio.ensure_future(self._welcomed(actor, node, is_own=tag.startswith(_OWN)))
                     if not tag.startswith((_OWN, _FLEET)):
-                        self._shared[name] = asked[tag]  # who wants one there must not ask it a second time
+                        self._shared[name] = asked[tag]  # others that want this carrier must not ask a second time
         found: dict[int, Carrying] = {}
         answers = await asyncio.gather(*asked.values(), return_exceptions=True)
         for tag, carrying in zip(asked, answers, strict=True):
@@ -110,7 +110,7 @@ class Cluster:
         return found
 
     def keep_workers(self, wish: KeepWorkers) -> None:
-        """To be asked for after the survey."""
+        """Keep this many model workers. Call it only after the survey."""
         fleet = self._fleets.get(wish.host)
         if fleet is None:
             fleet = self._fleets[wish.host] = Fleet(
@@ -125,14 +125,14 @@ class Cluster:
         fleet.want(wish.count)
 
     def dismiss_left(self) -> None:
-        """Model workers of hosts that no longer have a say in how many."""
+        """Dismiss model workers of hosts that no longer have `scaling`."""
         for carrying in (one for numbered in self._left.values() for one in numbered.values()):
             if not carrying.attempts:
                 self._let_leave(carrying)
         self._left.clear()
 
     async def place(self, attempt: int, place: AttemptPlace) -> Carrying:
-        """A carrier on a node that has what is asked for. Raises `Gone` if there is none in time."""
+        """A carrier on a node that has what the attempt asks for. Raises `Gone` if there is none in time."""
         self._placing.add(attempt)
         try:
             if place.fleet:
@@ -166,7 +166,7 @@ class Cluster:
             fleet.adjust()
 
     def kept_rooms(self) -> list[int]:
-        """The attempts that Ray keeps room for."""
+        """The attempts that Ray has reserved resources for."""
         return list(self._groups)
 
     async def leave(self) -> None:
@@ -198,12 +198,12 @@ class Cluster:
             await asyncio.sleep(_LOOK_AGAIN_S)
 
     def _note_lack(self, attempt: int, began_at: float, place: AttemptPlace) -> None:
-        """There is no node at all, and nothing is reserved: the autoscaler must be told. Raises `Gone` in the end."""
+        """Tell the autoscaler that there is no node, as it sees no reservation. Raises `Gone` in the end."""
         self._demand.wants(attempt, {"CPU": 1.0}, place.labels)
         self._check_patience(attempt, began_at, place, f"the Ray cluster has no node{_selected(place.labels)}")
 
     async def _reserved(self, attempt: int, place: AttemptPlace) -> Carrying:
-        """Ray finds the node and keeps the room; what it cannot place yet is demand that its autoscaler sees."""
+        """Ray finds the node and reserves resources. What it cannot place yet is demand that its autoscaler sees."""
         from ray.util import placement_group, placement_group_table
 
         group = placement_group(
@@ -229,7 +229,7 @@ class Cluster:
         return await self._carrier_on(node)
 
     def _check_patience(self, attempt: int, began_at: float, place: AttemptPlace, why: str) -> None:
-        """Raises `Gone` when it has waited for as long as it may; a wait that is not short is told of."""
+        """Raise `Gone` when the attempt has waited as long as it may, and report a longer wait."""
         waits_s = time.monotonic() - began_at
         if waits_s >= place.within_s:
             raise Gone(why)
@@ -265,7 +265,7 @@ class Cluster:
         return await asyncio.shield(known)
 
     async def _with_gpus(self, attempt: int, node: str, gpus: float, group: Any) -> Carrying:
-        """A carrier for this attempt alone: only an actor that asked for them is told by Ray which GPUs it has."""
+        """A carrier for this attempt alone: Ray tells only the actor that asked for GPUs which ones it has."""
         from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
         strategy = PlacementGroupSchedulingStrategy(group)
@@ -274,7 +274,7 @@ class Cluster:
         return made
 
     async def _hired(self, number: int, wish: KeepWorkers) -> Carrying:
-        """Wherever Ray finds room for a model worker; until it has, that is demand which its autoscaler sees."""
+        """A carrier wherever Ray finds room for a model worker. Until then it is demand that the autoscaler sees."""
         asked = dict(wish.resources)
         tag = f"{_FLEET}{number}-{wish.host}"
         actor = self._actor(
@@ -308,7 +308,7 @@ class Cluster:
         try:
             return await self._welcomed(actor, node, is_own)
         except asyncio.CancelledError:
-            if self._is_leaving:  # else it may be one that was there before, with attempts
+            if self._is_leaving:  # otherwise it may be an older one with attempts
                 await kill(actor)
             raise
 
@@ -335,7 +335,7 @@ class Cluster:
                 await asyncio.sleep(_LOOK_AGAIN_S)
             except RayError as error:
                 where = f"on node {node[:12]}" if node else "there"
-                raise Gone(f"nothing could be started {where}: {short(error)}") from None
+                raise Gone(f"no process could be started {where}: {short(error)}") from None
         carrying = Carrying(welcome.node or node, actor, welcome, is_own)
         self._all.add(carrying)
         task = asyncio.ensure_future(self._listen(carrying))

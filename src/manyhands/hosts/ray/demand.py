@@ -1,12 +1,12 @@
-"""Tells Ray's autoscaler of attempts that wait for a node which is not there yet.
+"""Tells Ray's autoscaler about attempts that wait for a node that does not exist yet.
 
-Attempts that ask for resources need no word of ours: what is reserved for them is demand as soon as it is asked for.
+Attempts that ask for resources do not need this: their reservations are demand as soon as they are requested.
 """
 
 import time
 from typing import Any
 
-#: Each change is a call to the head node; a node takes far longer to come.
+#: Each change is a call to the head node, and a new node takes far longer to start.
 _EVERY_S = 2.0
 
 

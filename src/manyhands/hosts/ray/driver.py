@@ -1,7 +1,7 @@
-"""The process between a dispatcher and a Ray cluster. Run as a program; it ends when its dispatcher does.
+"""The process between a dispatcher and a Ray cluster. It runs as a program and ends with its dispatcher.
 
-Ray is kept out of the dispatcher because it ends the process it lives in when its cluster is gone, and because a
-process can be in one cluster only. Whatever dies here is found again: the carriers are detached and have names.
+The dispatcher does not load Ray for two reasons: Ray ends its own process when the cluster is gone, and a process
+can be in only one cluster. If a driver dies, the next one finds the carriers: they are detached and have names.
 """
 
 import asyncio
@@ -36,9 +36,9 @@ from manyhands.hosts.ray.messages import (
     framed,
 )
 
-#: What a dispatcher takes to say which attempts are to be adopted.
+#: How long a dispatcher may take to say which attempts to adopt.
 _ADOPTED_WITHIN_S = 10.0
-#: What the guards need after a lease has run out.
+#: How long the guards need after a lease has expired.
 _KILL_S = 1.0
 _STOPPED = Ending(EndingKind.CANCELLED, "stopped")
 
@@ -48,7 +48,7 @@ class Driver:
         self._settings = settings
         self._out = out
         self._cluster = Cluster(settings, self._pass_on, self._died, self._tell, self._tell)
-        self._work: dict[int, asyncio.Task[None]] = {}  # of attempts that are being placed or adopted
+        self._work: dict[int, asyncio.Task[None]] = {}  # attempts that are being placed or adopted
         self._carried_by: dict[int, Carrying] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._halted: set[int] = set()
@@ -64,7 +64,7 @@ class Driver:
                 size = FRAME.unpack(await reader.readexactly(FRAME.size))[0]
                 wish: Wish = decode_wish(await reader.readexactly(size))
             except asyncio.IncompleteReadError:
-                return  # the dispatcher has died: what runs goes on, and the next one finds it
+                return  # the dispatcher has died: attempts continue, and the next one finds them
             match wish:
                 case Begin():
                     self._work[wish.order.attempt] = self._keep(self._begin(wish, survey))
@@ -83,7 +83,7 @@ class Driver:
     async def _begin(self, wish: Begin, survey: "asyncio.Task[dict[int, Carrying]]") -> None:
         attempt = wish.order.attempt
         if wish.place.fleet:
-            await asyncio.shield(survey)  # as those wait who are to have its workers there
+            await asyncio.shield(survey)  # the fleet is made only after the survey, in `_keep_workers`
         if attempt in self._halted:
             self._end(attempt, _STOPPED)
             return
@@ -95,21 +95,21 @@ class Driver:
         except Gone as why:
             self._end(attempt, Ending(EndingKind.OVERLOADED, str(why)))
             return
-        except Exception as error:  # whatever Ray raises: an attempt without an ending would hold its claims for ever
-            detail = f"Ray does not take what the task asks for: {short(error)}"
+        except Exception as error:  # an attempt without an ending would hold its claims for ever
+            detail = f"Ray refuses what the task asks for: {short(error)}"
             self._end(attempt, Ending(EndingKind.FAILED, detail, permanent=isinstance(error, ValueError)))
             return
         if carrying.misfit:
             self._end(attempt, Ending(EndingKind.FAILED, carrying.misfit, permanent=True))
             return
-        # Told before it can run: if this process dies in between, it is looked for and found to be nowhere.
+        # Reported before it can run: if this process dies in between, the next one looks for it and finds nothing.
         self._tell(Taken(attempt))
         await self._hand_over(attempt, carrying, "begin", encode(wish))
 
     async def _adopt(self, wish: Adopt, survey: "asyncio.Task[dict[int, Carrying]]") -> None:
         found = (await asyncio.shield(survey)).get(wish.attempt)
         if found is None:
-            await self._end_lost(wish.attempt, "it is on no node of the Ray cluster any more")
+            await self._end_lost(wish.attempt, "it is no longer on any node of the Ray cluster")
         else:
             await self._hand_over(wish.attempt, found, "resume", wish.attempt, wish.have_bytes)
 
@@ -118,7 +118,7 @@ class Driver:
         self._cluster.keep_workers(wish)
 
     async def _tidy_up(self, survey: "asyncio.Task[dict[int, Carrying]]") -> None:
-        """Room that was kept for attempts which have ended while no driver was there, and workers nobody asks for."""
+        """Release what is reserved for attempts that ended while there was no driver, and unwanted workers."""
         await asyncio.shield(survey)
         kept = self._cluster.kept_rooms()
         await asyncio.sleep(_ADOPTED_WITHIN_S)
@@ -136,7 +136,7 @@ class Driver:
             if attempt in self._halted:
                 await carrying.ask("halt", attempt)
         except Gone:
-            pass  # `_died` is told as well
+            pass  # `_died` is called too
 
     def _halt(self, attempt: int) -> None:
         self._halted.add(attempt)
@@ -146,7 +146,7 @@ class Driver:
             work.cancel()
 
     def _died(self, carrying: Carrying, why: str) -> None:
-        """Its attempts are dead when the lease that they lived by has run out, and not before."""
+        """End its attempts lost after their lease has expired: only then are they certainly dead."""
         for attempt in sorted(carrying.attempts):
             self._keep(self._end_lost(attempt, why))
         carrying.attempts.clear()
@@ -160,7 +160,7 @@ class Driver:
         self._tell(EndedThere(attempt, ending))
 
     def _pass_on(self, content: bytes, ended: int | None) -> None:
-        """What a carrier tells, as it is; of an ending it is said whose it is."""
+        """Pass on what a carrier reports, unchanged. `ended` is the attempt whose ending it is, if it is one."""
         if ended is not None:
             self._forget(ended)
         self._write(content)
@@ -196,24 +196,24 @@ class Driver:
 def _why_unreachable(error: Exception) -> str:
     if type(error).__name__ == "AuthenticationError":
         return (
-            "it wants its token; set RAY_AUTH_MODE=token, "
-            "and RAY_AUTH_TOKEN to what `ray get-auth-token` says on its head"
+            "it needs its token; set RAY_AUTH_MODE=token, "
+            "and RAY_AUTH_TOKEN to the output of `ray get-auth-token` on its head"
         )
     return one_line(str(error) or type(error).__name__)
 
 
 def main() -> None:
     settings = msgspec.json.decode(sys.argv[1], type=DriverSettings)
-    # What Ray or anyone else prints must not get among the frames.
+    # Nothing that Ray or other code prints may get between the frames.
     out = os.dup(1)
     os.dup2(2, 1)
     try:
         connect(settings.address)
-    except Exception as error:  # Ray raises all sorts of things here
+    except Exception as error:  # Ray raises many kinds of errors here
         os.write(out, framed(encode(Unreachable(_why_unreachable(error)))))
         sys.exit(1)
     asyncio.run(Driver(settings, out).run())
-    # Not `sys.exit`: Ray's own farewell takes a second, and there is nothing to save.
+    # Not `sys.exit`: Ray's own shutdown takes a second, and there is nothing to save.
     sys.stderr.flush()
     if settings.address != "local":
         os._exit(0)

@@ -1,4 +1,4 @@
-"""The dispatcher's end of a driver: starts it when first needed, and again when it dies; one for each cluster."""
+"""The dispatcher's side of a driver, one for each cluster: it starts the driver when needed and when it has died."""
 
 import asyncio
 import contextlib
@@ -35,10 +35,10 @@ from manyhands.hosts.ray.messages import (
 _log = logging.getLogger(__name__)
 
 _AGAIN_AFTER_S = 5.0
-#: Where no attempt waits for it, the cluster is looked for less and less often.
+#: If no attempt waits for it, the cluster is tried less and less often.
 _AGAIN_AFTER_MAX_S = 60.0
 _LEFT_WITHIN_S = 20.0
-#: What stands before the words in a line of Ray's own log: `[2026-11-16 05:07:32,699 E 24006 24063] client.h:204: `.
+#: The prefix of a line in Ray's own log: `[2026-11-16 05:07:32,699 E 24006 24063] client.h:204: `.
 _LOG_PREFIX = re.compile(r"^\[[^]]*\]\s*(\S+:\d+:\s*)?")
 _ENDED_WITHIN_S = 10.0
 
@@ -46,21 +46,21 @@ _ENDED_WITHIN_S = 10.0
 class _Sent(msgspec.Struct):
     tell: Callable[[Report], None]
     have_bytes: Callable[[], int]
-    taken: bool  # it may run, or have run, whatever becomes of the driver
+    taken: bool  # it may run, or have run, even if the driver dies
     halted: bool = False
 
 
 class DriverLink:
-    """Every attempt handed over gets one `EndedThere`, from whichever driver."""
+    """Every attempt that is handed over gets one `EndedThere`, from any driver."""
 
     def __init__(self, settings: DriverSettings) -> None:
         self._settings = settings
         self._sent: dict[int, _Sent] = {}
-        self._waiting: list[Wish] = []  # for a driver to be there
+        self._waiting: list[Wish] = []  # for a driver to start
         self._kept: dict[str, tuple[KeepWorkers, Callable[[WorkersAre], None]]] = {}  # by host
         self._writer: asyncio.StreamWriter | None = None
         self._running: asyncio.Task[None] | None = None
-        self._begun = asyncio.Event()  # an attempt was, which should not wait for the next look at the cluster
+        self._begun = asyncio.Event()  # an attempt began: it must not wait for the next try to reach the cluster
         self._users = 0
         self._leaving = False
 
@@ -68,7 +68,7 @@ class DriverLink:
         self._users += 1
 
     async def leave(self) -> None:
-        """The last to leave has the carriers taken away, unless there are attempts that may still run."""
+        """Leave the cluster. The last host to leave has the carriers removed, unless attempts may still run."""
         self._users -= 1
         running = self._running
         if self._users or running is None:
@@ -93,7 +93,7 @@ class DriverLink:
         self._ensure_running()
 
     def keep_workers(self, wish: KeepWorkers, tell: Callable[[WorkersAre], None]) -> None:
-        """From now on, whichever driver is there; `tell` hears of them."""
+        """Keep this many workers from now on, with any driver. `tell` receives their state."""
         self._kept[wish.host] = (wish, tell)
         if wish.count:
             self._ensure_running()
@@ -115,7 +115,7 @@ class DriverLink:
             self._running = asyncio.create_task(self._run())
 
     async def _run(self) -> None:
-        """One driver after another, for as long as any attempt wants one."""
+        """Run one driver after another while any attempt needs one."""
         again_after_s = _AGAIN_AFTER_S
         while not self._leaving:
             why = await self._run_driver()
@@ -129,7 +129,7 @@ class DriverLink:
                 self._running = None
                 return
             if self._sent and not self._leaving:
-                _log.warning("%s; %d attempts there may still run and are looked for", why, len(self._sent))
+                _log.warning("%s; %d attempts there may still run; looking for them", why, len(self._sent))
                 await asyncio.sleep(_AGAIN_AFTER_S)
                 again_after_s = _AGAIN_AFTER_S
             elif not self._leaving:
@@ -139,7 +139,7 @@ class DriverLink:
                 again_after_s = min(2 * again_after_s, _AGAIN_AFTER_MAX_S)
 
     async def _run_driver(self) -> str:
-        """From start to end; returns why it ended."""
+        """Run one driver from start to end; return why it ended."""
         settings = msgspec.json.encode(self._settings).decode()
         with tempfile.TemporaryFile() as log:
             process = await asyncio.create_subprocess_exec(
@@ -147,7 +147,7 @@ class DriverLink:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
-                start_new_session=True,  # Ctrl-C is the dispatcher's to pass on, once attempts have ended
+                start_new_session=True,  # on Ctrl-C the dispatcher ends it, after its attempts
                 limit=2**26,
             )
             assert process.stdin is not None
@@ -170,7 +170,7 @@ class DriverLink:
                 process.stdin.close()
                 await _end(process)
             words = _last_words(log) or f"its driver ended with {process.returncode}"
-            return why or f"the link to Ray at `{self._settings.address}` broke: {words}"
+            return why or f"the connection to Ray at `{self._settings.address}` broke: {words}"
 
     async def _listen(self, frames: asyncio.StreamReader) -> str:
         while True:
@@ -190,7 +190,7 @@ class DriverLink:
             return
         sent = self._sent.get(report.attempt)
         if sent is None:
-            return  # told again by a carrier that could not know that it was heard
+            return  # a repetition by a carrier that could not know that it was received
         if isinstance(report, Taken):
             sent.taken = True
             return
@@ -200,11 +200,11 @@ class DriverLink:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """It ends by itself when its pipe closes; one with a cluster of its own takes a while to take that along."""
+    """Wait for it: it ends when its pipe closes. A driver that started a cluster takes a while to stop it."""
     try:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), _ENDED_WITHIN_S)
-    finally:  # whoever waits for the link to be left may have lost patience first
+    finally:  # the caller may have been cancelled first
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()

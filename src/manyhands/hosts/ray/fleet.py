@@ -1,6 +1,6 @@
-"""The model workers of a host that has a say in how many: brought, given attempts, and let go when they are too many.
+"""The model workers of a host with `scaling`: starts them, gives them attempts, and ends those that are too many.
 
-One that has an attempt in flight is never taken away: it gets no more of them, and goes when the last has ended.
+A worker with an attempt in flight is never removed: it gets no new attempts and ends after its last one.
 """
 
 import asyncio
@@ -13,13 +13,13 @@ from manyhands.hosts.ray.messages import AttemptPlace, WorkersAre
 from manyhands.hosts.ray.node_placement import route
 from manyhands.hosts.ray.standings import Standings
 
-#: They are there to share the work: two more in flight at one of them are reason enough to load a model at another.
+#: Workers share the work: two more attempts in flight at one are enough reason to load a model at another.
 _WORTH_A_LOAD = 1
-#: So many are given to each while another is on its way, which cannot take over what they have.
+#: Each worker gets at most this many while another is starting, because that one cannot take over their attempts.
 _GIVEN_MEANWHILE = 8
-#: After one that could not be started.
+#: Wait after a worker that could not be started.
 _AGAIN_AFTER_S = 10.0
-#: One that has found no node for so long is worth a word.
+#: A worker that has found no node for this long is reported.
 _PLACED_WITHIN_S = 30.0
 _LOOK_AGAIN_S = 0.5
 
@@ -33,7 +33,7 @@ class Fleet:
         prepare: Callable[[Carrying], Awaitable[str]],
         tell: Callable[[WorkersAre], None],
     ) -> None:
-        """`hire` finds a node for the worker of that number; `prepare` starts it there, and says what went wrong."""
+        """`hire` finds a node for the worker of that number. `prepare` starts it there and returns what went wrong."""
         self._host = host
         self._asks = asks
         self._hire = hire
@@ -42,7 +42,7 @@ class Fleet:
         self._wanted = 0
         self._up: Standings[int] = Standings()
         self._bringing: dict[int, asyncio.Task[None]] = {}
-        self._leaving: set[int] = set()  # of those that are up
+        self._leaving: set[int] = set()  # workers that run but get no more attempts
         self._going: set[asyncio.Task[None]] = set()
         self._last_number = 0
         self._trouble = ""
@@ -52,7 +52,7 @@ class Fleet:
         self._told: WorkersAre | None = None
 
     def find(self, number: int, carrying: Carrying) -> None:
-        """One that an earlier driver has left."""
+        """Add a worker that an earlier driver left."""
         self._up.at[number] = carrying
         self._last_number = max(self._last_number, number)
 
@@ -63,14 +63,14 @@ class Fleet:
         self.adjust()
 
     def note_gone(self, carrying: Carrying) -> None:
-        """Any carrier of the cluster has died, perhaps one of these."""
+        """Note that a carrier of the cluster has died. It may belong to this fleet."""
         for number, one in list(self._up.at.items()):
             if one is carrying:
                 self._up.forget(number)
         self.adjust()
 
     def adjust(self) -> None:
-        """As many as are wanted, as far as that is possible now."""
+        """Start or end workers towards the wanted number, as far as possible now."""
         self._leaving.intersection_update(self._up.at)
         missing = self._wanted - (len(self._up.at) - len(self._leaving)) - len(self._bringing)
         for number in sorted(self._leaving)[: max(0, missing)]:
@@ -110,7 +110,7 @@ class Fleet:
                 await asyncio.wait_for(self._changed.wait(), _LOOK_AGAIN_S)
 
     async def leave(self) -> None:
-        """Those that are up are taken away with all other carriers."""
+        """Stop starting workers. Those that run are removed with all other carriers."""
         bringing = list(self._bringing.values())
         for task in bringing:
             task.cancel()

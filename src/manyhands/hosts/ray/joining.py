@@ -1,4 +1,4 @@
-"""The way into a Ray cluster. A machine that is no node of it becomes one without cores, while this process lives.
+"""Joins a Ray cluster. If this machine is not a node, it becomes one without cores while this process lives.
 
 Ray's drivers talk to the cluster through a node on their own machine.
 """
@@ -15,9 +15,9 @@ from typing import Any
 
 import psutil
 
-#: Of all that is ours on a cluster.
+#: The namespace of everything that is ours on a cluster.
 NAMESPACE = "manyhands"
-#: What a node without work needs of memory for objects: the least that Ray takes.
+#: Object memory of a node without work: the minimum that Ray accepts.
 OBJECT_STORE_BYTES = 80_000_000
 _ANSWERS_WITHIN_S = 10.0
 _JOINED_WITHIN_S = 60.0
@@ -26,8 +26,8 @@ _PR_SET_PDEATHSIG = 1
 
 
 def connect(address: str) -> None:
-    """Into a cluster that runs, or ("local") one of our own that ends with this process."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves the machine that nobody named
+    """Connect to a running cluster, or ("local") start one that ends with this process."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # no data leaves the machine unless the user asks for it
     import ray
 
     if address == "auto":
@@ -45,8 +45,8 @@ def connect(address: str) -> None:
 
 
 def join(address: str) -> None:
-    """Raises OSError if nothing answers there, or no node came up here."""
-    # Ray itself tries for a minute, and says less.
+    """Make this machine a node. Raises OSError if nothing answers at the address, or no node starts here."""
+    # Ray itself tries for a minute and gives a less useful message.
     host, _, port = address.rpartition(":")
     with socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_WITHIN_S) as tried:
         if tried.getpeername()[0] in _addresses_here():
@@ -60,12 +60,12 @@ def join(address: str) -> None:
     while not _is_node(address):
         if node.poll() is not None or time.monotonic() > give_up_at:
             node.terminate()
-            raise OSError(f"this machine could not become a node of it: `ray start --address={address}` says why")
+            raise OSError(f"this machine could not become a node of it; run `ray start --address={address}` to see why")
         time.sleep(_LOOK_AGAIN_S)
 
 
 def _found_here() -> str:
-    """The address of the cluster that this machine is in. Of one that is gone, Ray would wait for the return."""
+    """The address of the cluster that this machine belongs to. Ray would wait for one that is gone."""
     from ray._private.services import canonicalize_bootstrap_address
 
     try:
@@ -73,25 +73,25 @@ def _found_here() -> str:
     except ConnectionError:
         address = None
     if address is None:
-        raise OSError("this machine is in none; `ray start` puts it into one")
+        raise OSError("this machine belongs to no cluster; join one with `ray start`")
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_WITHIN_S).close()
     except OSError as error:
-        raise OSError(f"the last one that this machine was in does not answer at {address} ({error})") from None
+        raise OSError(f"the last cluster of this machine does not answer at {address} ({error})") from None
     return address
 
 
 def _use_token() -> None:
-    """The one that this machine has, unless RAY_AUTH_MODE says otherwise.
+    """Use the token of this machine, unless RAY_AUTH_MODE says otherwise.
 
-    As Ray does itself for a cluster that it finds here. Of others nobody knows that they are meant to see it.
+    Ray does the same for a cluster that it finds here. Other clusters may not be meant to see the token.
     """
     try:
         from ray._private.authentication.authentication_token_setup import maybe_enable_token_auth_if_token_available
-    except ImportError:  # an earlier version, which wants to be told
+    except ImportError:  # an earlier version, which needs the variable
         return
-    # It would warn of it, in the place where people look for why a driver has died.
+    # Ray would warn about it, in the log where people look for the reason why a driver died.
     logging.getLogger(maybe_enable_token_auth_if_token_available.__module__).setLevel(logging.ERROR)
     maybe_enable_token_auth_if_token_available(warn_if_disabled=False)
 

@@ -1,4 +1,4 @@
-"""What passes between the dispatcher, the driver of a Ray cluster and the carriers on its nodes: plain values."""
+"""Messages between the dispatcher, the driver of a Ray cluster and the carriers on its nodes: plain values."""
 
 import struct
 
@@ -15,16 +15,16 @@ FRAME = struct.Struct("!I")
 class ModelWorker(Struct, frozen=True):
     """The model worker that a host has on its nodes."""
 
-    config_file: str  # on the node
+    config_file: str  # a path on the node
     models: tuple[str, ...]
     model: str
 
 
 class NodeSettings(Struct, frozen=True):
-    """What a host says of its attempts, wherever they run."""
+    """Settings of a host for its attempts on any node."""
 
     journal: str
-    workspace: str  # on the node
+    workspace: str  # a path on the node
     grace_s: float
     env: dict[str, str]
     worker: ModelWorker | None = None
@@ -32,13 +32,13 @@ class NodeSettings(Struct, frozen=True):
 
 
 class AttemptPlace(Struct, frozen=True):
-    """What an attempt asks of its node, in Ray's own words."""
+    """What an attempt asks of its node, in Ray's own terms."""
 
     resources: dict[str, float]  # CPU, GPU, memory (bytes) and custom ones; {}: none are reserved
     labels: dict[str, str]  # label selectors
     within_s: float  # how long it may wait for such a node
-    model: str = ""  # that a model worker there is to compute on; "": no worker is wanted
-    fleet: str = ""  # the host whose own workers they are; "": those in the seats of all nodes
+    model: str = ""  # the model that a model worker computes it with; "": no worker is needed
+    fleet: str = ""  # the host that has its own workers; "": workers in the seats of all nodes
 
 
 class DriverSettings(Struct, frozen=True):
@@ -65,24 +65,24 @@ class Halt(Struct, frozen=True, tag=True):
 
 
 class Adopt(Struct, frozen=True, tag=True):
-    """It was begun by a driver that is gone."""
+    """Take over an attempt that a driver began which is gone."""
 
     attempt: int
-    have_bytes: int  # of its output
+    have_bytes: int  # bytes of its output that arrived
 
 
 class KeepWorkers(Struct, frozen=True, tag=True):
-    """How many model workers a host shall have from now on."""
+    """How many model workers a host must have from now on."""
 
     host: str
     count: int
     ground: NodeSettings
-    resources: dict[str, float]  # that each reserves, in Ray's own words
+    resources: dict[str, float]  # what each reserves, in Ray's own terms
     labels: dict[str, str]
 
 
 class Leave(Struct, frozen=True, tag=True):
-    """All attempts have ended: take the carriers away."""
+    """Remove the carriers: all attempts have ended."""
 
 
 Wish = Begin | ReleaseThere | Halt | Adopt | KeepWorkers | Leave
@@ -96,13 +96,13 @@ class Unreachable(Struct, frozen=True, tag=True):
 
 
 class Taken(Struct, frozen=True, tag=True):
-    """From now on it may run, whatever becomes of the driver."""
+    """From now on the attempt may run, even if the driver dies."""
 
     attempt: int
 
 
 class Waits(Struct, frozen=True, tag=True):
-    """No node has what it asks for yet."""
+    """No node has what the attempt asks for yet."""
 
     attempt: int
     why: str
@@ -130,10 +130,10 @@ class WorkersAre(Struct, frozen=True, tag=True):
 
     host: str
     up: int = 0
-    leaving: int = 0  # of these, those that get no more attempts
+    leaving: int = 0  # those of them that get no more attempts
     coming: int = 0
-    trouble: str = ""  # what keeps the next one from coming
-    took_s: float | None = None  # to come, the last one
+    trouble: str = ""  # what prevents the next one from starting
+    took_s: float | None = None  # how long the last one took to start
 
 
 Report = Unreachable | Taken | Waits | Spawned | OutputPiece | EndedThere | WorkersAre

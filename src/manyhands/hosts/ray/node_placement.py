@@ -1,6 +1,6 @@
-"""Where on a Ray cluster an attempt may run: what its task asks for in Ray's words, and which node is next.
+"""Where on a Ray cluster an attempt may run: what its task asks for in Ray's terms, and which node is next.
 
-Pure. Attempts that ask for resources are placed by Ray itself, which reserves them; the others are spread here.
+This module is pure. Ray itself places attempts that ask for resources and reserves them. The others are spread here.
 """
 
 import math
@@ -15,7 +15,7 @@ from manyhands.core.values.task import Task
 #: Labels of a task that are meant for its node: `node:region=eu`.
 NODE_LABEL = "node:"
 _OURS = {"cpus": ("CPU", 1.0), "gpus": ("GPU", 1.0), "memory_gb": ("memory", 1e9)}
-#: So many more in flight are still sooner done than the model is loaded elsewhere.
+#: With up to this many more in flight, waiting is faster than loading the model elsewhere.
 _WORTH_A_LOAD = 8
 _LIST = re.compile(r"in\((.*)\)")
 
@@ -27,41 +27,41 @@ class RayNode(Struct, frozen=True):
 
 
 class Seat(Struct, frozen=True, order=True):
-    """Where a model worker can be: on one GPU of a node, or on a node that has none."""
+    """Where a model worker can be: on one GPU of a node, or on a node without GPUs."""
 
     node: str
     number: int
     gpus: int  # 0 or 1
 
 
-#: Where a worker is: a seat, or the number of one that Ray has found a place for.
+#: Where a worker is: a seat, or the number of a worker that Ray has placed.
 Post = TypeVar("Post", Seat, int)
 
 
 class WorkerStanding(Struct, frozen=True):
-    """What is known of the worker in its place."""
+    """What is known about the worker there."""
 
     in_flight: int
-    models: tuple[str, ...] = ()  # that are in its memory
-    room_bytes: float = math.inf  # for further ones; of a worker that is not there yet, all
+    models: tuple[str, ...] = ()  # models in its memory
+    room_bytes: float = math.inf  # for more models; unlimited for a worker that has not started
 
 
 def seats(nodes: Sequence[RayNode], selectors: Mapping[str, str]) -> list[Seat]:
-    """One for each GPU; where no node has any, one for each node."""
+    """One for each GPU, or one for each node if no node has a GPU."""
     able = [node for node in nodes if matches(node.labels, selectors)]
     on_gpus = [Seat(node.id, n, 1) for node in able for n in range(int(node.resources.get("GPU", 0)))]
     return on_gpus or [Seat(node.id, 0, 0) for node in able if node.resources.get("CPU", 0.0) > 0]
 
 
 def route(model: str, standing: Mapping[Post, WorkerStanding], worth_a_load: int = _WORTH_A_LOAD) -> Post | None:
-    """To a worker that has the model, unless others have far less to do; else to where most memory is free."""
+    """A worker that has the model, unless others have far less to do; otherwise the one with the most free memory."""
     if not standing:
         return None
     least = min(one.in_flight for one in standing.values())
     having = [post for post, one in standing.items() if model in one.models and one.in_flight <= least + worth_a_load]
     if having:
         return min(having, key=lambda post: (standing[post].in_flight, post))
-    # A worker without the model and with much to do is the last to be given another.
+    # A busy worker without the model is the last choice.
     return min(standing, key=lambda post: (-standing[post].room_bytes, standing[post].in_flight, post))
 
 
@@ -80,7 +80,7 @@ def in_words_of_ray(resources: Mapping[str, float]) -> dict[str, float]:
 
 
 def labels_of(task: Task) -> dict[str, str]:
-    """The selectors among the task's labels; Ray's own forms: `value`, `!value`, `in(a,b)`, `!in(a,b)`."""
+    """The selectors among the task's labels, in Ray's own forms: `value`, `!value`, `in(a,b)`, `!in(a,b)`."""
     wanted = (label.removeprefix(NODE_LABEL) for label in task.labels if label.startswith(NODE_LABEL))
     return {key.strip(): value.strip() for key, _, value in (one.partition("=") for one in wanted)}
 
@@ -90,7 +90,7 @@ def matches(labels: Mapping[str, str], selectors: Mapping[str, str]) -> bool:
 
 
 def pick(nodes: Sequence[RayNode], selectors: Mapping[str, str], in_flight: Mapping[str, int]) -> RayNode | None:
-    """The node with the fewest attempts for its cores; a node without cores (a head, say) takes none."""
+    """The node with the fewest attempts per core. A node without cores (for example a head) takes none."""
     able = [node for node in nodes if node.resources.get("CPU", 0.0) > 0 and matches(node.labels, selectors)]
     return min(able, key=lambda node: ((in_flight.get(node.id, 0) + 1) / node.resources["CPU"], node.id), default=None)
 

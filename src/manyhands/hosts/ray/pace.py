@@ -1,40 +1,40 @@
-"""How fast one model worker is, and how long one takes to be there: measured while they work.
+"""How fast one model worker is, and how long one takes to start, measured while they work.
 
-A function of what it is told, like the policy that goes by it.
+It is a function of its inputs, like the policy that uses it.
 """
 
 from msgspec import Struct
 
-#: What was measured so long ago weighs half: another model may be asked for by now.
+#: A measurement of this age counts half, because tasks may ask for another model by now.
 _HALF_LIFE_S = 300.0
-#: Before one has ever started: what a worker with a model of a few gigabytes takes.
+#: Used until one has started: the time of a worker with a model of a few gigabytes.
 START_GUESS_S = 60.0
 
 
 class Work(Struct, frozen=True):
-    """What is known of the workers of a host at one moment."""
+    """What is known about the workers of a host at one moment."""
 
     at: float
     up: int
-    items: int  # that wait or are being computed
-    done: int  # ever
+    items: int  # items that wait or are being computed
+    done: int  # items done so far, in total
 
 
 class Pace:
     def __init__(self) -> None:
         self._last: Work | None = None
-        self._warm = False  # something has been done since there was none: the models are loaded
+        self._warm = False  # an item was done since workers started: the models are loaded
         self._done = 0.0
         self._worker_s = 0.0
 
     @property
     def rate(self) -> float | None:
-        """Items a second that one worker does, or at most does; None: not known yet."""
+        """Items a second that one worker does, or an upper bound of it; None: not known yet."""
         return (self._done or 1.0) / self._worker_s if self._worker_s else None
 
     @property
     def is_bound(self) -> bool:
-        """Nothing was done yet while it was measured: the rate is what it would be if the next was done right now."""
+        """Whether the rate is only an upper bound: nothing was done yet, so it assumes that one item is done now."""
         return not self._done
 
     def observe(self, work: Work) -> float | None:
@@ -47,7 +47,7 @@ class Pace:
             return self.rate
         if self._warm:
             faded = 0.5 ** ((work.at - last.at) / _HALF_LIFE_S)
-            # A worker without work says nothing of how fast it is.
+            # An idle worker says nothing about its speed.
             busy = min(last.up, last.items)
             if busy or done:
                 self._done = self._done * faded + done

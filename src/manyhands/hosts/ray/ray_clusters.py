@@ -1,4 +1,4 @@
-"""From configured ray hosts to their executors; hosts on the same cluster share a way to it."""
+"""Makes executors from configured Ray hosts. Hosts on the same cluster share one connection to it."""
 
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from manyhands.hosts.ray.ray_executor import RayExecutor
     from manyhands.hosts.ray.scaling import Scaling
 
-#: For how long attempts on a node live without a word from the cluster's head; a lost node's claims wait as long.
+#: How long attempts on a node live without news from the cluster's head. A lost node's claims wait as long.
 LEASE_S = 10.0
-#: What a model worker reserves that says nothing else.
+#: What a model worker reserves by default.
 A_GPU = {"gpus": 1.0}
 
 
 class RayClusters:
     def __init__(self) -> None:
         self._links: dict[str, DriverLink] = {}
-        self.scaled: dict[str, tuple[Scaling, RayExecutor]] = {}  # by host, where the number of workers has a policy
+        self.scaled: dict[str, tuple[Scaling, RayExecutor]] = {}  # by host, for hosts with a scaling policy
 
     def executor(
         self, host: RayHost, workspace: Path, config_file: Path | None, journal: str, spawned: Spawned, ended: Ended
@@ -73,9 +73,9 @@ def _policy(config: ScalingConfig) -> "Scaling":
 
 
 def check_ray(hosts: Sequence[HostConfig]) -> None:
-    """Said before anything runs, and not by the first attempt."""
+    """Refuse Ray hosts without Ray before anything runs, instead of in the first attempt."""
     names = [host.name for host in hosts if isinstance(host, RayHost)]
     if names and find_spec("ray") is None:
         raise UsageError(
-            f"host `{names[0]}` is a Ray cluster, and Ray is not installed", "pip install 'manyhands[ray]'"
+            f"host `{names[0]}` is a Ray cluster, but Ray is not installed", "pip install 'manyhands[ray]'"
         )

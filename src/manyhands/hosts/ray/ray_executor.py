@@ -1,4 +1,4 @@
-"""Attempts on a Ray cluster, as a dispatcher sees them; their output and files come back into their directories."""
+"""Runs attempts on a Ray cluster for a dispatcher. Their output and files come back into their directories."""
 
 import asyncio
 import logging
@@ -21,7 +21,7 @@ from manyhands.hosts.ray.node_placement import NODE_LABEL, in_words_of_ray, labe
 
 _log = logging.getLogger(__name__)
 
-#: What a clean stop waits for attempts beyond their grace; what has not ended then is found by the next dispatcher.
+#: How long a clean stop waits for attempts beyond their grace. The next dispatcher finds those that are left.
 _CLOSED_WITHIN_S = 30.0
 _LABEL = re.compile(r"node:\s*[^\s=]+\s*=\s*\S.*")
 
@@ -31,10 +31,10 @@ class RaySettings(Struct, frozen=True, kw_only=True):
 
     journal: str
     host: str = ""
-    workspace: str  # on the nodes
+    workspace: str  # a path on the nodes
     grace_s: float = 1.0
     env: dict[str, str] = {}
-    nodes: dict[str, str] = {}  # label selectors of the nodes that are this host
+    nodes: dict[str, str] = {}  # label selectors of the nodes that belong to this host
     place_within_s: float = 600.0
     overloaded: str = ""
     worker: messages.ModelWorker | None = None  # for tasks with a prompt alone
@@ -61,7 +61,7 @@ class RayExecutor:
         self.workers = messages.WorkersAre(settings.host)
         link.join()
         if settings.each is not None:
-            self.keep_workers(0)  # whatever a dispatcher that died had
+            self.keep_workers(0)  # whatever a dead dispatcher had
 
     def start(self, order: StartAttempt, directory: str) -> None:
         settings, path = self._settings, Path(directory)
@@ -77,7 +77,7 @@ class RayExecutor:
         self._link.begin(messages.Begin(order, self._ground, place), self._hear, lambda: _size(path))
 
     def keep_workers(self, count: int) -> None:
-        """So many model workers from now on; `workers` has what there is of them."""
+        """Ask for this many model workers from now on. `workers` has those that exist."""
         settings = self._settings
         assert settings.each is not None
         each = in_words_of_ray(settings.each)
@@ -85,7 +85,7 @@ class RayExecutor:
         self._link.keep_workers(wish, self._note_workers)
 
     def adopt(self, attempt: int, directory: str) -> bool:
-        """It was in flight here under a dispatcher that died: whatever has become of it, its ending follows."""
+        """Take over an attempt of a dispatcher that died. Its ending follows in every case."""
         self._directories[attempt] = path = Path(directory)
         self._link.adopt(attempt, self._hear, lambda: _size(path))
         return True
@@ -119,7 +119,7 @@ class RayExecutor:
     def _hear(self, report: messages.Report) -> None:
         match report:
             case messages.Waits(attempt, why):
-                # Whatever starts a node for it may take its time; whoever misspelt a label wants to know now.
+                # A new node may take long to start, but a person who misspelt a label wants to know now.
                 _log.warning("host `%s`, attempt %s: %s", self._settings.host, self._directories[attempt].name, why)
             case messages.Spawned(attempt, process):
                 self._spawned(attempt, process)
@@ -140,24 +140,24 @@ def _model_for(task: Task, worker: messages.ModelWorker | None) -> str:
 def _misfit(order: StartAttempt, has_models: bool) -> Ending | None:
     task = order.task
     if form_of(task) == "prompt" and not has_models:
-        why = "has no `run` and no `call`, and"
+        why = "has no `run` and no `call`, but"
     elif task.workspace:
-        why = "asks for a worktree, which is on the dispatcher's machine, and"
+        why = "asks for a worktree, which is on the dispatcher's machine, but"
     elif bad := [label for label in task.labels if label.startswith(NODE_LABEL) and not _LABEL.fullmatch(label)]:
-        detail = f"task `{task.id}` has label `{bad[0]}`, which names no label of a node; write `node:NAME=VALUE`"
+        detail = f"task `{task.id}` has label `{bad[0]}`, which is not a node label; write `node:NAME=VALUE`"
         return Ending(EndingKind.FAILED, detail, permanent=True)
     else:
         return None
-    detail = f"task `{task.id}` {why} host `{order.host}` is a Ray cluster; send it to another"
+    detail = f"task `{task.id}` {why} host `{order.host}` is a Ray cluster; send the task to another host"
     return Ending(EndingKind.FAILED, detail, permanent=True)
 
 
 def _cannot_make(directory: Path) -> Ending | None:
-    """Said before it runs, not when its output arrives."""
+    """Fail before the attempt runs, not when its output arrives."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        return Ending(EndingKind.FAILED, f"the directory of the attempt cannot be made: {error}")
+        return Ending(EndingKind.FAILED, f"the directory of the attempt cannot be created: {error}")
     return None
 
 
@@ -169,7 +169,7 @@ def _size(directory: Path) -> int:
 
 
 def _write_at(directory: Path, offset: int, content: bytes) -> None:
-    """At its place, so that what is told twice is written once. A full disk must not cost the attempt."""
+    """Write at this offset, so that a repetition changes nothing. A full disk must not end the attempt."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         file = os.open(directory / LOG_FILE, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -187,7 +187,5 @@ def _with_files(ending: Ending, directory: Path, files: dict[str, bytes]) -> End
             directory.mkdir(parents=True, exist_ok=True)
             directory.joinpath(Path(name).name).write_bytes(content)
     except OSError as error:
-        return replace(
-            ending, kind=EndingKind.FAILED, detail=f"what the attempt left behind cannot be written: {error}"
-        )
+        return replace(ending, kind=EndingKind.FAILED, detail=f"the files of the attempt cannot be written: {error}")
     return ending

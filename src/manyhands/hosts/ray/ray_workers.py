@@ -1,4 +1,4 @@
-"""Model workers on the nodes of a cluster, one for each GPU: found, and given attempts by model and free memory."""
+"""Model workers on the nodes of a cluster, one for each GPU. Attempts are assigned by model and free memory."""
 
 import asyncio
 import time

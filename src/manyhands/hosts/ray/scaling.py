@@ -1,6 +1,6 @@
-"""How many model workers there should be, from what waits, how fast they are, and what they cost.
+"""How many model workers there should be, from the waiting work, their speed and their cost.
 
-A function of what it is told: it owns no clock and starts nothing.
+It is a function of its inputs: it owns no clock and starts nothing.
 """
 
 import math
@@ -10,27 +10,25 @@ from msgspec import Struct
 
 
 class Scaling(Struct, frozen=True, kw_only=True):
-    min: int = 0  # 0: none at all while there is nothing to do
+    min: int = 0  # 0: no workers while there is nothing to do
     max: int = 8
-    drain_s: float = 300.0  # what waits should be done within this
-    idle_s: float = 600.0  # without work for so long: back to `min`
-    settle_s: float = (
-        120.0  # fewer only after fewer were enough for so long: a worker that is gone takes long to come back
-    )
+    drain_s: float = 300.0  # waiting work should be done within this time
+    idle_s: float = 600.0  # back to `min` after this long without work
+    settle_s: float = 120.0  # fewer only after fewer were enough for this long: a new worker starts slowly
     cost_per_hour: float = 0.0  # of one worker
     budget_per_hour: float | None = None
 
 
 class WorkersSeen(Struct, frozen=True):
     at: float
-    workers: int  # there, or on their way
-    items: int  # that wait or are being computed
+    workers: int  # running or starting
+    items: int  # items that wait or are being computed
     oldest_s: float  # how long the first of them has waited
-    arrived: int  # items that ever came
+    arrived: int  # items that have arrived, in total
     worker_rate: float | None  # items a second that one worker does; None: not known yet
-    start_s: float  # what a worker takes to be there with its models
-    rate_is_bound: bool = False  # it may be as slow as it likes, but not faster
-    in_flight_max: float = math.inf  # what the host's width allows: more workers than that have nothing to do
+    start_s: float  # how long a worker takes to start and load its models
+    rate_is_bound: bool = False  # the rate is only an upper bound
+    in_flight_max: float = math.inf  # the host's width: more workers would have nothing to do
 
 
 class Desired(Struct, frozen=True):
@@ -42,7 +40,7 @@ class Scaler:
     def __init__(self, policy: Scaling) -> None:
         self._policy = policy
         self._busy_at: float | None = None
-        #: (when, how many would have been enough, how many items had come by then), of the last `settle_s`
+        #: (when, how many workers would have been enough, items that had arrived by then), for the last `settle_s`
         self._lately: deque[tuple[float, int, int]] = deque()
 
     def observe(self, seen: WorkersSeen) -> Desired:
@@ -63,7 +61,7 @@ class Scaler:
         return Desired(count, why) if count >= least else Desired(least, f"at least {least}")
 
     def _moved(self, seen: WorkersSeen, enough: int, why: str) -> tuple[int, str]:
-        """More at once; fewer only when that has been enough for a while."""
+        """More workers at once; fewer only when fewer have been enough for a while."""
         if enough >= seen.workers:
             return enough, why
         if seen.items:
@@ -75,7 +73,7 @@ class Scaler:
         return 0, f"nothing to do for {idle_s:.0f} s"
 
     def _come_per_s(self, seen: WorkersSeen) -> float:
-        """At what pace items come; not known before they have come for half of the time looked at."""
+        """How fast items arrive. It is unknown until they have arrived for half of the observed time."""
         if not self._lately or seen.at - self._lately[0][0] < self._policy.settle_s / 2:
             return 0.0
         at, _, arrived = self._lately[0]
@@ -83,26 +81,26 @@ class Scaler:
 
 
 def _enough(policy: Scaling, seen: WorkersSeen, come_per_s: float) -> tuple[int, str]:
-    """The fewest that do what there is in time, those that are yet to start counted from when they are there."""
+    """The fewest workers that finish the work in time. Workers that are starting count from when they are ready."""
     if not seen.items:
         return 0, "nothing to do"
     if not seen.worker_rate:
-        return max(1, seen.workers), "how fast a worker is is not known yet"
-    # At a quarter at the worst: where there is no time left, any number of workers is too late.
+        return max(1, seen.workers), "the speed of a worker is not known yet"
+    # At least a quarter: if no time is left, any number of workers is too late.
     left_s = max(policy.drain_s - seen.oldest_s, policy.drain_s / 4)
     draining = math.ceil(seen.items / (seen.worker_rate * left_s))
     missing = seen.items - seen.workers * seen.worker_rate * left_s
-    if missing > 0:  # those that are yet to start have less time
+    if missing > 0:  # workers that are starting have less time
         then_s = max(left_s - seen.start_s, policy.drain_s / 4)
         draining = seen.workers + math.ceil(missing / (seen.worker_rate * then_s))
-    # Keeps workers, and brings none: until the work falls behind nobody knows that the pace is not a passing one.
+    # This keeps workers but starts none: until work falls behind, the pace may be only temporary.
     keeping_up = min(math.ceil(come_per_s / seen.worker_rate), seen.workers)
     does = f"a worker does {seen.worker_rate:.3g}"
-    if seen.rate_is_bound:  # a reason for more of them, and never for fewer
+    if seen.rate_is_bound:  # an upper bound justifies more workers, never fewer
         draining, does = max(draining, seen.workers), f"a worker does at most {seen.worker_rate:.3g}"
     count = min(max(1, draining, keeping_up), seen.items)
     if keeping_up > draining:
-        return count, f"{come_per_s:.3g} items a second come, {does}"
+        return count, f"{come_per_s:.3g} items a second arrive, {does}"
     items = "1 item" if seen.items == 1 else f"{seen.items:,} items"
     return count, f"{items}, {left_s:.3g} s left, {does} a second"
 

@@ -1,4 +1,4 @@
-"""What is known of model workers: the models in their memory, the room left there, and what they have to do."""
+"""What is known about model workers: the models in their memory, the room left there, and what they have to do."""
 
 import asyncio
 import time
@@ -10,7 +10,7 @@ from manyhands.hosts.ray.node_placement import Post, WorkerStanding
 
 #: A model is loaded in seconds and held for minutes.
 _LOOK_EVERY_S = 2.0
-#: Of a worker that has said nothing yet.
+#: Assumed for a worker that has not reported yet.
 _NOTHING: tuple[tuple[str, ...], float] = ((), float("inf"))
 
 
@@ -18,12 +18,12 @@ class Standings(Generic[Post]):
     def __init__(self) -> None:
         self.at: dict[Post, Carrying] = {}
         self._told: dict[Post, tuple[tuple[str, ...], float]] = {}
-        self._promised: dict[Post, set[str]] = {}  # models that attempts were sent for since the worker last told
+        self._promised: dict[Post, set[str]] = {}  # models of attempts sent since the worker last reported
         self._looked_at = float("-inf")
         self._looking: asyncio.Task[None] | None = None
 
     def of(self, posts: Iterable[Post], coming: Mapping[Post, int]) -> dict[Post, WorkerStanding]:
-        """`coming`: attempts on their way there."""
+        """The state of each worker. `coming` counts attempts on their way there."""
         self._look()
         found: dict[Post, WorkerStanding] = {}
         for post in posts:
@@ -42,7 +42,7 @@ class Standings(Generic[Post]):
         self._promised.pop(post, None)
 
     def _look(self) -> None:
-        """Beside what is being placed: an answer that is late makes nobody wait."""
+        """Ask the workers in the background: a late answer delays no attempt."""
         if time.monotonic() - self._looked_at > _LOOK_EVERY_S and (self._looking is None or self._looking.done()):
             self._looked_at = time.monotonic()
             self._looking = asyncio.ensure_future(self._ask_all())

@@ -1,4 +1,4 @@
-"""What a model worker says of itself: which models are in its memory, and how much room there is for others."""
+"""What a model worker reports: which models are in its memory, and how much room there is for others."""
 
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
@@ -8,7 +8,7 @@ _ANSWERS_WITHIN_S = 2.0
 
 
 async def standing_of(url: str) -> tuple[tuple[str, ...], float] | None:
-    """None if it does not answer in time: a worker that computes may be slow to."""
+    """None if it does not answer in time: a busy worker may be slow to answer."""
     try:
         async with httpx.AsyncClient(timeout=_ANSWERS_WITHIN_S) as http:
             models = (await http.get(f"{url}/v1/models")).raise_for_status().json()["data"]

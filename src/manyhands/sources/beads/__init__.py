@@ -1,1 +1,1 @@
-"""Beads as a backlog: read in any state it is found in, written so that nobody else's line changes."""
+"""Beads as a backlog. It is read in any state, and written so that no other line changes."""

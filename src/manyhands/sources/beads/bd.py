@@ -1,7 +1,7 @@
-"""Changes through the `bd` command, for backlogs that a database keeps.
+"""Changes issues through the `bd` command, for backlogs that are kept in a database.
 
-One command at a time, and none is believed: `bd` has been seen to say yes and drop the write, so every change is read
-back, and made again until it is there.
+It runs one command at a time. `bd` has been seen to report success and drop the write, so every change is read back
+and repeated until it is there.
 """
 
 import json
@@ -44,16 +44,16 @@ from manyhands.sources.beads.times import written
 
 _TRIES_MAX = 5
 _DELAY_S, _DELAY_MAX_S = 0.1, 5.0
-#: An embedded database may take its time to open; one that hangs must not stop us for good.
+#: An embedded database may be slow to open, but one that hangs must not stop us for ever.
 _COMMAND_TIMEOUT_S = 60.0
 
 
 class BdError(Unavailable):
-    """`bd` is missing, hangs, or answers what cannot be understood."""
+    """`bd` is missing, hangs, or gives an answer that cannot be read."""
 
 
 class BdCommand:
-    """A writer for backlogs that a database keeps."""
+    """A writer for backlogs that are kept in a database."""
 
     def __init__(
         self,
@@ -71,12 +71,12 @@ class BdCommand:
         return shutil.which(self._program) is not None
 
     def read(self) -> Beads:
-        """The issues as the database has them, by way of an export to a file of our own."""
+        """The issues as the database has them, read from an export to a temporary file."""
         with tempfile.TemporaryDirectory() as directory, self._alone():
             file = Path(directory) / "issues.jsonl"
             done = self._call("export", "-o", str(file))
             if done.returncode != 0 or not file.is_file():
-                raise BdError(f"`{self._program} export` failed: {_complaint(done)}", "`bd doctor` may know why")
+                raise BdError(f"`{self._program} export` failed: {_complaint(done)}", "run `bd doctor` to see why")
             return parse(file.read_bytes(), str(self._place.directory), self._place.statuses)
 
     def apply(self, changes: Sequence[Change]) -> list[IssueOutcome]:
@@ -87,12 +87,12 @@ class BdCommand:
         return outcomes
 
     def _alone(self) -> AbstractContextManager[None]:
-        # On the directory: no file of ours appears in it, and `bd` may take its own locks inside.
+        # The lock is on the directory: it adds no file there, and `bd` can take its own locks inside.
         return exclusive(self._place.directory, timeout_s=self._timeout_s * _TRIES_MAX)
 
     def _apply_one(self, change: Change) -> IssueOutcome:
         if change.id.startswith("-") or not is_good_name(change.id):
-            return IssueOutcome(change.id, ChangeResult.MISSING, "is no id that can be given to a command")
+            return IssueOutcome(change.id, ChangeResult.MISSING, "is not an id that can be passed to a command")
         complaint = ""
         has_written = False
         for attempt in range(_TRIES_MAX):
@@ -116,31 +116,31 @@ class BdCommand:
             return IssueOutcome(change.id, ChangeResult.WRITTEN, "", issue.updated_at)
         if issue is None and problem and not has_written:
             return IssueOutcome(change.id, ChangeResult.MISSING, problem)
-        why = f"`{self._program}` did not write it in {_TRIES_MAX} tries: {complaint or 'it says it did'}"
+        why = f"`{self._program}` did not write the change in {_TRIES_MAX} tries: {complaint or 'it reports success'}"
         return IssueOutcome(change.id, ChangeResult.REFUSED, why, issue.updated_at if issue else "")
 
     def _show(self, id: str) -> tuple[Issue | None, str]:
-        """The issue as the database has it, or why there is none to see."""
+        """The issue as the database has it, or the reason why it cannot be shown."""
         done = self._call("show", id, "--json")
         if done.returncode != 0:
             return None, _complaint(done)
         try:
             answer = unwrapped(json.loads(done.stdout))
         except ValueError:
-            return None, f"answered what is no JSON: {done.stdout[:60]!r}"
+            return None, f"gave an answer that is not JSON: {done.stdout[:60]!r}"
         rows = answer if isinstance(answer, list) else [answer]
         row = next((row for row in rows if isinstance(row, dict) and row.get("id") == id), None)
         if row is None:
             return None, f"has no issue {id}"
-        # Dependencies come in another shape here than in the file, and are not needed.
+        # Dependencies have another form here than in the file, and are not needed.
         given = {name: value for name, value in row.items() if name != "dependencies" and value is not None}
         try:
             return msgspec.convert(given, Issue), ""
         except msgspec.ValidationError as error:
-            return None, f"answered an issue that cannot be read: {error}"
+            return None, f"gave an issue that cannot be read: {error}"
 
     def _write(self, change: Change, issue: Issue) -> str:
-        """Ask for what is missing; what `bd` complains of, if it does."""
+        """Write what is missing; return the error message of `bd`, or ""."""
         for arguments in commands_for(change, issue):
             done = self._call(*arguments, actor=change.holder)
             if done.returncode != 0:
@@ -163,20 +163,20 @@ class BdCommand:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            # As an answer, so that it is read back and tried again: the write may have been made.
+            # Treated as an answer, so that we read back and try again: the write may have happened.
             return subprocess.CompletedProcess(command, 124, "", f"no answer within {self._timeout_s:g} s")
         except OSError as error:
-            hint = "install Beads: a database keeps these issues, and no other program may write to it"
+            hint = "install Beads: these issues are in a database, and only `bd` may write to it"
             raise BdError(f"cannot run `{self._program}`: {error.strerror}", hint) from error
 
 
 def _is_half_done(issue: Issue, change: Change) -> bool:
-    """We made it so, and its note was dropped: what stands in the way is our own work."""
+    """Whether we made the change but its note was dropped: then our own change is in the way."""
     return issue.status == GOAL[type(change)] and issue.assignee in ("", change.holder)
 
 
 def commands_for(change: Change, issue: Issue) -> list[list[str]]:
-    """Texts are joined to their option with `=`: one that begins with a dash stays a text."""
+    """The commands for a change. Texts follow their option after `=`, so that a text may begin with a dash."""
     note = note_of(change)
     commands: list[list[str]] = []
     if note and note not in issue.notes:
@@ -203,7 +203,7 @@ def commands_for(change: Change, issue: Issue) -> list[list[str]]:
 
 
 def unwrapped(answer: Any) -> Any:
-    """Both shapes of an answer: bare, and in the envelope that later versions put around it."""
+    """The content of an answer. Later versions of `bd` put an envelope around it."""
     if isinstance(answer, dict) and "schema_version" in answer and "data" in answer:
         return answer["data"]
     return answer

@@ -1,4 +1,4 @@
-"""Where a backlog is, and who keeps it: the file itself, or a database of which the file is but an export."""
+"""Finds a backlog and what keeps it: the file itself, or a database of which the file is only an export."""
 
 import enum
 import json
@@ -16,7 +16,7 @@ from manyhands.sources.beads.issue import STATUSES, Category
 from manyhands.sources.beads.times import nanoseconds, written
 
 DIRECTORY = ".beads"
-#: In the order of Beads' own history: most versions wrote the first.
+#: In the order of Beads' own history: most versions wrote the first name.
 _NAMES = ("issues.jsonl", "beads.jsonl")
 _DATABASES = ("dolt", "embeddeddolt")
 _CATEGORIES: dict[str, Category] = {
@@ -27,21 +27,21 @@ _CATEGORIES: dict[str, Category] = {
     "unspecified": "unspecified",
 }
 _STATUS_NAME = re.compile(r"[a-z][a-z0-9_-]*")
-#: The export is written just after the database: less than this is not stale.
+#: The export is written just after the database. A smaller difference does not mean that it is stale.
 _EXPORT_LAG_NS = 5_000_000_000
 
 
 class Mode(enum.StrEnum):
-    FILE = "file"  # the file is the truth: written in place, under its lock
-    BD = "bd"  # a database is: written through the `bd` command alone
+    FILE = "file"  # the file has the issues: it is written in place, under its lock
+    BD = "bd"  # a database has them: it is written only through the `bd` command
 
 
 class BeadsPlace(Struct, frozen=True):
-    directory: Path  # the one with the file, the lock and the settings
+    directory: Path  # the directory with the file, the lock and the settings
     file: Path | None  # None: there is no export to read
     mode: Mode
     statuses: Mapping[str, Category]
-    warnings: tuple[Problem, ...] = ()  # to be said loudly: what is read may be old, or not all there is
+    warnings: tuple[Problem, ...] = ()  # shown prominently: the data may be old or incomplete
 
     @property
     def name(self) -> str:
@@ -68,12 +68,12 @@ def find(path: Path) -> BeadsPlace:
     elif file is None:
         if directory.name != DIRECTORY:
             raise BacklogError(
-                f"`{path}` has no Beads: neither a `.beads` directory nor an `issues.jsonl`",
-                "`bd init` makes one; or name the directory it is in",
+                f"`{path}` has neither a `.beads` directory nor an `issues.jsonl`",
+                "run `bd init` to create one, or name the directory that has it",
             )
         mode = Mode.BD
         message = "has no issues.jsonl or beads.jsonl; issues are read and written with the `bd` command"
-        warnings.append(Problem(file=str(directory), message=message, hint="`bd export` writes one"))
+        warnings.append(Problem(file=str(directory), message=message, hint="run `bd export` to write one"))
     return BeadsPlace(directory, file, mode, _statuses(directory, config, warnings), tuple(warnings))
 
 
@@ -85,12 +85,12 @@ def _file_in(directory: Path, config: Mapping[str, Any], warnings: list[Problem]
     found = [name for name in dict.fromkeys(names) if name.is_file()]
     if len(found) > 1 and found[1].name in _NAMES:
         message = f"`{found[1].name}` beside it is not read"
-        warnings.append(Problem(file=str(found[0]), message=message, hint="take away the one that is out of date"))
+        warnings.append(Problem(file=str(found[0]), message=message, hint="delete the file that is out of date"))
     return found[0] if found else None
 
 
 def _config(directory: Path, warnings: list[Problem]) -> dict[str, Any]:
-    """The settings with dotted names, however they are nested in the file."""
+    """The settings with dotted names, whatever their nesting in the file."""
     file = directory / "config.yaml"
     if not file.is_file():
         return {}
@@ -104,7 +104,7 @@ def _config(directory: Path, warnings: list[Problem]) -> dict[str, Any]:
         return {}
     flat: dict[str, Any] = {}
     ahead: list[tuple[str, Any]] = [("", settings)]
-    for prefix, value in ahead:  # grows as it is walked
+    for prefix, value in ahead:  # the list grows during the loop
         if isinstance(value, dict):
             ahead += [(f"{prefix}.{name}" if prefix else str(name), below) for name, below in value.items()]
         else:
@@ -113,7 +113,7 @@ def _config(directory: Path, warnings: list[Problem]) -> dict[str, Any]:
 
 
 def _statuses(directory: Path, config: Mapping[str, Any], warnings: list[Problem]) -> Mapping[str, Category]:
-    """`status.custom: "review:wip,qa:active"` adds to the built-in ones."""
+    """The statuses: `status.custom: "review:wip,qa:active"` adds to the built-in ones."""
     given = config.get("status.custom")
     if not given:
         return STATUSES
@@ -122,7 +122,7 @@ def _statuses(directory: Path, config: Mapping[str, Any], warnings: list[Problem
     for entry in listed:
         name, _, category = str(entry).strip().partition(":")
         if not _STATUS_NAME.fullmatch(name) or (category and category not in _CATEGORIES):
-            message = f"`status.custom` has {shown(entry)}, which is no status"
+            message = f"`status.custom` has {shown(entry)}, which is not a status"
             hint = "write it like `review:wip`; categories are active, wip, done and frozen"
             warnings.append(Problem(file=str(directory / "config.yaml"), message=message, hint=hint))
         elif name not in STATUSES:
@@ -131,19 +131,19 @@ def _statuses(directory: Path, config: Mapping[str, Any], warnings: list[Problem
 
 
 def _database(directory: Path) -> Path | None:
-    """What shows that a Dolt database keeps the issues, if one does."""
+    """The file or directory that shows that a Dolt database keeps the issues, if there is one."""
     for name in _DATABASES:
         if (directory / name).is_dir():
             return directory / name
     metadata = _json_in(directory / "metadata.json")
     if "dolt" in (metadata.get("backend"), metadata.get("database")):
         return directory / "metadata.json"
-    # Written by exports alone: the database may be on a server.
+    # Only exports write this file: the database may be on a server.
     return directory / "export-state.json" if (directory / "export-state.json").is_file() else None
 
 
 def _database_warning(directory: Path, file: Path | None, kept_by: Path) -> Problem:
-    hint = "issues are written with the `bd` command; `bd export` brings the file up to date"
+    hint = "issues are written with the `bd` command; run `bd export` to update the file"
     if file is None:
         return Problem(file=str(directory), message=f"a Dolt database keeps these issues (`{kept_by.name}`)", hint=hint)
     exported_ns = _exported_at(directory, file)
@@ -170,7 +170,7 @@ def _newest_below(directory: Path) -> int:
             try:
                 newest = max(newest, os.stat(os.path.join(folder, name)).st_mtime_ns)
             except FileNotFoundError:
-                continue  # a database at work removes files
+                continue  # a running database removes files
     return newest
 
 

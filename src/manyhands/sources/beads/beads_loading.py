@@ -1,4 +1,4 @@
-"""A backlog as it stands now, from whoever keeps it, and the writer that fits it."""
+"""Loads the current state of a backlog from its file or database, and chooses the writer for it."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from manyhands.sources.beads.replacing import take
 
 
 def load(place: BeadsPlace, program: str = "bd") -> Beads:
-    """From the database if one keeps the issues and `bd` is there to ask, else from the file."""
+    """Load from the database if it keeps the issues and `bd` is installed, otherwise from the file."""
     if place.mode is Mode.BD:
         bd = BdCommand(place, program)
         if place.file is None or bd.is_installed():

@@ -1,6 +1,6 @@
-"""The lines of a Beads file → issues, and everything that is odd about them with its line number.
+"""Turns the lines of a Beads file into issues, and reports every problem with its line number.
 
-Nothing is refused whole: what is sound is usable, what is not is named.
+The file is not refused as a whole: valid issues can be used, and invalid ones are named.
 """
 
 import json
@@ -20,26 +20,26 @@ from manyhands.sources.beads.issue_checks import examine, examine_together
 
 _decode_issue = msgspec.json.Decoder(Issue).decode
 _FIELD_TYPES = get_type_hints(Issue)
-#: Two of these make a row an issue, however incomplete; with fewer it is something else, and must not be run as work.
+#: A row with two of these is an issue, even if incomplete. With fewer it is something else and must not run as work.
 _TELLTALE = frozenset({"title", "status", "priority", "issue_type", "created_at"})
 _NOT_AN_ISSUE_HINT = "a Beads issue has an id, a title, a status and a priority"
 
 
 class Beads(Struct, frozen=True):
-    """A backlog as it stood on disk at one moment."""
+    """The state of a backlog on disk at one moment."""
 
     file: str
-    lines: list[bytes]  # all of them, without their line ends
-    issues: dict[str, Issue]  # in the order of the file; no tombstones
+    lines: list[bytes]  # all lines, without their line ends
+    issues: dict[str, Issue]  # in the order of the file, without tombstones
     line_of: dict[str, int]
     tombstones: frozenset[str]
     statuses: Mapping[str, Category]
-    problems: list[Problem]  # the first of them; `problems_total` counts all
+    problems: list[Problem]  # the first problems; `problems_total` counts all
     problems_total: int
-    circular: frozenset[str]  # wait for themselves in the end, and so never become ready
+    circular: frozenset[str]  # issues that wait for themselves in a circle and so never become ready
 
     def fields(self, id: str) -> dict[str, Any]:
-        """Every field of the issue, those too that we know nothing of."""
+        """Every field of the issue, including unknown ones."""
         found: dict[str, Any] = json.loads(self.lines[self.line_of[id] - 1].removeprefix(BOM).decode(errors="replace"))
         return found
 
@@ -75,12 +75,12 @@ def parse(raw: bytes, file: str, statuses: Mapping[str, Category] = STATUSES) ->
 
 
 def _issue_of(line: bytes, sheet: Sheet, statuses: Mapping[str, Category]) -> Issue | str | None:
-    """The issue on this line; None if there is none and all is said; the fields of what is no issue at all."""
+    """The issue on this line. None: there is none, and problems are reported. Text: fields of a row that is not one."""
     try:
         issue = _decode_issue(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _salvaged(line, sheet, statuses)
-    if not issue.title or issue.priority == -1:  # a row of another sort decodes as well: all but its id may be missing
+    if not issue.title or issue.priority == -1:  # other rows can decode too, because only the id is required
         return _salvaged(line, sheet, statuses)
     return examine(issue, sheet, statuses)
 
@@ -90,7 +90,7 @@ def _salvaged(line: bytes, sheet: Sheet, statuses: Mapping[str, Category]) -> Is
     if row is None:
         return None
     if "_schema" in row or row.get("_type", "issue") != "issue":
-        return None  # the header of an export, a memory, whatever else later versions put beside issues
+        return None  # an export header, a memory, or another row type of later versions
     if len(_TELLTALE & row.keys()) < 2:
         return ", ".join(list(row)[:6])
     fields: dict[str, Any] = {}
@@ -118,7 +118,7 @@ def _row_of(line: bytes, sheet: Sheet) -> dict[str, Any] | None:
         reason = re.sub(r": line 1 column (\d+).*", r" at column \1", str(error)).lower()
         if isinstance(error, RecursionError):
             reason = "nested too deeply"
-        sheet.tell((), f"is not valid JSON: {reason}", "one JSON object a line; the line is left as it is")
+        sheet.tell((), f"is not valid JSON: {reason}", "each line must be one JSON object; this line is left unchanged")
         return None
     if not isinstance(row, dict):
         sheet.tell((), f"an issue must be an object, got {shown(row)}", _NOT_AN_ISSUE_HINT)
@@ -127,18 +127,18 @@ def _row_of(line: bytes, sheet: Sheet) -> dict[str, Any] | None:
 
 
 def _sound(name: str, value: Any, sheet: Sheet) -> Any:
-    """The value if it is of the type its field has, else None, and the sheet is told."""
+    """The value if it has the type of its field. Otherwise None, and the sheet has the problem."""
     try:
         sound = msgspec.convert(value, _FIELD_TYPES[name], strict=True)
     except msgspec.ValidationError as error:
-        sheet.wrong((name,), value, f"is of the wrong type ({str(error).split(' - ')[0].lower()})", "it is left out")
+        sheet.wrong((name,), value, f"has the wrong type ({str(error).split(' - ')[0].lower()})", "it is ignored")
         return None
     return whole_text(sound) if isinstance(sound, str) else sound
 
 
 def _dependencies(value: Any, sheet: Sheet) -> tuple[Dependency, ...] | None:
     if not isinstance(value, list):
-        sheet.wrong(("dependencies",), value, "must be a list", "it is left out")
+        sheet.wrong(("dependencies",), value, "must be a list", "it is ignored")
         return None
     sound: list[Dependency] = []
     for place, each in enumerate(value):
@@ -146,7 +146,7 @@ def _dependencies(value: Any, sheet: Sheet) -> tuple[Dependency, ...] | None:
         try:
             sound.append(msgspec.convert(given, Dependency))
         except msgspec.ValidationError:
-            sheet.wrong(("dependencies", place), each, "must have a `depends_on_id` and a `type`", "it is left out")
+            sheet.wrong(("dependencies", place), each, "must have a `depends_on_id` and a `type`", "it is ignored")
     return tuple(sound)
 
 
@@ -157,5 +157,5 @@ def _tell_foreign(file: str, rows: list[tuple[int, str]], has_issues: bool, prob
         problems.add(Problem(file=file, line=line, message=message, hint=_NOT_AN_ISSUE_HINT))
         return
     for line, fields in rows:
-        message = f"is no Beads issue: it has the fields {fields}"
+        message = f"is not a Beads issue: it has the fields {fields}"
         problems.add(Problem(file=file, line=line, message=message, hint=_NOT_AN_ISSUE_HINT))

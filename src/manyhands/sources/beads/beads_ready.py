@@ -1,4 +1,4 @@
-"""What may be worked on now, by the rules of Beads itself: pure functions of the issues and the time."""
+"""Which issues are ready, by the rules of Beads itself: pure functions of the issues and the time."""
 
 import enum
 import json
@@ -10,7 +10,7 @@ from manyhands.sources.beads.beads_reading import Beads
 from manyhands.sources.beads.issue import BLOCKS, CONDITIONAL_BLOCKS, NOT_WORK, WAITS_FOR, Category, Dependency, Issue
 from manyhands.sources.beads.times import nanoseconds
 
-#: `conditional-blocks` waits for a failure: a close reason with one of these words is one.
+#: `conditional-blocks` waits for a failure. A close reason with one of these words counts as a failure.
 FAILURE_WORDS = (
     "failed",
     "rejected",
@@ -30,13 +30,13 @@ _RECENT_NS = 48 * 3600 * 1_000_000_000
 class Conditional(enum.StrEnum):
     """What `conditional-blocks` means. The documents and the newest code of Beads do not agree."""
 
-    ON_FAILURE = "on-failure"  # documented: goes on only if the other failed
-    ON_CLOSE = "on-close"  # goes on however the other was closed
+    ON_FAILURE = "on-failure"  # as documented: continues only if the other issue failed
+    ON_CLOSE = "on-close"  # continues however the other issue was closed
 
 
 class Order(enum.StrEnum):
-    PRIORITY = "priority"  # then the newest
-    HYBRID = "hybrid"  # of the last 48 hours by priority, then the oldest
+    PRIORITY = "priority"  # by priority, then the newest first
+    HYBRID = "hybrid"  # issues of the last 48 hours by priority, then the oldest first
     OLDEST = "oldest"
 
 
@@ -44,7 +44,7 @@ class Wait(Struct, frozen=True):
     """An issue waits for another one."""
 
     target: str
-    is_for_done: bool = True  # False: for something else than that the target is done
+    is_for_done: bool = True  # False: it waits for something other than the target being done
     why: str = ""
 
 
@@ -59,7 +59,7 @@ def children_of(issues: Mapping[str, Issue]) -> dict[str, list[str]]:
 def direct_waits(
     issues: Mapping[str, Issue], conditional: Conditional = Conditional.ON_FAILURE
 ) -> dict[str, list[Wait]]:
-    """Issues that wait by a dependency of their own; what they have from their parents is not in it."""
+    """Issues that wait because of their own dependencies. Waits of their parents are not included."""
     children = children_of(issues)
     waits: dict[str, list[Wait]] = {}
     for id, issue in issues.items():
@@ -84,7 +84,7 @@ def _blocked_by(dependency: Dependency, issues: Mapping[str, Issue], conditional
         why = f"waits for {target.id} to {'fail' if waits_for_failure else 'be closed'}; it is {target.status}"
         return [Wait(target.id, not waits_for_failure, why)]
     if waits_for_failure and target.status == "closed" and not _has_failed(target):
-        return [Wait(target.id, False, f"runs only if {target.id} fails, which was closed without a failure")]
+        return [Wait(target.id, False, f"runs only if {target.id} fails, but that was closed without a failure")]
     return []
 
 
@@ -115,12 +115,12 @@ def _gate(dependency: Dependency) -> str:
 
 
 def blocked(issues: Mapping[str, Issue], conditional: Conditional = Conditional.ON_FAILURE) -> dict[str, str]:
-    """Issue → why it is blocked: by a dependency of its own, or because its parent is."""
+    """Issue → why it is blocked: by its own dependency, or because its parent is blocked."""
     own = {id: waits[0].why for id, waits in direct_waits(issues, conditional).items()}
-    above: dict[str, list[str]] = {id: [] for id in own}  # the parents from it up to one that is blocked by itself
+    above: dict[str, list[str]] = {id: [] for id in own}  # its parents up to one with its own block
     children = children_of(issues)
     spreading = list(own)
-    for id in spreading:  # grows as it is walked
+    for id in spreading:  # the list grows during the loop
         for child in children.get(id, ()):
             if child not in above:
                 above[child] = [id, *above[id]]
@@ -132,7 +132,7 @@ def blocked(issues: Mapping[str, Issue], conditional: Conditional = Conditional.
 
 
 def put_off(issue: Issue, statuses: Mapping[str, Category]) -> str:
-    """Why the issue is no work for anyone now, whatever it depends on; nothing if it is."""
+    """Why nobody should work on the issue now, apart from its dependencies; "" if it can be worked on."""
     if statuses.get(issue.status) != "active":
         who = f" ({issue.assignee})" if issue.assignee and issue.status == "in_progress" else ""
         return f"is {issue.status}{who}"
@@ -148,7 +148,7 @@ def put_off(issue: Issue, statuses: Mapping[str, Category]) -> str:
 
 
 def deferral(issue: Issue, issues: Mapping[str, Issue], now: float) -> str:
-    """Until when it, or its direct parent, is put off; nothing if it is not."""
+    """Until when the issue or its direct parent is deferred; "" if neither is."""
     if is_deferred(issue, now):
         return f"is deferred until {issue.defer_until}"
     for parent in issue.parents:
@@ -161,7 +161,7 @@ def is_deferred(issue: Issue, now: float) -> bool:
     if not issue.defer_until:
         return False
     until = nanoseconds(issue.defer_until)
-    # What cannot be read is told as a problem; until it is mended the wish to wait counts.
+    # An unreadable time is reported as a problem. Until it is fixed, the issue stays deferred.
     return until is None or until > now * 1e9
 
 
@@ -180,7 +180,7 @@ def ready(
     conditional: Conditional = Conditional.ON_FAILURE,
     order: Order = Order.PRIORITY,
 ) -> list[Issue]:
-    """What Beads calls ready: epics are in it."""
+    """The issues that Beads calls ready, including epics."""
     found = [beads.issues[id] for id, why in why_not_ready(beads, now, conditional).items() if not why]
     return ordered(found, order, now)
 
@@ -191,7 +191,7 @@ def runnable(
     conditional: Conditional = Conditional.ON_FAILURE,
     order: Order = Order.PRIORITY,
 ) -> list[Issue]:
-    """What may be run now: of the ready ones all but epics, which are done when their children are."""
+    """The issues that may run now: all ready ones except epics, which are done when their children are."""
     return [issue for issue in ready(beads, now, conditional, order) if not issue.is_epic]
 
 
@@ -211,7 +211,7 @@ def ordered(issues: Iterable[Issue], order: Order, now: float) -> list[Issue]:
 
 
 def finished_epics(beads: Beads) -> list[str]:
-    """Open epics that have children, all of them closed: they are done, and nobody has said so yet."""
+    """Open epics whose children are all closed: they are done, but not closed yet."""
     children = children_of(beads.issues)
     return [
         id

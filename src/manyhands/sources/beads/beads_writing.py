@@ -1,7 +1,7 @@
-"""Changes to a Beads file that others read and write too: only the lines of our issues change.
+"""Changes a Beads file that others read and write too: only the lines of our issues change.
 
-Under the lock that Beads takes, the file is read again, patched and replaced in one step. Whoever ignores the lock and
-replaces the file meanwhile is noticed just before, and nothing of theirs or ours is dropped.
+Under the lock of Beads, the file is read again, patched and replaced in one step. If a program ignores the lock and
+replaces the file meanwhile, we notice it just before our own replacement, and no change of either side is lost.
 """
 
 import json
@@ -21,17 +21,17 @@ from manyhands.sources.beads.issue_changes import Change, ChangeResult, IssueOut
 from manyhands.sources.beads.locking import LOCK_NAME, exclusive_in_turn
 from manyhands.sources.beads.replacing import remove_leftovers, replace_unless_changed, take
 
-#: Each means that someone replaced the file within a few milliseconds.
+#: Each retry means that another program replaced the file within a few milliseconds.
 _TRIES_MAX = 20
 
 
 class BeadsFile:
-    """A writer for backlogs whose file is the truth."""
+    """A writer for backlogs that are kept in the file itself."""
 
     def __init__(self, place: BeadsPlace, now_ns: Callable[[], int] = time.time_ns) -> None:
         if place.file is None:
-            raise BacklogError(f"`{place.directory}` has no file to write to", "it is written with the `bd` command")
-        # Through a link, what it points to is replaced; the lock stays where others look for it.
+            raise BacklogError(f"`{place.directory}` has no file to write to", "write it with the `bd` command")
+        # If the file is a link, its target is replaced. The lock stays where other programs look for it.
         self._file = place.file.resolve()
         self._lock = place.directory / LOCK_NAME
         self._statuses = place.statuses
@@ -55,15 +55,15 @@ class BeadsFile:
                 if raw == found.raw or replace_unless_changed(self._file, found, raw):
                     return outcomes
         raise Unavailable(
-            f"`{self._file}` is being replaced all the time by a program that ignores its lock",
-            "stop that program, or write through it",
+            f"a program that ignores the lock of `{self._file}` replaces the file all the time",
+            "stop that program, or make the changes through it",
         )
 
 
 def _apply_to(
     lines: list[bytes], changes: Sequence[Change], now_ns: int, statuses: Mapping[str, Category]
 ) -> list[IssueOutcome]:
-    """The outcomes; `lines` are changed in place."""
+    """Apply the changes to `lines` in place; return the outcomes."""
     outcomes: list[IssueOutcome] = []
     for change in changes:
         place, issue = _find(lines, change.id)
@@ -106,11 +106,11 @@ def _head_of(line: bytes) -> _Head:
 
 
 def _find(lines: list[bytes], id: str) -> tuple[int, Issue | None]:
-    """The line that counts for this id, as a reader sees it."""
-    # Decoding every line takes a hundred times as long as looking for the id in them.
+    """The line that counts for this id, chosen as a reader does."""
+    # Decoding every line takes a hundred times as long as searching the lines for the id.
     token = json.dumps(id, ensure_ascii=False).encode(errors="replace")
     places = [i for i, line in enumerate(lines) if token in line and _head_of(line).id == id]
-    if not places:  # written with escapes
+    if not places:  # the id may be written with escapes
         places = [i for i, line in enumerate(lines) if line.strip() and _head_of(line).id == id]
     if not places:
         return -1, None
@@ -120,9 +120,9 @@ def _find(lines: list[bytes], id: str) -> tuple[int, Issue | None]:
 
 
 def merged(ours: list[bytes], theirs: list[bytes]) -> list[bytes]:
-    """Their lines, with ours where ours is newer or they have none: a stale copy must not undo what was there.
+    """Their lines, with ours where ours is newer or theirs is missing: a stale copy must not undo our changes.
 
-    To delete an issue is to write a tombstone where the file is the truth, so a line that is gone was never seen.
+    A deleted issue leaves a tombstone in the file. So if their file lacks a line, they had never seen it.
     """
     place_of: dict[str, int] = {}
     heads = [_head_of(line) for line in theirs]
@@ -150,9 +150,9 @@ def merged(ours: list[bytes], theirs: list[bytes]) -> list[bytes]:
 
 
 def overwritten(beads: Beads, written_at: Mapping[str, str]) -> list[str]:
-    """Of the issues we have written (id → `updated_at` of the outcome), those of which the file has an older state.
+    """The issues we have written (id → `updated_at` of the outcome) that have an older state in the file.
 
-    A program that ignores the lock has put back what it read before: the changes must be applied again.
+    A program that ignores the lock has written back what it read before. The changes must be applied again.
     """
     return [
         id

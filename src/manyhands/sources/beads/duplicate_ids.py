@@ -1,4 +1,4 @@
-"""One id on several lines: which of them counts, and whether an unfinished merge is the cause."""
+"""Handles one id on several lines: which line counts, and whether an unfinished merge is the cause."""
 
 import re
 
@@ -13,7 +13,7 @@ _LISTED_MAX = 5
 
 
 class _Merge(Struct):
-    """A stretch of lines between conflict markers."""
+    """The lines between conflict markers."""
 
     begin: int
     middle: int = 0
@@ -23,7 +23,7 @@ class _Merge(Struct):
 
 
 def is_newer(one: str, other: str) -> bool | None:
-    """Of two `updated_at`; None if neither is."""
+    """Whether the first `updated_at` is newer; None if neither is."""
     at, other_at = nanoseconds(one) or 0, nanoseconds(other) or 0
     return None if at == other_at else at > other_at
 
@@ -33,7 +33,7 @@ class DuplicateIds:
         self._file = file
         self._problems = problems
         self._merges: list[_Merge] = []
-        #: (id, the line that counts, the one that does not, whether they differ)
+        #: (id, the line that counts, the other line, whether they differ)
         self._found: list[tuple[str, int, int, bool]] = []
 
     def is_marker(self, line: bytes, number: int) -> bool:
@@ -50,7 +50,7 @@ class DuplicateIds:
         return True
 
     def takes_over(self, known: Issue, known_line: int, found: Issue, line: int, lines: list[bytes]) -> bool:
-        """Whether the line found later counts: the newer one does, of two of one age the later."""
+        """Whether the line found later counts: the newer line does, or the later one if both have the same age."""
         takes_over = is_newer(found.updated_at, known.updated_at) is not False
         differ = lines[known_line - 1].rstrip() != lines[line - 1].rstrip()
         winner, loser = (line, known_line) if takes_over else (known_line, line)
@@ -65,8 +65,8 @@ class DuplicateIds:
                 if differ:
                     merge.different.append(id)
                 continue
-            message = f"`id` {shown(id)} is also on line {winner}, which is newer or later and counts"
-            hint = "delete the line that is out of date" if differ else "the two lines are the same; delete one"
+            message = f"`id` {shown(id)} is also on line {winner}, which is used because it is newer or later"
+            hint = "delete the line that is out of date" if differ else "the two lines are equal; delete one"
             self._problems.add(
                 Problem(file=self._file, line=loser, field="id", value=shown(id), message=message, hint=hint)
             )
@@ -77,10 +77,10 @@ class DuplicateIds:
         return next((m for m in self._merges if all(m.begin < line < (m.end or line + 1) for line in lines)), None)
 
     def _tell_merge(self, merge: _Merge) -> None:
-        end = f"to line {merge.end}" if merge.end else "and no end to it"
-        message = f"an unfinished merge begins here, {end}: {merge.on_both} ids are on both sides"
+        end = f"to line {merge.end}" if merge.end else "and has no end"
+        message = f"an unfinished merge begins here {end}: {merge.on_both} ids are on both sides"
         if merge.different:
             listed = ", ".join(merge.different[:_LISTED_MAX]) + (" …" if len(merge.different) > _LISTED_MAX else "")
-            message += f", {len(merge.different)} of them not alike ({listed}); the newer one counts"
-        hint = "finish the merge: keep the newer line of each id and take the markers out"
+            message += f", {len(merge.different)} of them different ({listed}); the newer one is used"
+        hint = "finish the merge: keep the newer line of each id and remove the markers"
         self._problems.add(Problem(file=self._file, line=merge.begin, message=message, hint=hint))

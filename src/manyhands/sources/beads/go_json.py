@@ -1,4 +1,4 @@
-"""One line of JSON as Go writes it, changed field by field: what does not change keeps its bytes."""
+"""Changes single fields in a line of JSON as Go writes it. All other fields keep their bytes."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from typing import Any
 
 from manyhands.sources.beads.issue import FIELD_ORDER
 
-#: What Go escapes and Python does not.
+#: Characters that Go escapes and Python does not.
 _GO_ESCAPES = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -16,7 +16,7 @@ _value_at = json.JSONDecoder().raw_decode
 
 
 def whole_text(text: str) -> str:
-    """Half a character cannot be written as UTF-8; Go writes a replacement for it too."""
+    """The text with halves of surrogate pairs replaced, as Go does: UTF-8 cannot encode them."""
     return _LONE_SURROGATE.sub("\ufffd", text)
 
 
@@ -26,7 +26,7 @@ def encode(value: Any) -> str:
 
 
 def split_fields(text: str) -> dict[str, tuple[str, str]]:
-    """The fields of an object: its name → name and value as they are written. ValueError if it is not one object."""
+    """The fields of an object: name → name and value as written. Raises ValueError if it is not one object."""
     at = _skip(text, 0)
     if text[at : at + 1] != "{":
         raise ValueError("not an object")
@@ -60,11 +60,11 @@ def _past(text: str, at: int, sign: str) -> int:
 
 
 def patched(line: bytes, changes: Mapping[str, Any]) -> bytes:
-    """The line with these fields set, or taken out where the value is None.
+    """The line with these fields set, or removed if the value is None.
 
-    A new field goes where Beads would have written it. The line may begin with a byte-order mark and end in `\\r`.
+    A new field goes where Beads would write it. The line may begin with a byte-order mark and end in `\\r`.
     """
-    # Bytes that are not UTF-8 stand in values we do not touch: they go through as they are.
+    # Bytes that are not UTF-8 can only be in values that we do not change. They pass through unchanged.
     text = line.decode("utf-8", "surrogateescape")
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     end = text[len(text.rstrip()) :]
@@ -83,7 +83,7 @@ def patched(line: bytes, changes: Mapping[str, Any]) -> bytes:
 def _inserted(fields: dict[str, tuple[str, str]], name: str, value: str) -> dict[str, tuple[str, str]]:
     rank = _RANK.get(name, len(_RANK))
     items = list(fields.items())
-    # Behind the last field that belongs before it: unknown fields have no place of their own and stay put.
+    # After the last field that belongs before it. Unknown fields have no defined place and stay where they are.
     place = max((i + 1 for i, (other, _) in enumerate(items) if _RANK.get(other, len(_RANK)) < rank), default=0)
     items.insert(place, (name, (encode(name), value)))
     return dict(items)

@@ -1,6 +1,6 @@
-"""An issue of Beads as far as we use it, and the words its fields may hold.
+"""A Beads issue with the fields that we use, and the values they may have.
 
-The line it came from is kept beside it, so a field that is not here is never lost.
+The original line is kept too, so a field that is not declared here is never lost.
 """
 
 import re
@@ -21,18 +21,18 @@ STATUSES: dict[str, Category] = {
     "pinned": "frozen",
 }
 TOMBSTONE = "tombstone"
-#: A dependency on an issue in one of these holds nothing up.
+#: A dependency on an issue in one of these statuses blocks nothing.
 SETTLED = frozenset({"closed", "pinned"})
 
 EPIC = "epic"
-#: Types that are never handed out as work.
+#: Types that are never given out as work.
 NOT_WORK = frozenset({"merge-request", "gate", "molecule", "message", "agent", "role", "rig"})
 
 BLOCKS = "blocks"
 CONDITIONAL_BLOCKS = "conditional-blocks"
 WAITS_FOR = "waits-for"
 PARENT_CHILD = "parent-child"
-#: The dependencies that can hold an issue up. Others are remarks, and any word will do for them.
+#: The dependencies that can block an issue. All others are only remarks and may have any name.
 BLOCKING = (BLOCKS, CONDITIONAL_BLOCKS, WAITS_FOR, PARENT_CHILD)
 #: Some writers spell them with underscores.
 _SPELLINGS = {name.replace("-", "_"): name for name in BLOCKING}
@@ -53,7 +53,7 @@ FIELD_ORDER = re.findall(
 
 
 class Dependency(Struct, frozen=True, gc=False):
-    """Stands on the issue that waits; `depends_on_id` is what it waits for."""
+    """A dependency of the issue that waits. `depends_on_id` is the issue it waits for."""
 
     depends_on_id: str
     issue_id: str = ""
@@ -87,7 +87,7 @@ class Issue(Struct, frozen=True):
     labels: tuple[str, ...] = ()
     dependencies: tuple[Dependency, ...] = ()
     ephemeral: bool = False
-    wisp: bool = False  # what `ephemeral` was called for a while
+    wisp: bool = False  # an earlier name of `ephemeral`
     pinned: bool = False
     is_template: bool = False
 

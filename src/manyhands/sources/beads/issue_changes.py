@@ -1,6 +1,6 @@
-"""What we do to an issue, as values, and what comes of it: a patch, nothing to do, or a refusal with its reason.
+"""Changes to an issue, as values, and their outcomes: a patch, nothing to do, or a refusal with its reason.
 
-Every change says what it expects to find; the writers apply it to what is there at that moment.
+Every change states what it expects to find. The writers apply it to the state at that moment.
 """
 
 import enum
@@ -13,16 +13,16 @@ from manyhands.sources.beads.go_json import whole_text
 from manyhands.sources.beads.issue import STATUSES, Category, Issue
 from manyhands.sources.beads.times import nanoseconds, written
 
-#: The whole text stays in our store; people read this much of it in the issue.
+#: How much of a text goes into the issue. The full text stays in our store.
 SUMMARY_MAX = 2000
-#: How the reason begins for which a cancelled issue is closed.
+#: The start of the close reason of a cancelled issue.
 _CANCELLED = "cancelled"
 
 
 class Claim(Struct, frozen=True, tag=True):
-    """Take an open issue that nobody else has. `holder` names the run, so that a dead one's claims can be found.
+    """Take an open issue that nobody else has. `holder` names the run, so that claims of a dead run can be found.
 
-    One that was put off or given up may be taken if a person has wanted it again since: at `wanted_at`.
+    A deferred or blocked issue may be taken if a person has asked for it again since, at `wanted_at`.
     """
 
     id: str
@@ -31,7 +31,7 @@ class Claim(Struct, frozen=True, tag=True):
 
 
 class Close(Struct, frozen=True, tag=True):
-    """Done. An epic, which nobody claims, is closed with the holder ""."""
+    """Close an issue as done. An epic, which nobody claims, is closed with the holder ""."""
 
     id: str
     holder: str
@@ -40,7 +40,7 @@ class Close(Struct, frozen=True, tag=True):
 
 
 class Block(Struct, frozen=True, tag=True):
-    """Out of attempts."""
+    """Block an issue whose attempts are used up."""
 
     id: str
     holder: str
@@ -48,7 +48,7 @@ class Block(Struct, frozen=True, tag=True):
 
 
 class Cancel(Struct, frozen=True, tag=True):
-    """Closed, with a reason that Beads takes for a failure: what waits for a failure goes on."""
+    """Close an issue with a reason that Beads treats as a failure: issues that wait for a failure continue."""
 
     id: str
     holder: str
@@ -62,7 +62,7 @@ class Defer(Struct, frozen=True, tag=True):
 
 
 class ReleaseIssue(Struct, frozen=True, tag=True):
-    """Back to open, for anyone to take."""
+    """Open an issue again, for anyone to take."""
 
     id: str
     holder: str
@@ -73,37 +73,37 @@ Change = Claim | Close | Block | Cancel | Defer | ReleaseIssue
 
 class ChangeResult(enum.StrEnum):
     WRITTEN = "written"
-    ALREADY = "already"  # it was so before: a second telling of the same change
-    REFUSED = "refused"  # what is there is not what the change expects
+    ALREADY = "already"  # the state was already so: the change was repeated
+    REFUSED = "refused"  # the current state is not what the change expects
     MISSING = "missing"  # no such issue, or its line cannot be read now
 
 
 class IssueOutcome(Struct, frozen=True):
     id: str
     result: ChangeResult
-    why: str = ""  # it was not written
-    updated_at: str = ""  # as it stands in the backlog afterwards
+    why: str = ""  # the reason why it was not written
+    updated_at: str = ""  # the value in the backlog afterwards
 
     @property
     def holds(self) -> bool:
-        """The backlog says now what the change says."""
+        """Whether the backlog now has the state that the change asks for."""
         return self.result in (ChangeResult.WRITTEN, ChangeResult.ALREADY)
 
 
 class BacklogWriter(Protocol):
     def apply(self, changes: Sequence[Change]) -> list[IssueOutcome]:
-        """One outcome for each change, in order, once it is safe on disk. They may be of different issues or one."""
+        """Apply the changes, of one or several issues. Returns one outcome each, in order, once all are on disk."""
         ...
 
 
-#: Fields to set; None takes a field out.
+#: Fields to set; None removes a field.
 Patch = dict[str, Any]
 
 
 def patch_for(
     issue: Issue, change: Change, now_ns: int, statuses: Mapping[str, Category] = STATUSES
 ) -> Patch | IssueOutcome:
-    """What to write to make it so, or the outcome if there is nothing to write."""
+    """The patch for the change, or the outcome if there is nothing to write."""
     if obstacle := obstacle_to(change, issue, statuses):
         return IssueOutcome(issue.id, ChangeResult.REFUSED, obstacle, issue.updated_at)
     if is_already(issue, change):
@@ -113,7 +113,7 @@ def patch_for(
     if entry := note_of(change):
         patch["notes"] = f"{issue.notes.rstrip()}\n\n{entry}" if issue.notes.strip() else entry
     patch["updated_at"] = at
-    # Beads refuses an issue that has a closing time and is not closed, or the other way round.
+    # Beads refuses an open issue with a closing time, and a closed issue without one.
     if patch["status"] == "closed":
         patch["closed_at"] = at
     else:
@@ -155,7 +155,7 @@ GOAL = {
 
 
 def is_already(issue: Issue, change: Change) -> bool:
-    """The change has been made before, by us: telling it again after a crash must not make it twice."""
+    """Whether we have already made this change: repeating it after a crash must not apply it twice."""
     if issue.status != GOAL[type(change)] or note_of(change) not in issue.notes:
         return False
     match change:
@@ -173,7 +173,7 @@ def is_already(issue: Issue, change: Change) -> bool:
 
 
 def obstacle_to(change: Change, issue: Issue, statuses: Mapping[str, Category] = STATUSES) -> str:
-    """What stands against the change, in what is there now."""
+    """What in the current state prevents the change; "" if nothing does."""
     if is_already(issue, change):
         return ""
     has_it = f"is {issue.status}" + (f" and assigned to {issue.assignee}" if issue.assignee else "")
@@ -181,7 +181,7 @@ def obstacle_to(change: Change, issue: Issue, statuses: Mapping[str, Category] =
     match change:
         case Claim():
             is_free = statuses.get(issue.status) == "active" and issue.assignee in ("", change.holder)
-            is_ours_again = issue.status == "blocked" and issue.assignee == change.holder  # failed here, wanted again
+            is_ours_again = issue.status == "blocked" and issue.assignee == change.holder  # wanted again
             is_given_back = can_be_opened(issue, change.holder) and is_older(issue, change.wanted_at)
             return "" if is_free or is_ours_again or is_given_back else has_it
         case Close() if issue.is_epic and not change.holder:
@@ -196,18 +196,18 @@ def obstacle_to(change: Change, issue: Issue, statuses: Mapping[str, Category] =
 
 
 def can_be_opened(issue: Issue, holder: str) -> bool:
-    """It was put off, or failed or was cancelled as we write that: if a person wants it again, it may be had again."""
+    """Whether a person may have it run again: it was deferred, or we wrote that it failed or was cancelled."""
     is_ended_so = issue.status == "blocked" or (issue.status == "closed" and issue.close_reason.startswith(_CANCELLED))
     return (issue.status == "deferred" or is_ended_so) and issue.assignee in ("", holder)
 
 
 def is_older(issue: Issue, wanted_at: float) -> bool:
-    """Nothing has been said of the issue since a person wanted it again."""
+    """Whether the issue has not changed since a person asked for it again."""
     return wanted_at * 1e9 > (nanoseconds(issue.updated_at) or 0)
 
 
 def note_of(change: Change) -> str:
-    """What the change adds to the notes. No time in it: the same change is the same note."""
+    """The note that the change adds. It contains no time, so a repeated change has the same note."""
     match change:
         case Close() if change.summary:
             return f"{_author(change)} done:\n{shortened(change.summary)}"
@@ -225,15 +225,15 @@ def shortened(text: str) -> str:
     text = printable(text).strip()
     if len(text) <= SUMMARY_MAX:
         return text
-    return f"{text[:SUMMARY_MAX].rstrip()} … ({len(text) - SUMMARY_MAX:,} characters more in the store of manyhands)"
+    return f"{text[:SUMMARY_MAX].rstrip()} … ({len(text) - SUMMARY_MAX:,} more characters in the store of manyhands)"
 
 
 def printable(text: str) -> str:
-    """Fit for a file and for a command line: neither takes half a character, and the second no NUL."""
+    """Text for a file or a command line: neither takes half of a surrogate pair, and the second takes no NUL."""
     return whole_text(text).replace("\0", "")
 
 
 def _strictly_after(updated_at: str, now_ns: int) -> int:
-    # Whole microseconds: some readers drop what is finer, and would see no change.
+    # Whole microseconds: some readers drop finer digits and would see no change.
     last_ns = nanoseconds(updated_at) or 0
     return max(now_ns // 1000 * 1000, (last_ns // 1000 + 1) * 1000)

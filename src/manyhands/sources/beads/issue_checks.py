@@ -1,4 +1,4 @@
-"""What is wrong with an issue, and with the issues together. Wrong values are told, and read as harmless ones."""
+"""Finds problems of single issues and of all issues together. Wrong values are reported and read as harmless ones."""
 
 from collections.abc import Mapping
 
@@ -23,9 +23,9 @@ _TIMES = ("created_at", "updated_at", "defer_until")
 
 
 def examine(issue: Issue, sheet: Sheet, statuses: Mapping[str, Category]) -> Issue:
-    """The issue as it is to be used."""
+    """Report problems of the issue; return it as we use it."""
     if not issue.title:
-        sheet.tell(("title",), f"issue {shown(issue.id)} has no `title`", "Beads itself refuses it")
+        sheet.tell(("title",), f"issue {shown(issue.id)} has no `title`", "Beads refuses it; give it a title")
     elif len(issue.title) > TITLE_MAX:
         sheet.wrong(("title",), issue.title, f"must be at most {TITLE_MAX} characters long, has {len(issue.title):,}")
     if not 0 <= issue.priority <= 4:
@@ -33,11 +33,11 @@ def examine(issue: Issue, sheet: Sheet, statuses: Mapping[str, Category]) -> Iss
         issue = replace(issue, priority=PRIORITY_DEFAULT)
     if issue.status not in statuses and issue.status != TOMBSTONE:
         hint = did_you_mean(issue.status, statuses) or f"the statuses are {', '.join(statuses)}"
-        message = f"`status` {shown(issue.status)} is none that Beads knows: not ready, and what waits for it waits on"
+        message = f"`status` {shown(issue.status)} is unknown: the issue is not ready, and issues that need it wait"
         sheet.tell(("status",), message, hint, issue.status)
     if (issue.status == "closed") != bool(issue.closed_at) and issue.status != TOMBSTONE:
         rule = "is missing from a closed issue" if not issue.closed_at else f"is set on an issue that is {issue.status}"
-        sheet.tell(("closed_at",), f"`closed_at` {rule}", "the status counts", issue.closed_at or None)
+        sheet.tell(("closed_at",), f"`closed_at` {rule}", "the status is used", issue.closed_at or None)
     for name in _TIMES:
         text = getattr(issue, name)
         if text and nanoseconds(text) is None:
@@ -45,7 +45,7 @@ def examine(issue: Issue, sheet: Sheet, statuses: Mapping[str, Category]) -> Iss
     for place, dependency in enumerate(issue.dependencies):
         if dependency.issue_id and dependency.issue_id != issue.id:
             path = ("dependencies", place, "issue_id")
-            sheet.wrong(path, dependency.issue_id, f"should be {shown(issue.id)}", "it is read as one of this issue")
+            sheet.wrong(path, dependency.issue_id, f"should be {shown(issue.id)}", "it is read as this issue")
     return issue
 
 
@@ -60,7 +60,7 @@ def _tell_priority(issue: Issue, sheet: Sheet) -> None:
 def examine_together(
     file: str, issues: Mapping[str, Issue], line_of: Mapping[str, int], tombstones: frozenset[str], problems: Problems
 ) -> set[str]:
-    """Tell of dependencies that lead nowhere or in a circle; the issues on such a circle."""
+    """Report dependencies that lead nowhere or in a circle; return the issues on such circles."""
     for issue in issues.values():
         if issue.is_settled:
             continue
@@ -75,8 +75,8 @@ def examine_together(
                         line=line_of[issue.id],
                         field="dependencies",
                         value=shown(target),
-                        message=f"{shown(issue.id)} depends on {shown(target)}, and there is no such issue",
-                        hint="it waits for nothing; take the dependency out or correct the id",
+                        message=f"{shown(issue.id)} depends on {shown(target)}, which does not exist",
+                        hint="the dependency is ignored; remove it or correct the id",
                     )
                 )
     circular: set[str] = set()
@@ -93,17 +93,17 @@ def examine_together(
                 field="dependencies",
                 value=shown(ids[0]),
                 message=f"issues wait for each other: {' → '.join(ring)}",
-                hint="take out one of these dependencies",
+                hint="remove one of these dependencies",
             )
         )
     return circular
 
 
 def _waits(issues: Mapping[str, Issue]) -> dict[str, list[str]]:
-    """Who waits for whom among what is still open, the start (`>id`) and the end (`.id`) of each taken apart.
+    """Which open issues wait for which. The start (`>id`) and the end (`.id`) of each issue are separate.
 
-    A child may start only once its parent may, and an epic ends only with its children: seen as one, an epic and its
-    children would always be a circle.
+    A child may start only when its parent may, and an epic ends only with its children. With one entry for both, an
+    epic and its children would always be a circle.
     """
     waits: dict[str, list[str]] = {}
     unsettled = {id: issue for id, issue in issues.items() if not issue.is_settled}

@@ -1,4 +1,4 @@
-"""What kind of work an issue is: its labels say so, or else words in its title, or else words in its description."""
+"""The kind of work of an issue, from its labels, or else words in its title, or else words in its description."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,21 +9,21 @@ from msgspec import Struct
 from manyhands.readers.name_rules import is_good_name
 from manyhands.sources.beads.issue import Issue
 
-#: `kind:audit` among the labels settles it.
+#: A label like `kind:audit` decides it.
 _EXPLICIT = "kind:"
 
 
 class KindRule(Struct, frozen=True, forbid_unknown_fields=True):
     kind: str
-    labels: tuple[str, ...] = ()  # beside the kind's own name
-    words: tuple[str, ...] = ()  # in title or description: whole words, upper and lower case alike
+    labels: tuple[str, ...] = ()  # in addition to the kind's own name
+    words: tuple[str, ...] = ()  # in title or description: whole words, case-insensitive
 
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-#: Three kinds, each for a host of its own. Where words of several kinds stand, the first one in the text decides.
+#: Three kinds, each for its own host. If a text has words of several kinds, the first word decides.
 DEFAULT_RULES = (
     KindRule(
         "reasoning",
@@ -61,7 +61,7 @@ DEFAULT_RULES = (
         ),
     ),
 )
-#: Beads is a tracker for code, so that is what an issue is that says nothing.
+#: Beads tracks work on code, so an issue without other signs is about code.
 DEFAULT_KIND = "code"
 
 
@@ -74,7 +74,7 @@ DEFAULT_KINDS = KindTable()
 
 
 def table_of(words_of: Mapping[str, Sequence[str]], otherwise: str = DEFAULT_KIND) -> KindTable:
-    """A table in which the same words count as labels and in texts; with no words at all, the rules there are."""
+    """A table in which the same words count as labels and in texts. Without words, the default rules."""
     if not words_of:
         return KindTable(otherwise=otherwise)
     rules = tuple(KindRule(kind, labels=tuple(words), words=tuple(words)) for kind, words in words_of.items())
@@ -85,7 +85,7 @@ def kind_of(issue: Issue, table: KindTable = DEFAULT_KINDS) -> str:
     return _kind_of(issue.labels, issue.title, issue.description, table)
 
 
-# A backlog that is watched is read again and again, and the search for words was most of the time that took.
+# A watched backlog is read repeatedly, and without a cache the search for words took most of that time.
 @lru_cache(maxsize=20_000)
 def _kind_of(labels: tuple[str, ...], title: str, description: str, table: KindTable) -> str:
     kind_by_label, kind_by_word, words = _lookup(table)
@@ -104,7 +104,7 @@ def _kind_of(labels: tuple[str, ...], title: str, description: str, table: KindT
 
 @lru_cache(maxsize=16)
 def _lookup(table: KindTable) -> tuple[dict[str, str], dict[str, str], re.Pattern[str] | None]:
-    """Label → kind, word → kind, and what finds the first such word. An earlier rule goes before a later one."""
+    """Label → kind, word → kind, and a pattern for the first such word. Earlier rules take precedence."""
     by_label: dict[str, str] = {}
     by_word: dict[str, str] = {}
     for rule in table.rules:
@@ -112,7 +112,7 @@ def _lookup(table: KindTable) -> tuple[dict[str, str], dict[str, str], re.Patter
             by_label.setdefault(label.lower(), rule.kind)
         for word in rule.words:
             by_word.setdefault(word.lower(), rule.kind)
-    # The longest first, or `test` would hide `test case`.
+    # The longest first, because otherwise `test` would hide `test case`.
     words = sorted(by_word, key=len, reverse=True)
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, words))})(?!\w)", re.IGNORECASE) if words else None
     return by_label, by_word, pattern

@@ -1,4 +1,4 @@
-"""Issues → tasks: what they need, claim and say. Only what Beads would hand out some day becomes a task."""
+"""Turns issues into tasks: their needs, claims and prompts. Only issues that Beads may give out become tasks."""
 
 import enum
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ _MODES = ("write", "append", "read")
 
 class IssueTasks(Struct, frozen=True):
     tasks: tuple[Task, ...]
-    #: Task → what it waits for that needs cannot say: these are deferred until the backlog changes or time passes.
+    #: Task → a wait that needs cannot express. These tasks are deferred until the backlog changes or time passes.
     held: dict[str, str]
     problems: list[Problem]
 
@@ -38,10 +38,10 @@ def tasks_of(
     kinds: KindTable = DEFAULT_KINDS,
     conditional: Conditional = Conditional.ON_FAILURE,
 ) -> IssueTasks:
-    """What may run now is a task without needs that is not deferred; `runnable` lists the same.
+    """The tasks. Those without needs that are not deferred may run now; `runnable` lists the same.
 
-    `like` has the fields an issue does not give (`run`, `check`, `timeout` …). Issues in progress that `holder` has
-    claimed are tasks too.
+    `like` has the fields that an issue does not have (`run`, `check`, `timeout` …). Issues in progress that `holder`
+    has claimed are tasks too.
     """
     problems = Problems()
     work = {
@@ -80,7 +80,7 @@ def _is_work(issue: Issue, beads: Beads, holder: str) -> bool:
 
 
 class _Reach(enum.Enum):
-    """A wait that no set of needs can stand for."""
+    """A wait that no set of needs can express."""
 
     NOWHERE = enum.auto()
 
@@ -104,7 +104,7 @@ def _needs_and_holds(
             else:
                 needs.update(dict.fromkeys(tasks))
         needs_of[id] = tuple(needs)
-    # The scheduler is never given a circle, nor what hangs behind one: neither would ever start.
+    # The scheduler never gets a circle, or tasks that wait for one: they would never start.
     sound = chain_lengths(needs_of)
     for id in work:
         if id not in sound:
@@ -114,7 +114,7 @@ def _needs_and_holds(
 
 
 def _own_and_inherited(id: str, issues: Mapping[str, Issue], waits: Mapping[str, list[Wait]]) -> Iterable[Wait]:
-    """What blocks a parent blocks its children."""
+    """The waits of the issue and of its parents: what blocks a parent blocks its children."""
     line = {id: None}
     for each in (ahead := [id]):  # grows as it is walked
         yield from waits.get(each, ())
@@ -127,7 +127,7 @@ def _own_and_inherited(id: str, issues: Mapping[str, Issue], waits: Mapping[str,
 def _tasks_behind(
     wait: Wait, issues: Mapping[str, Issue], children: Mapping[str, list[str]], work: Mapping[str, Issue]
 ) -> list[str] | _Reach:
-    """The tasks that must be done for the wait to be over. An epic is done when its children are."""
+    """The tasks that must be done to end the wait. An epic is done when its children are."""
     if not wait.is_for_done:
         return _Reach.NOWHERE
     tasks: list[str] = []
@@ -146,7 +146,7 @@ def _tasks_behind(
 
 def _claims_of(issue: Issue, pattern: Task, sheet: Sheet) -> Claims | None:
     if issue.metadata is not None and not isinstance(issue.metadata, dict):
-        sheet.wrong(("metadata",), issue.metadata, "must be a table", "file lists in it become the task's claims")
+        sheet.wrong(("metadata",), issue.metadata, "must be a table", "its file lists become the task's claims")
     return claims_of_metadata(issue.metadata, sheet) if has_file_lists(issue.metadata) else pattern.claims
 
 
@@ -155,9 +155,9 @@ def has_file_lists(metadata: Any) -> bool:
 
 
 def claims_of_metadata(metadata: Any, sheet: Sheet) -> Claims | None:
-    """The file lists in `metadata`: `files` and `touches` are written to, `claims` tells the modes apart.
+    """The file lists in `metadata`: `files` and `touches` are written to, and `claims` has a list for each mode.
 
-    None, that is unknown, if one is not sound: half a list would let two tasks into one file.
+    None (unknown) if a list is invalid: half a list would let two tasks write to one file.
     """
     given = metadata.get("claims")
     lists: list[tuple[str, tuple[str | int, ...], Any]] = [
@@ -172,7 +172,7 @@ def claims_of_metadata(metadata: Any, sheet: Sheet) -> Claims | None:
     is_sound = True
     for mode, path, paths in lists:
         if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
-            sheet.wrong(path, paths, "must be a list of paths", "without it the task is taken to touch everything")
+            sheet.wrong(path, paths, "must be a list of paths", "without it the task claims everything")
             is_sound = False
             continue
         for place, each in enumerate(paths):

@@ -1,4 +1,4 @@
-"""The lock that Beads itself takes, taken as it does: flock on `.jsonl.lock`, never on the file, which is replaced."""
+"""Takes the same lock as Beads itself: flock on `.jsonl.lock`, never on the file, which is replaced."""
 
 import errno
 import fcntl
@@ -12,19 +12,19 @@ from pathlib import Path
 from manyhands.errors import Unavailable
 
 LOCK_NAME = ".jsonl.lock"
-#: As long as Beads waits; it looks every 50 ms, which would leave the file idle between two writers of ours.
+#: As long as Beads waits. Beads tries every 50 ms, which would leave the file idle between two of our writers.
 TIMEOUT_S = 30.0
 _POLL_MIN_S, _POLL_MAX_S = 0.001, 0.01
 
 
 @contextmanager
 def exclusive(path: Path, timeout_s: float = TIMEOUT_S) -> Iterator[None]:
-    """Alone with `path`, a lock file or a directory, among all that ask for the same."""
+    """Hold the exclusive lock on `path`, a lock file or a directory."""
     try:
         is_directory = path.is_dir()
         fd = os.open(path, os.O_RDONLY if is_directory else os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
-        hint = "the directory must be writable by this user"
+        hint = "make the directory writable for this user"
         raise Unavailable(f"cannot open `{path}`: {error.strerror}", hint) from error
     with _held(fd, fcntl.LOCK_EX, path, timeout_s):
         yield
@@ -32,10 +32,10 @@ def exclusive(path: Path, timeout_s: float = TIMEOUT_S) -> Iterator[None]:
 
 @contextmanager
 def exclusive_in_turn(path: Path, timeout_s: float = TIMEOUT_S) -> Iterator[None]:
-    """As `exclusive`, for a lock file: a writer that asks again at once queues behind those who wait already.
+    """Like `exclusive`, for a lock file: a writer that asks again at once queues behind those that already wait.
 
-    The queue is a lock on the directory, held only while waiting for the file's. Whoever does not know of it is let in
-    as before.
+    The queue is a lock on the directory, held only while waiting for the lock file. Programs that do not use the queue
+    get the lock as before.
     """
     with ExitStack() as queue:
         queue.enter_context(exclusive(path.parent, timeout_s))
@@ -46,7 +46,7 @@ def exclusive_in_turn(path: Path, timeout_s: float = TIMEOUT_S) -> Iterator[None
 
 @contextmanager
 def shared(path: Path, timeout_s: float = TIMEOUT_S) -> Iterator[None]:
-    """Beside other readers and away from writers, if there is a lock to take: reading leaves no file behind."""
+    """Hold a shared lock, if the lock file exists. Reading does not create it."""
     try:
         fd = os.open(path, os.O_RDONLY)
     except OSError:
@@ -70,7 +70,7 @@ def _held(fd: int, operation: int, path: Path, timeout_s: float) -> Iterator[Non
         try:
             yield
         finally:
-            # Not by closing alone: a child forked meanwhile has a copy of the descriptor, and would keep the lock.
+            # Closing is not enough: a child forked meanwhile has a copy of the descriptor and would keep the lock.
             with suppress(OSError):
                 fcntl.flock(fd, fcntl.LOCK_UN)
     finally:
@@ -86,11 +86,11 @@ def _acquire(fd: int, operation: int, path: Path, timeout_s: float) -> None:
             return
         except OSError as error:
             if error.errno not in (errno.EAGAIN, errno.EACCES, errno.EINTR):
-                hint = "keep the backlog on a file system that can lock"
+                hint = "keep the backlog on a file system that supports locks"
                 raise Unavailable(f"cannot lock `{path}`: {error.strerror}", hint) from error
         if time.monotonic() >= deadline:
-            hint = "another program is writing this backlog, or hangs doing so; `fuser` on the lock names it"
+            hint = "another program is writing this backlog, or hangs; run `fuser` on the lock to find it"
             raise Unavailable(f"`{path}` has been locked for {timeout_s:g} s", hint)
-        # Uneven, so that writers in step with each other do not keep one out.
+        # A random delay, so that writers in step with each other do not shut one out.
         time.sleep(poll_s * random.uniform(0.5, 1.0))
         poll_s = min(poll_s * 2, _POLL_MAX_S)

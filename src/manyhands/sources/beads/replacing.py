@@ -1,4 +1,4 @@
-"""A file as it stood at one moment, and its replacement in one step unless it has changed since."""
+"""Reads the state of a file at one moment, and replaces it in one step unless it has changed since."""
 
 import os
 import tempfile
@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from manyhands.errors import Unavailable
 
-#: Reads that straddle a write in place; each more waits for nothing but its own length.
+#: Reads to try while another program writes in place. A further read costs only its own time.
 _READS_MAX = 5
 _LEFTOVER_S = 60.0
 
@@ -24,7 +24,7 @@ class FileSnapshot(Struct, frozen=True):
 
 
 def take(file: Path) -> FileSnapshot:
-    """The file at one moment, also when someone writes to it in place while it is read."""
+    """The file at one moment, even if another program writes to it in place meanwhile."""
     try:
         for _ in range(_READS_MAX):
             with file.open("rb") as stream:
@@ -35,13 +35,13 @@ def take(file: Path) -> FileSnapshot:
                 break
     except OSError as error:
         raise Unavailable(
-            f"cannot read `{file}`: {error.strerror}", "the file must be there and readable by this user"
+            f"cannot read `{file}`: {error.strerror}", "check that the file exists and that this user can read it"
         ) from error
     return FileSnapshot(raw, after.st_ino, after.st_mtime_ns, after.st_mode & 0o7777, (after.st_uid, after.st_gid))
 
 
 def replace_unless_changed(file: Path, base: FileSnapshot, raw: bytes) -> bool:
-    """False, and nothing done, if the file is no longer what `base` was taken from."""
+    """Replace the file. False, without any change, if the file no longer equals `base`."""
     try:
         temporary = _written_beside(file, base, raw)
         try:
@@ -52,14 +52,14 @@ def replace_unless_changed(file: Path, base: FileSnapshot, raw: bytes) -> bool:
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(temporary)
-        # Without it the new name may be lost with the power though the content is safe.
+        # Without this, a power failure may lose the new name although the content is safe.
         directory = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(directory)
         finally:
             os.close(directory)
     except OSError as error:
-        hint = "the directory must be writable by this user and have room for a second copy of the file"
+        hint = "make the directory writable for this user, with room for a second copy of the file"
         raise Unavailable(f"cannot write `{file}`: {error.strerror}", hint) from error
     return True
 
@@ -86,7 +86,7 @@ def _prefix(file: Path) -> str:
 
 
 def remove_leftovers(file: Path) -> None:
-    """What writers of ours left that were killed half-way: old enough that none of them is still at work."""
+    """Remove files of our writers that were killed. They are old enough that no such writer still runs."""
     long_ago = time.time() - _LEFTOVER_S
     for name in os.listdir(file.parent):
         if name.startswith(_prefix(file)):

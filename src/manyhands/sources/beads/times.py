@@ -10,7 +10,7 @@ _SECOND_NS = 1_000_000_000
 
 @lru_cache(maxsize=4096)
 def nanoseconds(text: str) -> int | None:
-    """Since 1970; None if it is no point in time."""
+    """Nanoseconds since 1970; None if the text is not a point in time."""
     found = _RFC3339.fullmatch(text)
     if found is None:
         return None
@@ -24,7 +24,7 @@ def nanoseconds(text: str) -> int | None:
 
 
 def written(at_ns: int) -> str:
-    """As Go does: no more digits than it takes."""
+    """The time as Go writes it, without trailing zeros."""
     seconds, fraction = divmod(at_ns, _SECOND_NS)
     text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     digits = f"{fraction:09d}".rstrip("0")

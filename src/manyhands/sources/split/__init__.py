@@ -1,1 +1,1 @@
-"""A code base made into a tree of subplans whose leaves fit a budget of tokens and change together."""
+"""Splits a code base into a tree of subplans. The files of a leaf fit a token budget and change together."""

@@ -1,7 +1,7 @@
-"""Joining what is tied closest, again and again, for as long as the joint fits.
+"""Repeatedly joins the groups with the closest ties, as long as the result fits.
 
-Merges are local: a change of some ties moves the groups around them and leaves the others as they are, which
-community detection by modularity (Louvain) does not do. bench/split_quality.py compares the two.
+Merges are local: if some ties change, only the groups around them move. Community detection by modularity (Louvain)
+does not have this property. bench/split_quality.py compares the two.
 """
 
 import heapq
@@ -14,7 +14,7 @@ Group = list[int]
 def agglomerate(groups: list[Group], tokens: list[int], ties: Ties, cap: int, tie_min: float = 0.0) -> list[Group]:
     """Join groups in the order of their ties, as long as none outgrows `cap` and ties are at least `tie_min`.
 
-    How close two groups are is the share that their ties have in all ties of the less tied one (0 … 1).
+    The closeness of two groups is the weight of their ties as a share of all ties of the less tied group (0 … 1).
     """
     if len(groups) < 2:
         return groups
@@ -22,7 +22,7 @@ def agglomerate(groups: list[Group], tokens: list[int], ties: Ties, cap: int, ti
 
 
 class _Agglomeration:
-    """Every live group has one entry in the heap for its closest partner, at least as high as it really is."""
+    """Every live group has one heap entry for its closest partner, with at least the real closeness."""
 
     def __init__(self, groups: list[Group], tokens: list[int], ties: Ties, cap: int, tie_min: float) -> None:
         self._cap, self._tie_min = cap, tie_min
@@ -32,7 +32,7 @@ class _Agglomeration:
         self._degree = dict.fromkeys(self._members, 0)
         self._best: dict[int, float] = {}
         self._heap: list[tuple[float, int, int, int]] = []
-        # A group has the name of its first file, which settles draws.
+        # A group is named by its first file, which breaks ties between equal values.
         self._name_of = {i: name for name, group in self._members.items() for i in group}
         for (a, b), weight in ties.items():
             self._tie(a, b, weight)

@@ -1,6 +1,6 @@
-"""A tree brought up to date: leaves that an edit touched are split again, all others stay as they are, ids included.
+"""Updates a tree: leaves that an edit touched are split again. All other leaves stay unchanged, including their ids.
 
-The nodes above a touched leaf keep their ids too: tasks name them as their parents.
+The nodes above a touched leaf keep their ids too, because tasks name them as their parents.
 """
 
 from typing import NamedTuple
@@ -46,10 +46,10 @@ class _Correction:
         self._old = tree.by_id()
         for id in again:
             if id not in self._old:
-                raise UsageError(f"there is no subplan `{id}` in the tree", "its `nodes` have the ids")
+                raise UsageError(f"there is no subplan `{id}` in the tree", "use an id from `nodes` of the tree")
         self._place = {path: i for i, path in enumerate(source.paths)}
         self._pieces_done: set[int] = set()
-        # A kept node holds other files than its id was made from once its leaves have changed.
+        # Once its leaves have changed, a kept node has other files than those its id was made from.
         kept = {node.id for node in tree.nodes if node.children} - {below for id in again for below in self._below(id)}
         self._splitter = Splitter(source, settings, read, taken=frozenset(kept))
         self._held, self._homeless = self._place_files()
@@ -72,7 +72,7 @@ class _Correction:
         return [id, *(below for child in self._old[id].children for below in self._below(child))]
 
     def _place_files(self) -> tuple[dict[str, list[int]], list[int]]:
-        """Leaf → the files it holds now, and those that no leaf can take. New files go where they are tied to most."""
+        """Leaf → its current files, and the files that no leaf can take. New files go where they have most ties."""
         held: dict[str, list[int]] = {}
         home: dict[int, str] = {}
         for node in self._tree.nodes:
@@ -117,7 +117,7 @@ class _Correction:
         return None if nearest is None else home[nearest]
 
     def _rebuild(self, id: str, depth: int) -> list[str]:
-        """The ids that stand in the place of this node now: none if it is empty, several for the pieces of a file."""
+        """The ids that replace this node: none if it is empty, several for the pieces of a file."""
         node = self._old[id]
         if id in self._again:
             return self._split_again(sorted({i for below in self._below(id) for i in self._files_of(below)}), depth)
@@ -145,7 +145,7 @@ class _Correction:
         return [id]
 
     def _pieces(self, node: Subplan, depth: int) -> list[str]:
-        """All pieces of a file stand where its first one stood; those whose lines did not change keep their ids."""
+        """All pieces of a file go where the first one was. Pieces whose lines did not change keep their ids."""
         file = self._place.get(node.files[0])
         if file is None or file in self._pieces_done:
             return []

@@ -7,7 +7,7 @@ from manyhands.sources.split.tie_weights import dependency_ties
 
 
 def leaf_of_file(nodes: tuple[Subplan, ...]) -> dict[str, str]:
-    """A file in pieces counts with its first one."""
+    """File → its leaf. A file in pieces counts with its first piece."""
     leaf_of: dict[str, str] = {}
     for node in nodes:
         for file in node.files:
@@ -19,7 +19,7 @@ def with_cuts(nodes: tuple[Subplan, ...], source: Source) -> tuple[Subplan, ...]
     parent_of = {node.id: node.parent for node in nodes}
     leaf_of = leaf_of_file(nodes)
     held = dict.fromkeys(parent_of, 0)  # weight of ties inside the node
-    cut = dict.fromkeys(parent_of, 0)  # of those, between its children
+    cut = dict.fromkeys(parent_of, 0)  # the part of it between its children
     ways: dict[str, list[str]] = {}
     for (a, b), weight in dependency_ties(source).items():
         one = _way_up(leaf_of[source.paths[a]], parent_of, ways)

@@ -1,16 +1,16 @@
-"""Leaves by directory: from the deepest up, what fills a leaf becomes one, and what is left over goes up a level."""
+"""Makes leaves by directory, from the deepest up: what fills a leaf becomes one, and the rest goes up a level."""
 
 from itertools import chain
 
 from manyhands.sources.split.agglomeration import Group
 from manyhands.sources.split.even_runs import even_runs
 
-#: Less than this share of the budget waits for company from the directories around it.
+#: A group below this share of the budget waits to be joined with groups from directories around it.
 _SMALL = 0.6
 
 
 def directory_groups(files: Group, paths: tuple[str, ...], tokens: list[int], budget: int) -> list[Group]:
-    """Declines with nothing if all files are in one directory."""
+    """The groups; an empty list if all files are in one directory."""
     left: dict[str, list[Group]] = {}  # directory → what it still has to place, in the order of paths
     for i in files:
         left.setdefault(paths[i].rpartition("/")[0], []).append([i])
@@ -36,7 +36,7 @@ def _deepest_first(folders: dict[str, list[Group]]) -> list[str]:
 
 
 def _place(groups: list[Group], tokens: list[int], budget: int, is_top: bool) -> tuple[list[Group], list[Group]]:
-    """The groups that become leaves here, and those left over. All together if they fit: a directory stays whole."""
+    """The groups that become leaves here, and the rest. A directory that fits stays whole."""
     sizes = [sum(tokens[i] for i in group) for group in groups]
     if sum(sizes) <= budget:
         runs = [groups] if groups else []

@@ -26,11 +26,11 @@ def read_directory(
     gitignore: bool = True,
     told: Callable[[str], None] = lambda line: None,
 ) -> CodeBase:
-    """`told` hears what is being done: a large code base takes longer than anyone waits without a word."""
+    """Read the source. `told` receives progress messages, because a large code base takes long."""
     found = find_files(root, include, exclude, gitignore)
     left_out = ", ".join(f"{count:,} {why}" for why, count in sorted(found.left_out.items()))
     if not found.size_of:
-        hint = f"left out: {left_out}" if left_out else "--include and --exclude say which files count"
+        hint = f"left out: {left_out}" if left_out else "choose files with --include and --exclude"
         raise UsageError(f"`{root}` has no files to split", hint)
     files = FilesOnDisk(root, found.size_of)
     told(f"{len(found.size_of):,} files found; reading their imports")

@@ -1,4 +1,4 @@
-"""Neighbours in a given order, put together up to a size."""
+"""Groups neighbours in a given order, up to a size."""
 
 from typing import TypeVar
 
@@ -6,7 +6,7 @@ T = TypeVar("T")
 
 
 def runs_within(items: list[T], sizes: list[int], cap: int) -> list[list[T]]:
-    """Together for as long as they fit; an item that does not fit even alone stays alone."""
+    """Join items while they fit. An item that is too large by itself stays alone."""
     runs: list[list[T]] = []
     room = -1
     for item, size in zip(items, sizes, strict=True):

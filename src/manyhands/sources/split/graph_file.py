@@ -1,6 +1,6 @@
 """A prepared graph: files with bytes, import edges and learning commits as positions in the list of files.
 
-Whatever else the file has, such as newer commits to judge a split by, is not even decoded.
+Other content of the file, such as newer commits for judging a split, is not decoded.
 """
 
 import gzip
@@ -30,7 +30,9 @@ def read_graph(file: Path) -> Source:
     except OSError as error:
         raise UsageError(f"graph `{file}` cannot be read: {error.strerror or error}") from None
     except (EOFError, gzip.BadGzipFile, ValueError) as error:
-        raise UsageError(f"graph `{file}` is not a graph: {error}", f"it is JSON, gzipped or not: {_EXAMPLE}") from None
+        raise UsageError(
+            f"graph `{file}` is not a graph: {error}", f"write it as JSON, gzipped or not: {_EXAMPLE}"
+        ) from None
     paths = [path for path, _ in graph.files]
     _check(file, paths, graph)
     return make_source(
@@ -45,7 +47,7 @@ def _check(file: Path, paths: list[str], graph: _GraphFile) -> None:
         raise UsageError(f"graph `{file}` has no files", "`files` must list at least one")
     if len(set(paths)) < len(paths):
         twice = next(path for i, path in enumerate(paths) if path in set(paths[:i]))
-        raise UsageError(f"graph `{file}` has the file `{twice}` twice", "each file may be listed once")
+        raise UsageError(f"graph `{file}` has the file `{twice}` twice", "list each file once")
     for field, rows in (("imports", graph.imports), ("commits_train", graph.commits_train)):
         for row in rows:
             beyond = [i for i in row if i >= len(paths)]

@@ -1,4 +1,4 @@
-"""Which files changed together, from git. No git, no repository or no history is an empty answer with the reason."""
+"""Which files changed together, from git. Without git, a repository or history, the answer is empty and says why."""
 
 import subprocess
 from pathlib import Path
@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from manyhands.sources.split.tie_weights import COMMIT_FILES_MAX
 
-#: More history says little about how the code is cut today, and costs time.
+#: Older history says little about the structure of the code today, and costs time.
 COMMITS_MAX = 12_000
 _TIMEOUT_S = 120.0
 
 
 class History(NamedTuple):
     commits: list[list[str]]
-    missing: str = ""  # why there are none
+    missing: str = ""  # why there are no commits
 
 
 def read_history(root: Path) -> History:

@@ -1,4 +1,4 @@
-"""A task for every leaf: its files are what it may write, its neighbours are told in the prompt."""
+"""Makes a task for every leaf: it may write the files of the leaf, and the prompt names its neighbours."""
 
 import re
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ DEFAULT_TEMPLATE = """\
 Work on {name} ({tokens} tokens, {id}). Change these files only:
 {files}
 
-Files outside of it that it depends on or changes with, for reading:
+You may read these files outside of it. It depends on them or changes together with them:
 {neighbours}
 """
 _FIELD = re.compile(r"\{(id|name|tokens|files|neighbours|parent)\}")
-#: Characters that mean something in a claim. `?` stands for any one character, so the claim still holds the file.
+#: Characters with a special meaning in a claim. `?` stands for any one character, so the claim still covers the file.
 _SPECIAL = re.compile(r"[*?\[\]{}\\]")
 
 
@@ -62,13 +62,13 @@ def _listed(leaf: Subplan) -> list[str]:
 
 
 def claim_of(path: str) -> str:
-    """The claim that holds this file, whatever its name is made of."""
+    """The claim that covers this file, whatever characters its name has."""
     claim = _SPECIAL.sub("?", path)
     claim = "".join(letter if letter.isprintable() else "?" for letter in claim)
-    # A blank at an end, `!`, `~` or a colon would make it another kind of claim.
+    # A blank at either end, `!`, `~` or a colon would make it another kind of claim.
     claim = re.sub(r"^[\s!~]|\s$|(?<=^[A-Za-z]):", "?", claim)
     claim = re.sub(r"^[A-Za-z][A-Za-z0-9_+.-]*:", lambda match: match[0][:-1] + "?", claim)
     try:
         return plain_claim(claim)
     except BadPath:
-        return "**"  # the safe side: it excludes everyone
+        return "**"  # to be safe: it excludes all other tasks

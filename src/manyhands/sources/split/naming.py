@@ -1,13 +1,13 @@
-"""Where a set of files is at home, and what people call it."""
+"""The home directory of a set of files, and a name for people."""
 
 from collections.abc import Sequence
 
-#: Directories that a name has room for.
+#: How many directories a name contains.
 _NAMED = 2
 
 
 def name_of(files: Sequence[str], weights: Sequence[int]) -> str:
-    """`django/forms, tests/forms_tests +3`: the heaviest directories, and how many more there are."""
+    """`django/forms, tests/forms_tests +3`: the heaviest directories, and the number of the others."""
     if len(files) == 1:
         return files[0]
     inside: dict[str, int] = {}
@@ -20,7 +20,7 @@ def name_of(files: Sequence[str], weights: Sequence[int]) -> str:
 
 
 def home_of(files: Sequence[str], weights: Sequence[int]) -> str:
-    """The deepest directory that holds most of the weight; the root if there is none."""
+    """The deepest directory with most of the weight; the root if there is none."""
     weighed = list(zip(files, weights, strict=True))
     total = sum(w + 1 for _, w in weighed)
     best, candidates = "", weighed

@@ -1,4 +1,4 @@
-"""The files just outside a leaf that it is tied to most: what someone who works on it should know of."""
+"""Finds the files outside a leaf with the strongest ties to it: whoever works on the leaf should know them."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Leaf-sized groups put under larger ones, level by level, until a few remain for the root."""
+"""Puts leaf-sized groups under larger ones, level by level, until a few remain for the root."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,9 +10,10 @@ from manyhands.sources.split.packing import pack
 from manyhands.sources.split.split_types import Source
 from manyhands.sources.split.tie_weights import Ties
 
-#: A level up is this much larger: about three children a node, and 4 to 8 levels for 2 to 100 million tokens.
+#: Each level up is this much larger. This gives about three children a node, and 4 to 8 levels for 2 to 100 million
+#: tokens.
 _GROWTH = 3
-#: What is this small is seen at a glance; levels between the root and the leaves would only hide it.
+#: A tree this small is easy to see. Levels between the root and the leaves would only hide it.
 _SMALL_PROJECT_FILES = 50
 #: A split counts only if its largest child is at most this share of the whole.
 PROGRESS_MAX = 0.9
@@ -20,11 +21,11 @@ PROGRESS_MAX = 0.9
 
 @dataclass(frozen=True)
 class Part:
-    """A set of files, and where it is known already, how it falls apart."""
+    """A set of files and, if known already, its parts."""
 
     files: Group
     parts: list["Part"] = field(default_factory=list)
-    lines: tuple[int, int] | None = None  # of its only file, these lines alone
+    lines: tuple[int, int] | None = None  # only these lines of its only file
 
     def leaves(self) -> list["Part"]:
         return [leaf for part in self.parts for leaf in part.leaves()] if self.parts else [self]

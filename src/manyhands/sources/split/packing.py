@@ -1,4 +1,4 @@
-"""Small groups joined to the one they are tied to most and that has room: balance comes from here."""
+"""Joins small groups to the group with the strongest ties that has room. This balances the sizes."""
 
 import heapq
 
@@ -6,12 +6,12 @@ from manyhands.sources.split.agglomeration import Group
 from manyhands.sources.split.naming import home_of
 from manyhands.sources.split.tie_weights import Ties
 
-#: A group below this share of the cap looks for company.
+#: A group below this share of the cap is joined to another.
 _SMALL = 0.6
 
 
 def pack(groups: list[Group], paths: tuple[str, ...], tokens: list[int], ties: Ties, cap: int) -> list[Group]:
-    """Groups without ties go to those whose home directory is nearest, so that nothing stays alone for want of ties."""
+    """Groups without ties go to those with the nearest home directory, so that no group stays alone."""
     return _Packing(groups, paths, tokens, ties, cap).run()
 
 
@@ -58,7 +58,7 @@ class _Packing:
         if tied:
             return min(tied, key=lambda other: (-near[other], -self._size[other], other))
         home = self._home[name]
-        # A full group is passed over as a whole: without ties there is no reason to look closer.
+        # A full group is skipped as a whole: without ties there is no reason to look closer.
         open_to = [other for other, size in self._size.items() if size <= room and other != name]
         key = {other: (-_common(home, self._home[other]), -self._size[other], other) for other in open_to}
         return min(open_to, key=key.__getitem__, default=None)

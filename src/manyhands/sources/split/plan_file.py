@@ -1,4 +1,4 @@
-"""A plan written in the format its name asks for, such that the plan reader takes it as it is."""
+"""Writes a plan in the format of its file name. The plan reader accepts it unchanged."""
 
 import json
 import os
@@ -19,7 +19,7 @@ def check_plan_name(file: Path) -> None:
 
 
 def write_plan(file: Path, tasks: list[Task]) -> None:
-    """All of it or nothing: an older plan stays if writing fails."""
+    """Write the plan completely or not at all: an older plan stays if writing fails."""
     check_plan_name(file)
     rows: list[dict[str, Any]] = [msgspec.to_builtins(task) for task in tasks]
     text = _text(file.suffix.lower(), rows)
@@ -52,5 +52,5 @@ def _toml(value: object) -> str:
         return "{ " + ", ".join(f"{key} = {_toml(each)}" for key, each in value.items()) + " }"
     if isinstance(value, list):
         return "[" + ", ".join(_toml(each) for each in value) + "]"
-    # JSON's strings, numbers and booleans are TOML's too, but for DEL.
+    # JSON's strings, numbers and booleans are valid TOML too, except for DEL.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

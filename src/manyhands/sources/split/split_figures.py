@@ -1,4 +1,4 @@
-"""What a tree is like, in numbers."""
+"""Figures that describe a tree."""
 
 import math
 import statistics
@@ -12,11 +12,11 @@ class SplitFigures(Struct, frozen=True):
     files: int
     tokens: int
     leaves: int
-    leaves_min: int  # as many as the budget needs if every leaf were full
+    leaves_min: int  # the number of leaves if every leaf were full
     depth: int  # of the deepest leaf; the root is at 0
     size_cv: float  # standard deviation of leaf sizes over their mean
     in_band: float  # share of leaves between a quarter of the budget and the budget
-    over_budget: int  # leaves
+    over_budget: int  # number of leaves over the budget
 
 
 def figures_of(tree: Tree) -> SplitFigures:
@@ -36,13 +36,13 @@ def figures_of(tree: Tree) -> SplitFigures:
 
 
 def inside_one_leaf(tree: Tree, commits: list[list[str]]) -> float:
-    """The share of commits whose files are all in one leaf: how often a change stays inside a subplan."""
+    """The share of commits whose files are all in one leaf: how often a change stays within a subplan."""
     leaf_of = {file: leaf.id for leaf in tree.leaves() for file in leaf.files}
     return sum(len({leaf_of[file] for file in commit}) == 1 for commit in commits) / len(commits)
 
 
 def moved_files(before: Tree, after: Tree, source: Source) -> float:
-    """The share of files in another leaf than before; leaves of both trees are paired by what they have in common."""
+    """The share of files that changed their leaf. Leaves of both trees are paired by their common files."""
     old = {file: leaf.id for leaf in before.leaves() for file in leaf.files}
     new = {file: leaf.id for leaf in after.leaves() for file in leaf.files}
     common: dict[tuple[str, str], int] = {}

@@ -1,11 +1,11 @@
-"""What a split speaks in: the files and their ties that go in, the tree of subplans that comes out."""
+"""The types of a split: the input (files and their ties) and the output (the tree of subplans)."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-#: No tokenizer is at hand everywhere and for every model; a quarter of the bytes is near enough for a budget.
+#: No tokenizer is available everywhere and for every model. A quarter of the bytes is close enough for a budget.
 BYTES_PER_TOKEN = 4
 
 
@@ -14,9 +14,9 @@ def tokens_of(size_bytes: int) -> int:
 
 
 class SplitSettings(Struct, frozen=True, omit_defaults=False):
-    budget_tokens: int = 40_000  # the most a leaf may hold
+    budget_tokens: int = 40_000  # the most that a leaf may have
     max_depth: int = 8  # the root is at depth 0
-    min_files: int = 1  # a set of so few files is not taken apart
+    min_files: int = 1  # a set of this few files is not split
 
 
 class Source(Struct, frozen=True):
@@ -67,14 +67,14 @@ class Subplan(Struct, frozen=True, kw_only=True):
     """A subplan. A leaf has `files`; all others have `children`."""
 
     id: str
-    name: str  # for people: where most of it lives
+    name: str  # for people: where most of it is
     parent: str | None
     children: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
-    ranges: tuple[Range, ...] = ()  # where only a part of the file belongs to the leaf
+    ranges: tuple[Range, ...] = ()  # if only part of the file belongs to the leaf
     tokens: int
     depth: int
-    strategy: str = ""  # what its children were found by
+    strategy: str = ""  # the strategy that found its children
     reason: str = ""  # why it was split, or why it was not
     cut: float = 0.0  # share of the weight of its ties that run between its children
 

@@ -1,4 +1,4 @@
-"""The recursion: a set of files becomes a leaf, or falls apart by the first strategy that makes progress."""
+"""The recursion: a set of files becomes a leaf, or is split by the first strategy that makes progress."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,11 +10,11 @@ from manyhands.sources.split.split_types import Range, Source, SplitSettings, Su
 from manyhands.sources.split.strategies import Strategies
 from manyhands.sources.split.symbols import Span, split_inside
 
-Reader = Callable[[str], bytes | None]  # a file's content, if it can be had
+Reader = Callable[[str], bytes | None]  # a file's content, if it is available
 
 
 class Division(NamedTuple):
-    """How a set falls apart; without parts, why it does not."""
+    """How a set is split; without parts, the reason why it is not."""
 
     strategy: str
     parts: list[Part]
@@ -22,7 +22,7 @@ class Division(NamedTuple):
 
 
 class Splitter:
-    """Collects `nodes` as it goes; ids in `taken` are given to no new node."""
+    """Collects `nodes` during the split. New nodes do not get ids in `taken`."""
 
     def __init__(
         self, source: Source, settings: SplitSettings, read: Reader, taken: frozenset[str] = frozenset()
@@ -34,7 +34,7 @@ class Splitter:
         self._spans: dict[int, dict[tuple[int, int], Span]] = {}
 
     def split(self, part: Part, depth: int, parent: str | None, strategy: str = "") -> str:
-        """The id of the subplan made of this part, which `strategy` may already have taken apart."""
+        """The id of the subplan made of this part, which `strategy` may already have split."""
         tokens = self._size(part)
         ranges = self._ranges(part)
         files = tuple(self._source.paths[i] for i in part.files)
@@ -69,13 +69,13 @@ class Splitter:
         if tokens <= budget:
             return f"fits: {tokens:,} of {budget:,} tokens"
         if part.lines is not None:
-            return f"one_line: {over}, but a line is not taken apart"
+            return f"one_line: {over}, but a single line is not split"
         if depth >= self._settings.max_depth:
-            return f"max_depth: {over}, but nothing below depth {depth} is wanted"
+            return f"max_depth: {over}, but depth {depth} is the maximum"
         if 1 < len(part.files) <= self._settings.min_files:
-            return f"min_files: {over}, but {len(part.files)} files are not taken apart"
+            return f"min_files: {over}, but {len(part.files)} files are not split"
         if len(part.files) == 1 and len(self._spans_of(part.files[0])) < 2:
-            return f"oversize: {over}, and the file could not be taken apart by its symbols or lines"
+            return f"oversize: {over}, and the file could not be split by symbols or lines"
         return ""
 
     def _take_apart(self, part: Part, depth: int, found_by: str) -> Division:
@@ -94,13 +94,13 @@ class Splitter:
         return Division("", [], "no_progress: " + "; ".join(declined))
 
     def _fit(self, parts: list[Part], depth: int) -> list[Part]:
-        """One level above the deepest there is no room for levels in between."""
+        """The parts; without intermediate levels if the next level is the deepest."""
         if depth + 1 >= self._settings.max_depth:
             parts = self._strategies.leaf_sized(parts)
         return self._inside_files(parts)
 
     def _inside_files(self, parts: list[Part]) -> list[Part]:
-        """A file that is over the budget takes part with its pieces: as one child it could be nearly all of a set."""
+        """Replace a file over the budget by its pieces: as one child it could be nearly the whole set."""
         expanded: list[Part] = []
         for part in parts:
             alone = len(part.files) == 1 and self._size(part) > self._settings.budget_tokens
@@ -112,7 +112,7 @@ class Splitter:
         return expanded
 
     def pieces_of(self, file: int) -> list[Part]:
-        """The file in pieces that fit, or whole if it fits or cannot be taken apart."""
+        """The file in pieces that fit, or whole if it fits or cannot be split."""
         return self._inside_files([Part([file])])
 
     def _spans_of(self, file: int) -> dict[tuple[int, int], Span]:

@@ -1,4 +1,4 @@
-"""From a source to a finished tree: split it, then measure what each split cut."""
+"""From a source to a finished tree: split it, then measure what each split cuts."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Three ways to take a set of files apart, in the order in which they are tried. Each may decline with no parts."""
+"""Three ways to split a set of files, in the order in which they are tried. Each may decline by returning no parts."""
 
 from collections.abc import Callable
 
@@ -10,14 +10,14 @@ from manyhands.sources.split.packing import pack
 from manyhands.sources.split.split_types import Source
 from manyhands.sources.split.tie_weights import Ties, all_ties, static_ties
 
-#: Ties closer than this share decide by all that is known. Looser ones are near draws that any new commit would turn
-#: over, so they are left to what does not move: imports and directories. On django 0.1 and 0.2 did alike; 0.3 lost
-#: whole changes and 0.05 steadiness.
+#: Ties closer than this share are decided with everything that is known. Looser ones are so close that any new commit
+#: could reverse them. So only what does not change decides them: imports and directories. On django 0.1 and 0.2 gave
+#: the same quality; with 0.3 fewer whole changes stayed in one leaf, and 0.05 was less stable.
 _CLOSE = 0.15
 
 
 class Strategies:
-    """The strategies over one source; what they share is computed once."""
+    """The strategies for one source. What they share is computed once."""
 
     def __init__(self, source: Source, budget: int) -> None:
         self._source, self._budget = source, budget
@@ -27,7 +27,7 @@ class Strategies:
         self._static: Ties = {}
 
     def leaf_sized(self, parts: list[Part]) -> list[Part]:
-        """The same parts without levels in between, each as large as a leaf may be."""
+        """The same parts without intermediate levels, each at most the size of a leaf."""
         leaves = [leaf for part in parts for leaf in part.leaves()]
         fits = [sum(self._tokens[i] for i in leaf.files) <= self._budget or len(leaf.files) == 1 for leaf in leaves]
         return [
@@ -67,7 +67,7 @@ class Strategies:
         return nest_in_order(leaves, self._tokens, self._budget)
 
     def by_chunks(self, files: Group) -> list[Part]:
-        """Neighbours by path, as even as the files allow."""
+        """Groups of neighbours by path, as even as the files allow."""
         return nest_in_order(self._even(files), self._tokens, self._budget)
 
     def _even(self, files: Group) -> list[Group]:

@@ -1,4 +1,4 @@
-"""A single file over the budget, taken apart between its top-level symbols; where one is too large, between lines."""
+"""Splits a file over the budget between its top-level symbols, or between lines if a symbol is too large."""
 
 import ast
 from typing import NamedTuple
@@ -9,13 +9,13 @@ from manyhands.sources.split.split_types import tokens_of
 
 
 class Span(NamedTuple):
-    first_line: int  # from 1, both ends belong to it
+    first_line: int  # from 1; both ends are included
     last_line: int
     size_bytes: int
 
 
 def split_inside(path: str, content: bytes, budget: int) -> list[Span]:
-    """Spans that cover the file, each within the budget unless one line alone is larger. At most one: it stays."""
+    """Spans that cover the file, within the budget unless one line is larger. With fewer than two, it stays whole."""
     lines = content.splitlines(keepends=True)
     if len(lines) < 2:
         return []
@@ -28,7 +28,7 @@ def split_inside(path: str, content: bytes, budget: int) -> list[Span]:
 
 
 def _units(first: int, last: int, starts: list[list[int]], sizes: list[int], budget: int) -> list[tuple[int, int]]:
-    """Stretches of lines that stay together: as coarse as the budget allows."""
+    """Ranges of lines that stay together, as large as the budget allows."""
     if tokens_of(sum(sizes[first - 1 : last])) <= budget or not starts:
         return [(first, last)]
     cuts = [line for line in starts[0] if first < line <= last]
@@ -60,7 +60,7 @@ def _python_starts(content: bytes) -> list[int] | None:
 
 
 def _with_comment(start: int, lines: list[bytes]) -> int:
-    """A comment right above a symbol belongs to it."""
+    """The first line of a symbol with the comment right above it."""
     while start > 1 and lines[start - 2].lstrip().startswith((b"#", b"//", b"/*", b"*", b"--")):
         start -= 1
     return start

@@ -1,4 +1,4 @@
-"""How strongly files are tied: imports, changes made together, and, weakly, living in one directory.
+"""How strongly files are tied: imports, changes made together, and, weakly, being in one directory.
 
 Weights are integers, so that a sum never depends on the order of its terms.
 """
@@ -12,9 +12,9 @@ Ties = dict[tuple[int, int], int]  # (lower, higher position) → weight
 
 _SCALE = 1_000_000
 _IMPORT, _CHANGE, _DIRECTORY = 1.0, 2.0, 0.3
-#: A commit that touches more is a rename or a reformat and says nothing of what belongs together.
+#: A commit that touches more files is a rename or a reformat and says nothing about what belongs together.
 COMMIT_FILES_MAX = 25
-#: One change together may be chance.
+#: A single common change may be chance.
 _ONE_CHANGE = 0.5
 #: In a large directory only neighbours by name are tied: all pairs would be millions.
 _DIRECTORY_PAIRS_MAX = 40
@@ -22,7 +22,7 @@ _NAME_NEIGHBOURS = 8
 
 
 def static_ties(source: Source) -> Ties:
-    """Ties that new commits do not move: imports and directories."""
+    """Ties that new commits do not change: imports and directories."""
     ties: Ties = {}
     _add_imports(source, ties)
     _add_directories(source, ties, 1.0)
@@ -30,7 +30,7 @@ def static_ties(source: Source) -> Ties:
 
 
 def dependency_ties(source: Source) -> Ties:
-    """Imports and common changes alone: what it costs to be apart."""
+    """Only imports and common changes: the cost of separating files."""
     ties: Ties = {}
     _add_imports(source, ties)
     _add_changes(source, ties)
@@ -53,7 +53,7 @@ def _add_imports(source: Source, ties: Ties) -> None:
     for _, imported, share in source.imports:
         importers[imported] += share
     for importer, imported, share in source.imports:
-        # Everyone imports a hub; that says little about any one of them.
+        # Many files import a hub, so each of these imports says little.
         _add(ties, importer, imported, _IMPORT * share / (1 + math.log1p(importers[imported])))
 
 

@@ -1,4 +1,4 @@
-"""A tree as JSON: what `--output json` prints and a correction starts from."""
+"""A tree as JSON: `--output json` prints it, and a correction starts from it."""
 
 from pathlib import Path
 
@@ -39,14 +39,14 @@ def tree_as_json(tree: Tree) -> bytes:
 
 
 def read_tree(file: Path) -> Tree:
-    """A tree someone may have edited: the links must hold and no file may be in two leaves; the rest is corrected."""
+    """Read a tree that may have been edited. Links must be valid and no file in two leaves; the rest is fixed."""
     try:
         document = msgspec.json.decode(file.read_bytes(), type=_TreeFile)
     except OSError as error:
         raise UsageError(f"tree `{file}` cannot be read: {error.strerror or error}") from None
     except (msgspec.DecodeError, ValueError) as error:
         raise UsageError(
-            f"tree `{file}` is no tree: {error}", "`manyhands split PATH --output json` makes one"
+            f"`{file}` is not a tree: {error}", "make one with `manyhands split PATH --output json`"
         ) from None
     nodes = {
         row.id: Subplan(
@@ -93,4 +93,4 @@ def _problem(document: _TreeFile, nodes: dict[str, Subplan]) -> str:
             if leaf_of.setdefault(name, id) != id and not node.ranges:
                 return f"the file `{name}` is in `{leaf_of[name]}` and in `{id}`"
     lost = sorted(set(nodes) - seen)
-    return f"the node `{lost[0]}` hangs on no other node" if lost else ""
+    return f"the node `{lost[0]}` is not the child of any node" if lost else ""

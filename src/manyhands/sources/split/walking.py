@@ -1,4 +1,4 @@
-"""The files of a directory that a split is about: text, not ignored, each found once. Links are never followed."""
+"""Finds the files of a directory to split: text, not ignored, each once. Links are never followed."""
 
 import os
 from collections import Counter
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 _NEVER = frozenset({".git", ".hg", ".svn", ".jj", ".manyhands", "node_modules", "__pycache__"})
-#: As git does: a NUL among the first bytes means that it is not text.
+#: As in git, a NUL among the first bytes means that the file is not text.
 _SNIFF_BYTES = 8000
 
 
 class Found(NamedTuple):
     size_of: dict[str, int]  # path relative to the root → bytes
-    left_out: Counter[str]  # why → how many, for people
+    left_out: Counter[str]  # reason → number of files, for people
 
 
 class _Rules(NamedTuple):
@@ -30,7 +30,7 @@ class _Rules(NamedTuple):
 
 def find_files(root: Path, include: Sequence[str] = (), exclude: Sequence[str] = (), gitignore: bool = True) -> Found:
     if not root.is_dir():
-        what = "is no directory" if root.exists() else "does not exist"
+        what = "is not a directory" if root.exists() else "does not exist"
         raise UsageError(f"`{root}` {what}", "name the directory of a code base, or a prepared graph with --graph")
     return _Walk(root, include, exclude, gitignore).run()
 
@@ -42,7 +42,7 @@ class _Walk:
         self._root, self._gitignore = root, gitignore
         for pattern in (*include, *exclude):
             if not _is_pattern(pattern):
-                raise UsageError(f"`{pattern}` is no pattern of files", "patterns are written as in .gitignore")
+                raise UsageError(f"`{pattern}` is not a file pattern", "write patterns as in .gitignore")
         self._include = GitIgnoreSpec.from_lines(include) if include else None
         self._exclude = GitIgnoreSpec.from_lines(exclude)
         self._found = Found({}, Counter())
@@ -91,7 +91,7 @@ class _Walk:
     def _is_ignored(self, path: str, rules: tuple[_Rules, ...]) -> bool:
         if self._exclude.match_file(path):
             return True
-        # The nearest file that says anything decides, as in git.
+        # The nearest .gitignore with a matching rule decides, as in git.
         for prefix, spec in reversed(rules):
             verdict = spec.check_file(path[len(prefix) :]).include
             if verdict is not None:

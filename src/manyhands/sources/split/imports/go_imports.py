@@ -1,4 +1,4 @@
-"""Imports of Go files: an import names a directory, so its files share it."""
+"""Imports of Go files: an import names a directory, so the files in it share the import."""
 
 import re
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def go_imports(files: Files) -> Iterator[Import]:
 
 
 def _modules(files: Files) -> list[tuple[str, str]]:
-    """(module path, its folder), the longest first: modules may lie inside one another."""
+    """(module path, its folder), the longest first: modules may be nested."""
     found = []
     for path in files.paths:
         if path.rpartition("/")[2] == "go.mod":

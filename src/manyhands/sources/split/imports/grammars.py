@@ -1,4 +1,4 @@
-"""Tree-sitter grammars by file name. They are an extra: without them the languages they read have no import ties."""
+"""Tree-sitter grammars by file name. They are an optional extra: without them, their languages have no import ties."""
 
 import importlib
 from functools import cache
@@ -24,7 +24,7 @@ GRAMMARS: dict[str, tuple[str, str, str]] = {
 
 
 def language_of(path: str) -> str:
-    """`TypeScript`, `Go` …; empty for those no grammar reads."""
+    """`TypeScript`, `Go` …; "" for files that no grammar reads."""
     return GRAMMARS.get(_suffix(path), ("", "", ""))[0]
 
 
@@ -65,7 +65,7 @@ def has_grammar(path: str) -> bool:
 
 
 def top_level_lines(path: str, content: bytes) -> list[int] | None:
-    """The lines on which top-level symbols start; None if there is no grammar to say so."""
+    """The lines on which top-level symbols start; None if no grammar is installed."""
     root = parse(path, content)
     if root is None:
         return None

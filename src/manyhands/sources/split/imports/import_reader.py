@@ -1,4 +1,4 @@
-"""What a reader of imports is given and gives."""
+"""The input and output of a reader of imports."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
@@ -7,11 +7,11 @@ from typing import NamedTuple, Protocol
 class Import(NamedTuple):
     importer: str
     imported: str
-    share: float = 1.0  # of one import: a package import is shared by its files
+    share: float = 1.0  # of one import: the files of a package share an import of it
 
 
 class Files(Protocol):
-    """The files of a code base: their paths, and what they hold where it can be read."""
+    """The files of a code base: their paths, and their content if it can be read."""
 
     @property
     def paths(self) -> frozenset[str]: ...
@@ -20,12 +20,12 @@ class Files(Protocol):
 
 
 def shared(importer: str, imported: Iterable[str]) -> Iterator[Import]:
-    """One import that names several files at once."""
+    """The ties of one import that names several files at once."""
     targets = sorted(set(imported) - {importer})
     for target in targets:
         yield Import(importer, target, 1 / len(targets))
 
 
 def folder_of(path: str) -> str:
-    """With its slash; empty at the root."""
+    """The folder with its slash; "" at the root."""
     return path[: path.rfind("/") + 1]

@@ -15,7 +15,7 @@ from manyhands.sources.split.imports.rust_imports import rust_imports
 _READERS = (python_imports, javascript_imports, go_imports, rust_imports, java_imports)
 
 
-#: Larger ones are data or generated; they are not worth the memory.
+#: Larger files are data or generated code, and not worth the memory.
 _READ_BYTES_MAX = 64 * 1024 * 1024
 
 
@@ -40,7 +40,7 @@ def read_imports(files: FilesOnDisk) -> tuple[list[Import], list[str]]:
     """The ties, and a note for each language that has files here but no installed grammar."""
     unread = Counter(language_of(path) for path in files.paths if language_of(path) and not has_grammar(path))
     notes = [
-        f"the imports of {count:,} {language} files are not read: `pip install 'manyhands[split]'` brings the grammar"
+        f"the imports of {count:,} {language} files are not read: `pip install 'manyhands[split]'` adds the grammar"
         for language, count in sorted(unread.items())
     ]
     return [tie for reader in _READERS for tie in reader(files)], notes

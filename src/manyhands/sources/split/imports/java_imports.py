@@ -1,4 +1,4 @@
-"""Imports of Java files: a class by its qualified name, or a whole package, which its files share."""
+"""Imports of Java files: a class by its qualified name, or a whole package, whose files share the import."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,7 @@ def java_imports(files: Files) -> Iterator[Import]:
 
 
 def _class(path: str, name: str, is_static: bool, ending: dict[str, list[str]]) -> Iterator[Import]:
-    """A static import names a member, and a nested class lies in the file of the outer one: look one name up too."""
+    """Look one name up too: a static import names a member, and a nested class is in the file of the outer one."""
     for place in (name, name.rpartition("/")[0]) if is_static or name.count("/") > 1 else (name,):
         found = [file for file in ending.get(_tail(place), ()) if _ends(file[:-5], place)]
         if found:

@@ -76,7 +76,7 @@ def _file(place: str, paths: frozenset[str]) -> str | None:
     if place in paths:
         return place
     stem, dot, suffix = place.rpartition(".")
-    # TypeScript names the file that will be there once it is compiled.
+    # TypeScript imports name the file that exists after compilation.
     stems = [place, stem] if dot and f".{suffix}" in (".js", ".jsx", ".mjs", ".cjs") else [place]
     candidates = [stem + suffix for stem in stems for suffix in _SUFFIXES]
     candidates += [f"{place}/index{suffix}" for suffix in _SUFFIXES]

@@ -23,7 +23,7 @@ def _imported_names(content: bytes) -> Iterator[tuple[int, str, str]]:
     """(levels up, module, name) of each import; the name is empty for `import module`."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the code that is read, not of ours
+            warnings.simplefilter("ignore")  # warnings about the code we read
             tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
@@ -35,7 +35,7 @@ def _imported_names(content: bytes) -> Iterator[tuple[int, str, str]]:
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.AST]:
-    """Imports are statements, so expressions, nine tenths of a tree, need no look."""
+    """The statements of a tree. Expressions, nine tenths of it, cannot contain imports."""
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
@@ -45,7 +45,7 @@ def _statements(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 class _Modules:
-    """Where modules live. A directory without __init__.py above a package is a place that imports start from."""
+    """Where modules are. Imports start from directories without __init__.py above a package."""
 
     def __init__(self, paths: frozenset[str]) -> None:
         self._file_of: dict[str, str] = {}  # path without suffix or `/__init__` → file
@@ -56,7 +56,7 @@ class _Modules:
                 self._file_of.setdefault(name, path)
         packages = {folder_of(path) for path in paths if path.endswith("/__init__.py")}
         starts = {self._start_of(path, packages) for path in self._file_of.values()} | {""}
-        self._starting_with: dict[str, set[str]] = {}  # first name of a module → the places that have it
+        self._starting_with: dict[str, set[str]] = {}  # first name of a module → the directories that have it
         for name in self._file_of:
             start = folder_of(name)
             while True:
@@ -81,7 +81,7 @@ class _Modules:
                 start = folder_of(start[:-1])
             return self._below(start, way, name)
         places = self._starting_with.get(way.partition("/")[0], ())
-        # A module beside the importer, then the nearest place above it, then any.
+        # First a module beside the importer, then the nearest directory above it, then any.
         own = folder_of(importer)
         for start in sorted(places, key=lambda place: (not own.startswith(place), -len(place), place)):
             found = self._below(start, way, name)

@@ -68,7 +68,7 @@ def _used(way: list[str], path: str, paths: frozenset[str]) -> str | None:
 
 
 def _own_folder(path: str) -> str:
-    """Where the siblings of this file's module are."""
+    """The folder with the siblings of this file's module."""
     folder = folder_of(path)
     return folder_of(folder[:-1]) if path.endswith("/mod.rs") else folder
 

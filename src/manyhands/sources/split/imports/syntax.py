@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def walk(root: "Node") -> Iterator["Node"]:
-    """Every named node, parents first. On a stack of its own: generated code nests deeper than Python may recurse."""
+    """Every named node, parents first. It does not recurse, because generated code nests too deeply."""
     waiting = [root]
     while waiting:
         node = waiting.pop()

@@ -1,1 +1,1 @@
-"""A tree of subplans to look at: as text, for Graphviz, and as a page."""
+"""Views of a tree of subplans: as text, for Graphviz, and as a page."""

@@ -5,7 +5,7 @@ import json
 from manyhands.sources.split.cuts import cut_between_leaves
 from manyhands.sources.split.split_types import Source, Tree
 
-#: More lines than these make a picture black.
+#: More lines would make the picture unreadable.
 CUT_LINES_MAX = 100
 
 

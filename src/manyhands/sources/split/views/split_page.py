@@ -1,4 +1,4 @@
-"""The tree as one page that needs nothing else: an icicle with sizes, and the ties that the leaves cut below it."""
+"""The tree as one self-contained page: an icicle chart with sizes, and below it the ties that the leaves cut."""
 
 from importlib.resources import files
 
@@ -8,7 +8,7 @@ from manyhands.sources.split.cuts import cut_between_leaves
 from manyhands.sources.split.split_types import Source, Tree
 from manyhands.sources.split.views.split_text import summary
 
-#: Arcs beyond these cannot be told apart; the page says how many there are.
+#: More arcs could not be distinguished. The page gives the total number.
 ARCS_MAX = 300
 
 
