@@ -26,7 +26,7 @@ def note(book: Book, running: Running, ending: Ending) -> None:
                 wait_s = quota_wait_s(ending, running.record.setbacks)
                 why = ending.detail or f"its quota is used up; next try in {wait_s:.0f} s"
                 for one in _of_account(book, host):
-                    _pause(book, one, wait_s, why)
+                    _pause(book, one, wait_s, why, is_closed=bool(ending.detail))
             elif not ending.rate_limited:
                 _note_refusal(book, host, ending)
         case EndingKind.TIMED_OUT | EndingKind.CANCELLED | EndingKind.PREEMPTED | EndingKind.LOST:
@@ -63,11 +63,11 @@ def _of_account(book: Book, host: HostState) -> list[HostState]:
     return [one for one in book.hosts.values() if one is host or (account and one.host.account == account)]
 
 
-def _pause(book: Book, host: HostState, wait_s: float, why: str) -> None:
+def _pause(book: Book, host: HostState, wait_s: float, why: str, is_closed: bool = False) -> None:
     if host.paused is not None and host.paused_until is None:
         return  # a pause by a person has precedence
     until = book.at + wait_s
     if host.paused_until is not None and host.paused_until > until:
         return  # an attempt that started before the host was closed knows less
-    host.paused, host.paused_until = why, until
+    host.paused, host.paused_until, host.is_closed = why, until, is_closed
     book.set_timer(until)

@@ -38,8 +38,7 @@ def host_obstacle(host: HostState, group: Group) -> str | None:
     """Why this host cannot take the group's first task now. None if it can, apart from rates and memory."""
     kind = group.key.kind
     if host.paused is not None:
-        says_it_all = host.paused.startswith("closed")
-        return f"{host.name} is {host.paused}" if says_it_all else f"{host.name} is paused: {host.paused}"
+        return f"{host.name} is {host.paused}" if host.is_closed else f"{host.name} is paused: {host.paused}"
     if host.barrier is not None:
         return f"{host.barrier.task.id} runs alone on {host.name}"
     if host.kept_by and host.kept_by != group.key.barrier:

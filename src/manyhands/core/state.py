@@ -194,6 +194,7 @@ class KeptHost(Struct, omit_defaults=True, eq=False):
     peak: int = 0
     paused: str | None = None  # why, if it is
     paused_until: float | None = None
+    is_closed: bool = False  # paused by a limit of its account
     is_gone: bool = False  # the config no longer has it: paused until its last attempts have ended
     refused: int = 0  # overloads since anything else ended here
     trials: int = 0  # pauses since then

@@ -10,6 +10,7 @@ from typing import assert_never
 from msgspec import Struct, field
 
 from manyhands.core.clutch.drift import Noise, missed_by, predict
+from manyhands.core.clutch.kept_kinds import kept_kinds
 from manyhands.core.clutch.launch import WIDTH_FIRST, Launch, LaunchMove
 from manyhands.core.clutch.overload import OverloadCeiling
 from manyhands.core.clutch.pacer import Pacer
@@ -19,7 +20,7 @@ from manyhands.core.clutch.steady import hold_or_probe
 from manyhands.core.clutch.turns import PROMPT_TOKEN_WORK, USUAL_SEEN_MAX, Turn, TurnSums, Usual
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host import SERVICE, Rate
-from manyhands.core.values.host_memory import HostMemory, KindMemory
+from manyhands.core.values.host_memory import HostMemory
 from manyhands.core.values.widths import Reading, Sample
 
 WIDTH_MAX = 256
@@ -218,7 +219,7 @@ class Clutch(Struct, tag="clutch"):
             rate_per_s=pacer.known_per_s or (pacer.rate_per_s if pacer.refusals else None),
             rate_s=pacer.known_s if pacer.known_per_s else 0.0,
             burst=pacer.depth,
-            kinds=self._export_kinds(),
+            kinds=kept_kinds(self.usual, self.processes.peaks),
             at=self.ticked_at or 0.0,
         )
 
@@ -435,17 +436,3 @@ class Clutch(Struct, tag="clutch"):
             self.settled = True
             self.settled_turns = 0
             self.ramp.descending = False
-
-    def _export_kinds(self) -> dict[str, KindMemory]:
-        kinds: dict[str, KindMemory] = {}
-        for name in sorted({*self.usual, *self.processes.peaks}):
-            usual, peak = self.usual.get(name, Usual()), self.processes.peaks.get(name)
-            known = peak is not None and peak.seen >= 4
-            kinds[name] = KindMemory(
-                work=usual.work if usual.seen >= 5 else 0.0,
-                seen=usual.seen if usual.seen >= 5 else 0,
-                memory_bytes=peak.mean if peak and known else 0.0,
-                memory_spread_bytes=math.sqrt(max(0.0, peak.variance)) if peak and known else 0.0,
-                memory_seen=peak.seen if peak and known else 0,
-            )
-        return kinds

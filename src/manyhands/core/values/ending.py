@@ -59,6 +59,7 @@ class Ending(Struct, frozen=True, omit_defaults=True, gc=False):
     tail: str = ""  # the last lines of output
     result: str = ""  # what a function returned (JSON) or a model answered, bounded
     session: str = ""  # by which an agent's conversation is found again
+    failed_check: bool = False  # with failed: the attempt was done, but the check of its task did not pass
     needs_person: bool = False  # waiting does not help: with overloaded, the host needs one; with failed, the task does
 
 

@@ -106,7 +106,7 @@ class AgentExecutor:
         resumed = self._session_for(order, directory, place)
         run = _AgentRun(self._settings, self._adapter, self._steps, order, directory, place, self._showed)
         ending = await run.carry_out(resumed)
-        if resumed is not None and not run.began and ending.kind is EndingKind.FAILED:
+        if resumed is not None and not run.began and _is_failure(ending):
             # The program knows nothing of that conversation any more: it begins afresh.
             run = _AgentRun(self._settings, self._adapter, self._steps, order, directory, place, self._showed)
             ending = await run.carry_out(None)
@@ -126,6 +126,10 @@ class AgentExecutor:
         if session is None or session.agent != adapter.name:
             return None
         return session if session.directory == place or not adapter.same_directory else None
+
+
+def _is_failure(ending: Ending) -> bool:
+    return ending.kind is EndingKind.FAILED
 
 
 class _AgentRun:
@@ -155,6 +159,7 @@ class _AgentRun:
         self._zone = _zone({**settings.env, **(order.task.env or {})}.get("TZ") or os.environ.get("TZ"))
         self._process: asyncio.Task[Ending] | None = None
         self._stopped_by = ""  # the limit that it reached
+        self._was_silent = False
         self._doings = 0
         self._temporary = Path()
 
@@ -211,6 +216,7 @@ class _AgentRun:
         if idle_s <= 0:
             return
         await silent_for(idle_s, lambda: listener.last_at, lambda: self._steps.family(self._order.attempt))
+        self._was_silent = True
         self._stop(f"silent for {_length(idle_s)}")
 
     def _stop(self, why: str) -> None:
@@ -245,12 +251,11 @@ class _AgentRun:
         self.denied = tally.denied
         self._take_off_earlier(tally)
         if self._stopped_by and process.kind is not EndingKind.DONE:
-            silent = self._stopped_by.startswith("silent")
             ending = tally.ending(replace(process, kind=EndingKind.CANCELLED), time.time(), self._zone)
-            kind = EndingKind.TIMED_OUT if silent else EndingKind.FAILED
-            return replace(ending, kind=kind, detail=self._stopped_by, permanent=not silent)
+            kind = EndingKind.TIMED_OUT if self._was_silent else EndingKind.FAILED
+            return replace(ending, kind=kind, detail=self._stopped_by, permanent=not self._was_silent)
         ending = tally.ending(process, time.time(), self._zone)
-        if tally.closed is None and not self.began and ending.kind is EndingKind.FAILED and ending.exit_code:
+        if tally.closed is None and not self.began and _is_failure(ending) and ending.exit_code:
             return self._never_began(ending)
         return ending
 

@@ -1,6 +1,7 @@
 """What an agent has done so far, and the ending that follows from it once its process is gone."""
 
 import datetime
+from typing import assert_never
 
 from msgspec.structs import replace
 
@@ -56,7 +57,7 @@ class AgentTally:
         """`process` says how its process ended. Done needs a good closing event: leaving with 0 is not enough."""
         used = {"tokens_in": self.used.tokens_in, "tokens_out": self.used.tokens_out, "cost": self.used.cost}
         ending = replace(process, session=self.session, **used)
-        if (process.kind is not EndingKind.DONE and process.exit_code is None) or process.kind is EndingKind.CANCELLED:
+        if _was_stopped(process):
             return ending
         refused = self.closed.refusal if self.closed is not None else None
         if refused is not None:
@@ -68,6 +69,19 @@ class AgentTally:
         if process.kind is not EndingKind.DONE:
             return ending
         return replace(ending, result=keep_short(self.answer))
+
+
+def _was_stopped(process: Ending) -> bool:
+    """The program did not come to its own end, so what it said before does not count."""
+    match process.kind:
+        case EndingKind.DONE:
+            return False
+        case EndingKind.CANCELLED:
+            return True
+        case EndingKind.FAILED | EndingKind.OVERLOADED | EndingKind.TIMED_OUT | EndingKind.PREEMPTED | EndingKind.LOST:
+            return process.exit_code is None
+        case kind:
+            assert_never(kind)
 
 
 def _refused(ending: Ending, refused: AgentRefusal, now: float, zone: datetime.tzinfo | None) -> Ending:

@@ -1,13 +1,23 @@
 """Whether a conversation is resumed, and with which words, by how its last attempt ended."""
 
-from manyhands.core.values.ending import Ending, EndingKind
+from typing import assert_never
 
-_CUT_SHORT = (EndingKind.OVERLOADED, EndingKind.LOST, EndingKind.PREEMPTED)
+from manyhands.core.values.ending import Ending, EndingKind
 
 
 def is_to_resume(last: Ending | None) -> bool:
     """Not after a failure of the agent's own: what it believes by then may be what led it astray."""
-    return last is not None and (last.kind in _CUT_SHORT or _is_failed_check(last))
+    if last is None:
+        return False
+    match last.kind:
+        case EndingKind.OVERLOADED | EndingKind.LOST | EndingKind.PREEMPTED:
+            return True
+        case EndingKind.FAILED:
+            return _is_failed_check(last)
+        case EndingKind.DONE | EndingKind.TIMED_OUT | EndingKind.CANCELLED:
+            return False
+        case kind:
+            assert_never(kind)
 
 
 def what_to_say(last: Ending | None) -> str:
@@ -18,4 +28,4 @@ def what_to_say(last: Ending | None) -> str:
 
 
 def _is_failed_check(last: Ending) -> bool:
-    return last.kind is EndingKind.FAILED and not last.permanent and last.detail.startswith("check failed")
+    return last.failed_check and not last.permanent

@@ -126,6 +126,7 @@ class AttemptSteps:
             detail=detail,
             exit_code=verdict.exit_code,
             permanent=verdict.permanent,
+            failed_check=verdict.kind is EndingKind.FAILED,
             tail=verdict.tail,
         )
 

@@ -5,7 +5,7 @@ Only commands know whether they were refused or are wrong; an exit code alone sa
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, assert_never
 
 import msgspec
 from msgspec import Meta
@@ -62,12 +62,24 @@ def as_said(ending: Ending, directory: Path, log: Path, now: float) -> Ending:
 
 def as_printed(ending: Ending, pattern: re.Pattern[str] | None, log: Path) -> Ending:
     """Overloaded, if the end of the output has the host's pattern for that; for programs that only print."""
-    if pattern is None or ending.kind not in (EndingKind.DONE, EndingKind.FAILED):
+    if pattern is None or not _ended_by_itself(ending.kind):
         return ending
     for line in reversed(tail_of(log, bytes_max=_SEARCHED_BYTES).splitlines()):
         if pattern.search(line):
             return replace(ending, kind=EndingKind.OVERLOADED, detail=one_line(line), permanent=False)
     return ending
+
+
+def _ended_by_itself(kind: EndingKind) -> bool:
+    match kind:
+        case EndingKind.DONE | EndingKind.FAILED:
+            return True
+        case (
+            EndingKind.OVERLOADED | EndingKind.TIMED_OUT | EndingKind.CANCELLED | EndingKind.PREEMPTED | EndingKind.LOST
+        ):
+            return False
+        case _:
+            assert_never(kind)
 
 
 def _applied(ending: Ending, said: SaidEnding, now: float) -> Ending:
