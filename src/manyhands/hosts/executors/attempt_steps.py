@@ -181,7 +181,7 @@ class AttemptSteps:
 def working_directory(settings: ProcessSettings, task: Task) -> Path:
     cwd = settings.workspace.absolute() / task.workspace / task.cwd
     if not cwd.is_dir():
-        raise CannotStart(f"working directory `{cwd}` does not exist; make it, or mend `cwd` of the task")
+        raise CannotStart(f"working directory `{cwd}` does not exist; make it, or fix `cwd` of the task")
     return cwd
 
 
@@ -238,20 +238,20 @@ class _Commands:
                 return
             if os.path.exists(where):
                 raise CannotStart(f"`{where}` is not executable; `chmod +x` it, or name its interpreter first")
-            raise CannotStart(f"command `{name}` not found; install it, or mend `{field}` of the task")
+            raise CannotStart(f"command `{name}` not found; install it, or fix `{field}` of the task")
         path = env.get("PATH", os.defpath)
         if os.access(self._found.get((name, path), ""), os.X_OK):
             return
         found = shutil.which(name, path=path)
         if found is None:
-            raise CannotStart(f"command `{name}` not found on PATH ({path}); install it, or mend `{field}` of the task")
+            raise CannotStart(f"command `{name}` not found on PATH ({path}); install it, or fix `{field}` of the task")
         self._found[name, path] = found
 
 
 def refusal_of(error: Exception, command: Sequence[str]) -> CannotStart:
     name = command[0]
     if isinstance(error, ValueError):
-        return CannotStart(f"`{name}` cannot be started: an argument or variable holds a NUL or is no text ({error})")
+        return CannotStart(f"`{name}` cannot be started: an argument or variable holds a NUL or is not text ({error})")
     assert isinstance(error, OSError)
     if error.errno == errno.E2BIG:
         size = sum(len(argument.encode(errors="replace")) for argument in command)

@@ -89,7 +89,7 @@ class Cluster:
                 with contextlib.suppress(ValueError):  # it died meanwhile
                     actor = ray.get_actor(name, NAMESPACE)
                     if not _has_started(actor):
-                        # Requested by a driver that is gone: it has no attempt, and may wait for a node for ever.
+                        # Requested by a driver that is gone: it has no attempt, and may wait for a node without end.
                         await kill(actor)
                         continue
                     asked[tag] = asyncio.ensure_future(self._welcomed(actor, node, is_own=tag.startswith(_OWN)))

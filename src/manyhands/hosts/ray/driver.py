@@ -95,7 +95,7 @@ class Driver:
         except Gone as why:
             self._end(attempt, Ending(EndingKind.OVERLOADED, str(why)))
             return
-        except Exception as error:  # an attempt without an ending would hold its claims for ever
+        except Exception as error:  # an attempt without an ending would hold its claims forever
             detail = f"Ray refuses what the task asks for: {short(error)}"
             self._end(attempt, Ending(EndingKind.FAILED, detail, permanent=isinstance(error, ValueError)))
             return

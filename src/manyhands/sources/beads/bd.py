@@ -44,7 +44,7 @@ from manyhands.sources.beads.times import written
 
 _TRIES_MAX = 5
 _DELAY_S, _DELAY_MAX_S = 0.1, 5.0
-#: An embedded database may be slow to open, but one that hangs must not stop us for ever.
+#: An embedded database may be slow to open, but one that hangs must not block us without end.
 _COMMAND_TIMEOUT_S = 60.0
 
 

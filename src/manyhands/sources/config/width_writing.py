@@ -36,7 +36,7 @@ def write_width(file: Path, host: str, width: int) -> None:
 
 
 def with_width(text: str, host: str, width: int, name: str = "manyhands.toml") -> str:
-    """The text with `width = N` in that host's table: in place of the one there, else after its `type`."""
+    """The text with `width = N` in that host's table: instead of the one there, else after its `type`."""
     wanted = tomllib.loads(text)
     if host not in wanted.get("hosts", {}):
         raise ConfigError(f"`{name}` has no host `{host}` to write a width to", f"write [hosts.{host}] there first")

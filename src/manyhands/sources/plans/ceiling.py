@@ -1,6 +1,6 @@
 """The ceiling of a plan: the most attempts that could run at once, given needs and claims.
 
-The true number is that of a largest independent set, which takes for ever to find. So it is closed in on from both
+The true number is that of a largest independent set, which takes far too long to find. So it is closed in on from both
 sides: a set of tasks that can run together, and a cover by groups of which only one at a time can run. Where the
 two meet, the number is exact; otherwise the set is told, as "about".
 """
