@@ -178,7 +178,7 @@ def test_the_schema_and_the_figures_of_a_plan_are_data(console: Console) -> None
 def test_every_move_of_a_width_is_told_with_its_reason(tmp_path_factory: pytest.TempPathFactory) -> None:
     console = Console(tmp_path_factory.mktemp("widths"))
     console.config('[hosts.local]\ntype = "shell"\nkinds = ["code"]\n')
-    console.plan(sh(f"t{n}", "sleep 0.05", kind="code") for n in range(16))
+    console.plan(sh(f"t{n}", "sleep 1.2", kind="code") for n in range(12))
     done = console.run("run", "plan.jsonl")
     assert done.code == 0
     moves = re.findall(r"^ +\d.*?s  width +(code@)?local \d+ → \d+  +(\S.*)$", done.err, re.MULTILINE)
