@@ -200,7 +200,7 @@ def form_of(task: Task) -> str:
     out in a worktree, which only an `agent` can."""
     if task.run or task.call:
         return "run" if task.run else "call"
-    return "agent" if task.workspace else "prompt"
+    return "agent" if task.workspace == WORKTREE else "prompt"
 
 
 def claims_of(task: Task) -> Claims:
