@@ -34,13 +34,13 @@ from manyhands.engine.sim.rival_limits.vegas import Vegas
 
 
 def cold(model: HostModel, seed: int) -> Limit:
-    return Clutch.begin(width_max=model.width_max)
+    return Clutch.begin(width_max=model.width_max, nature=model.nature)
 
 
 def remembering(model: HostModel, seed: int, factor: float = 1.0, black_box: bool = False) -> Limit:
     """With the memory of a real run on other tasks, or with that memory wrong by a factor."""
     memory = memory_of_a_run(model, seed, black_box)
-    return Clutch.begin(width_max=model.width_max, memory=memory and wrong(memory, factor))
+    return Clutch.begin(width_max=model.width_max, nature=model.nature, memory=memory and wrong(memory, factor))
 
 
 def wrong(memory: HostMemory, factor: float) -> HostMemory:

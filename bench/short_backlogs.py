@@ -18,8 +18,7 @@ from manyhands.core.commands import StartAttempt
 from manyhands.core.events import AnyEvent, AttemptEnded, HostsConfigured, RunOpened, TasksSubmitted
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.values.ending import EndingKind
-from manyhands.core.values.host import COMMANDS, SERVICE, Host, Width
-from manyhands.engine.sim.hosts.process_host import Processes
+from manyhands.core.values.host import Host, Width
 from manyhands.engine.sim.hosts.random_hosts import random_host
 from manyhands.engine.sim.hosts.reference import API, BATCHING, PROCESSES, SLOTS, HostModel, build
 from manyhands.engine.sim.hosts.simulated_host import Job
@@ -52,7 +51,6 @@ def play(model: HostModel, tasks: int, seed: int, width: int | None = None, runs
             ended.append(event.ending.kind)
 
     simulation = Simulation(Scheduler(), {"h": host}, job_for, watch)
-    nature = COMMANDS if isinstance(model.parameters, Processes) else SERVICE
     widths = Width(1, None, model.width_max) if width is None else Width(width, width, width)
     played: list[Played] = []
     for number in range(runs):
@@ -61,7 +59,7 @@ def play(model: HostModel, tasks: int, seed: int, width: int | None = None, runs
         drawn = {f"t{n}": host.draw(random) for n in range(tasks)}
         jobs |= {f"{name}/{id}": job for id, job in drawn.items()}
         ended.clear()
-        simulation.expect(HostsConfigured(at, (Host("h", width=widths, nature=nature),)))
+        simulation.expect(HostsConfigured(at, (Host("h", width=widths, nature=model.nature),)))
         simulation.expect(RunOpened(at, name, seed))
         simulation.expect(TasksSubmitted(at, name, tuple(a_task(id, job) for id, job in drawn.items())))
         simulation.run()

@@ -282,7 +282,8 @@ class Clutch(Struct, tag="clutch"):
     def _land(self, at: float, trouble: str) -> None:
         """The launch is over: what attempts bring when they end decides from here on."""
         self.launch.end(trouble)
-        self.ramp = Ramp(NEAR_GROWTH, NEAR_PAYS, NEAR_SPREAD) if trouble else Ramp()
+        is_seen = self.launch.reads_host or bool(self.launch.waits)
+        self.ramp = Ramp() if is_seen and not trouble else Ramp(NEAR_GROWTH, NEAR_PAYS, NEAR_SPREAD)
         self.turn = TurnSums(began_at=at, most_in_flight=self.in_flight)
 
     def _look_at_outputs(self, at: float) -> None:

@@ -94,6 +94,9 @@ class Drive:
                 break
             self._pass(now)
             finished = host.advance(now)
+            if not self._black_box and host.shows_output:
+                for attempt in host.shown(now):
+                    limit.showed(now, attempt)
             for each in finished:
                 self._end(each.attempt, each.ending)
             if now >= tick_at:

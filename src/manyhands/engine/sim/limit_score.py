@@ -99,6 +99,6 @@ def score(
 
 def memory_of_a_run(model: HostModel, seed: int, black_box: bool = False) -> HostMemory | None:
     """What a real cold run on other tasks leaves behind."""
-    clutch = Clutch.begin(width_max=model.width_max)
+    clutch = Clutch.begin(width_max=model.width_max, nature=model.nature)
     drive(model, clutch, seed + 500, black_box=black_box)
     return clutch.export()

@@ -126,7 +126,7 @@ class AttemptSteps:
             detail=detail,
             exit_code=verdict.exit_code,
             permanent=verdict.permanent,
-            failed_check=verdict.kind is EndingKind.FAILED,
+            failed_check=_is_failure(verdict),
             tail=verdict.tail,
         )
 
@@ -185,11 +185,15 @@ def working_directory(settings: ProcessSettings, task: Task) -> Path:
     return cwd
 
 
+def _is_failure(verdict: Ending) -> bool:
+    return verdict.kind is EndingKind.FAILED
+
+
 def _check_detail(verdict: Ending) -> str:
     """What a check that did not pass says of the attempt."""
     if verdict.exit_code is None:
         return f"check: {verdict.detail}"
-    if verdict.kind is EndingKind.FAILED:
+    if _is_failure(verdict):
         return f"check failed ({_in_words(verdict.exit_code)}){_said(verdict.exit_code, verdict.tail)}"
     return verdict.detail
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from manyhands.core.values.host import COMMANDS, SERVICE
 from manyhands.engine.sim.hosts.api_host import Api, ApiHost, CallShare
 from manyhands.engine.sim.hosts.batching_host import Batching, BatchingHost, TokenShare
 from manyhands.engine.sim.hosts.process_host import Processes, ProcessHost, ProcessShare
@@ -21,6 +22,10 @@ class HostModel(Struct, frozen=True):
     parameters: Parameters
     seconds: float
     width_max: int = 256
+
+    @property
+    def nature(self) -> str:
+        return COMMANDS if isinstance(self.parameters, Processes) else SERVICE
 
 
 _FAMILIES: dict[type[Struct], Callable[..., SimulatedHost]] = {
