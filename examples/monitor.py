@@ -48,8 +48,8 @@ def main() -> int:
             if now != shown:
                 shown = now
                 print(f"{time.strftime('%H:%M:%S')}  {run['run']}: {now}", flush=True)
-            if not any(counts[state] for state in OPEN) and run["tasks"]:
-                return 0 if counts["done"] == run["tasks"] else 1
+            if not any(counts[state] for state in OPEN) and run["total"]:
+                return 0 if counts["done"] == run["total"] else 1
         time.sleep(options.every)
 
 

@@ -64,8 +64,13 @@ async def test_a_key_is_sent_and_never_kept_or_shown(console: Console, pupil: Pu
             {"id": "leak", "kind": "text", "prompt": "what is my key?", "claims": None},
         ]
     )
-    said: list[str] = []
-    for command in (("run", "plan.jsonl"), ("task", "show", "leak"), ("config",), ("host", "-o", "json"), ("task",)):
+    # A host that refuses the key is paused: the task waits, and nothing fails until a person has looked.
+    run = console.start("run", "plan.jsonl", PUPIL_KEY=KEY)
+    await asyncio.to_thread(run.wait_for, "Incorrect API key")
+    run.interrupt()
+    stopped = await asyncio.to_thread(run.end)
+    said = [stopped.out, stopped.err]
+    for command in (("task", "show", "leak"), ("config",), ("host", "-o", "json"), ("task",)):
         done = await asyncio.to_thread(console.run, *command, PUPIL_KEY=KEY)
         said += [done.out, done.err]
     assert {headers["authorization"] for headers in pupil.headers} == {f"bearer {KEY}"}
@@ -74,7 +79,9 @@ async def test_a_key_is_sent_and_never_kept_or_shown(console: Console, pupil: Pu
     kept = [file for file in console.store.rglob("*") if file.is_file()]
     assert console.store / "journal.db" in kept
     assert not [file for file in kept if KEY.encode() in file.read_bytes()]
-    assert [str(record.state) for record in console.book().runs["plan-1"].records.values()] == ["done", "failed"]
+    records = console.book().runs["plan-1"].records
+    assert str(records["good"].state) == "done"
+    assert str(records["leak"].state) != "failed"
 
 
 @pytest.mark.xdist_group("llama")
