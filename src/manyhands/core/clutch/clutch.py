@@ -57,7 +57,7 @@ class Clutch(Struct, tag="clutch"):
     moved_at: float = 0.0
     spread_until: float = 0.0
     ticked_at: float | None = None
-    streamed_at: float = 0.0  # when first outputs were last taken for a gauge
+    streamed_at: float = -1e9  # when first outputs were last taken for a gauge
     in_flight: int = 0
     settled_widths: list[float] = []
     history: list[Turn] = []
@@ -211,14 +211,14 @@ class Clutch(Struct, tag="clutch"):
         is_open = self.launch.is_on or not (self.settled or self.launch.trouble or self._was_settled())
         throughputs = sorted(turn.log_throughput for turn in self.history[-12:])
         pacer = self.pacer
+        rate_per_s = pacer.known_per_s or (pacer.rate_per_s if pacer.refusals else None)
         return HostMemory(
             width=self._width_to_keep(is_open),
             turns=len(self.settled_widths),
             log_throughput=throughputs[len(throughputs) // 2] if throughputs and not is_open else None,
             is_open=is_open,
-            rate_per_s=pacer.known_per_s or (pacer.rate_per_s if pacer.refusals else None),
-            rate_s=pacer.known_s if pacer.known_per_s else 0.0,
-            burst=pacer.depth,
+            rate_per_s=rate_per_s,
+            burst=pacer.burst_seen(rate_per_s) if rate_per_s else 0.0,
             kinds=kept_kinds(self.usual, self.processes.peaks),
             at=self.ticked_at or 0.0,
         )
@@ -282,8 +282,7 @@ class Clutch(Struct, tag="clutch"):
     def _land(self, at: float, trouble: str) -> None:
         """The launch is over: what attempts bring when they end decides from here on."""
         self.launch.end(trouble)
-        is_seen = self.launch.reads_host or bool(self.launch.waits)
-        self.ramp = Ramp() if is_seen and not trouble else Ramp(NEAR_GROWTH, NEAR_PAYS, NEAR_SPREAD)
+        self.ramp = Ramp(NEAR_GROWTH, NEAR_PAYS, NEAR_SPREAD) if trouble else Ramp()
         self.turn = TurnSums(began_at=at, most_in_flight=self.in_flight)
 
     def _look_at_outputs(self, at: float) -> None:

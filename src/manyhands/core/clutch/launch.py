@@ -155,9 +155,9 @@ class Launch(Struct):
     def _is_due(self, at: float, in_flight: int) -> bool:
         assert self.began_at is not None
         step_s = max(STEP_S[self.nature], STRETCH * (at - self.began_at))
-        if at - self.stepped_at < step_s - 1e-6 or self.filled_at is None:
+        if at - self.stepped_at < step_s - 1e-3 or self.filled_at is None:
             return False
-        if at - self.filled_at < FILLED * step_s - 1e-6:
+        if at - self.filled_at < FILLED * step_s - 1e-3:
             return False
         # Agents that end without having shown anything never show anything.
         sees_outputs = self.nature != COMMANDS and (bool(self.waits) or (self.nature == AGENTS and not self.done))

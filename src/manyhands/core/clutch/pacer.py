@@ -1,13 +1,7 @@
 """When the next start may happen: budgets per minute, stated or learned, Retry-After and used-up quotas.
 
 A refused rate says nothing about how much a host can bear at once, so none of this touches the width.
-
-The budget of a host is empty whenever it refuses. So what it accepted between two refusals, divided by the time between
-them, is what flows in, however fast or slow we went. Between refusals the rate follows a cubic, as in TCP CUBIC: it
-begins a little under what is known, goes slowly past it, and grows fast when nothing is refused.
 """
-
-import math
 
 from msgspec import Struct
 
@@ -15,30 +9,25 @@ from manyhands.core.values.host import Rate
 from manyhands.core.values.host_memory import HostMemory
 from manyhands.core.values.widths import Reading, Sample
 
-WINDOW_S = 120.0  # how long starts are remembered
-#: At the first refusal the budget is taken to have held this many seconds of its inflow.
-FIRST_DEPTH_S = 3.0
-#: Until a second refusal has measured it, the rate doubles this often while starts wait for it.
-DOUBLE_S = 2.0
-UNDER = 0.05  # how far under the known rate it begins after a refusal
-#: Seconds until it is back at the known rate: half as long as what is known rests on, within these bounds.
-BACK_S = (6.0, 60.0)
-FADE_S = 60.0  # what was seen longer ago weighs less
-REMEMBERED_S = 30.0  # the most that a rate of an earlier run weighs
-GROWTH_MAX = 8.0  # times the known rate, in one quiet spell
-HELD_S = 2.0  # quiet seconds count only while starts have waited for the rate within this
+WINDOW_S = 60.0  # how long starts are remembered
+FIRST_WINDOW_S = 20.0  # over which the accepted rate is taken at the first refusal
+BACK_OFF, BACK_OFF_AGAIN = 0.97, 0.9  # of the known rate; the second when one episode follows another
+AGAIN_S = 15.0
+EPISODE_S = (3.0, 15.0)  # a Retry-After within these bounds is the length of one episode
+KNOWN_S = 60.0  # a rate measured over this long weighs as much as all that was believed before
+GROWTH_PER_START = 0.0003  # slow enough that about one start in a hundred is refused
+GROWTH_PER_S_MAX = 0.003
+UNSURE_GROWTH = 4.0  # times faster while the rate rests on seconds
+OVERFLOW = 0.25
+CLEAN_STARTS = 400  # after so many without a refusal the host has probably become faster: growth quickens
+UNTESTED_GROWTH_PER_S = 0.02  # a remembered rate that was never refused in this run
+CLEAN_S = 5.0
 RATE_MIN_PER_S = 0.02
 RETRY_MAX_S = 60.0  # longer is a quota, and is waited out whole
 TOKENS_MARGIN = 3.0  # a start waits for this many times its usual tokens: calls differ in length
+ACCEPTED_MIN = 5  # fewer accepted starts tell no rate
 SEEN_MIN = 5
-ACCEPTED_MIN = 3  # fewer accepted starts tell no rate
 BURST_TRUST = 0.8
-#: Seconds of an unmeasured rate that may be taken at once.
-BURST_S = 0.7
-#: Seconds of a stated budget that may be taken at once: servers count in buckets of about a second.
-STATED_BURST_S = 0.8
-#: A stated rate is undercut only when the host keeps refusing it: it was measured to accept less than this share of it.
-STATED_SHARE, STATED_EPISODES = 0.85, 3
 
 
 class Start(Struct, array_like=True, gc=False):
@@ -77,49 +66,43 @@ class Bucket(Struct):
         return at if lacks <= 1e-9 else at + lacks / self.per_s
 
     @classmethod
-    def per_minute(cls, amount: float) -> "Bucket":
-        burst = max(1.0, STATED_BURST_S * amount / 60)
-        return cls(amount / 60, burst, burst)
+    def per_minute(cls, amount: float, at: float) -> "Bucket":
+        # Starts are paced, not burst: a second and a half of the budget may be taken at once.
+        burst = max(1.0, 1.5 * amount / 60)
+        return cls(amount / 60, burst, burst, at)
 
 
 class Pacer(Struct):
     requests: Bucket | None = None
     tokens: Bucket | None = None
     rate_per_s: float | None = None  # learned, in usual attempts; None: never refused
-    base_per_s: float = 0.0  # what the rate grows from until it has been measured
-    known_per_s: float | None = None  # what the host was seen to sustain between refusals
-    known_starts: float = 0.0
-    known_s: float = 0.0  # over how long, of late
-    depth: float = 0.0  # starts the host takes at once after a rest; 0: not known
-    first_starts: float = 0.0  # accepted before the first refusal
-    first_s: float = 0.0  # and the time that took; 0: never refused in this run
+    burst: float = 0.0  # learned by an earlier run: starts the host takes at once after a rest
     level: float = 1.0
     level_at: float = 0.0
     held_at: float = -1e9  # when a start last used up what the learned rate allows
-    quiet_s: float = 0.0  # since the last refusal, in which starts waited for the rate
-    empty_at: float | None = None  # when the budget was last known to be empty; at first, when the first start was
-    paused_from: float = -1.0
     paused_until: float = 0.0
     pause_reason: str = ""
     refusals: int = 0
-    episodes: int = 0
-    starts: dict[int, Start] = {}  # by attempt, those since the budget was last empty, oldest first
+    refused_at: float = -1e9
+    cut_at: float = -1e9
+    taken: float = 0.0  # cost accepted since the last cut
+    clean_starts: int = 0  # since the last refusal
+    known_per_s: float | None = None  # what the host was seen to sustain between refusals
+    known_s: float = 0.0  # over how long, of late
+    starts: dict[int, Start] = {}  # by attempt, the last minute's, oldest first
+    before_refusal: list[float] = []  # accepted per second in the minute before the first refusal, latest first
     usual: dict[str, KindTokens] = {}
 
     @classmethod
     def begin(cls, rate: Rate | None, memory: HostMemory | None) -> "Pacer":
         pacer = cls()
         if rate is not None and rate.requests_per_minute:
-            pacer.requests = Bucket.per_minute(rate.requests_per_minute)
+            pacer.requests = Bucket.per_minute(rate.requests_per_minute, 0.0)
         if rate is not None and rate.tokens_per_minute:
-            pacer.tokens = Bucket.per_minute(rate.tokens_per_minute)
-        if memory is not None and memory.rate_per_s and pacer.requests is None:
-            pacer.rate_per_s = pacer.base_per_s = memory.rate_per_s
-            if memory.rate_s:
-                pacer.known_per_s = memory.rate_per_s
-                pacer.known_s = min(REMEMBERED_S, memory.rate_s)
-                pacer.known_starts = pacer.known_per_s * pacer.known_s
-            pacer.depth = memory.burst
+            pacer.tokens = Bucket.per_minute(rate.tokens_per_minute, 0.0)
+        if memory is not None and memory.rate_per_s:
+            pacer.rate_per_s = memory.rate_per_s
+            pacer.burst = memory.burst
             pacer.level = max(1.0, BURST_TRUST * memory.burst)
         return pacer
 
@@ -145,15 +128,16 @@ class Pacer(Struct):
         if self.rate_per_s is None:
             return at, ""
         level = self._level(at, self.rate_per_s)
-        if level > 1e-9:
+        if level > 0:
             return at, ""
-        return at + (0.001 - level) / self.rate_per_s, self._paced_to(self.rate_per_s)
+        per_minute = 60 * self.rate_per_s
+        return at + (0.001 - level) / self.rate_per_s, f"paced to the {per_minute:.0f} per minute it accepts"
 
     def started(self, at: float, attempt: int, kind: str) -> None:
         cost = self.cost(kind)
         self.starts[attempt] = Start(at, cost, True)
-        if self.empty_at is None:
-            self.empty_at = at
+        self.taken += cost
+        self.clean_starts += 1
         if self.rate_per_s is not None:
             self.level = self._level(at, self.rate_per_s) - cost
             self.level_at = at
@@ -173,27 +157,29 @@ class Pacer(Struct):
             self.tokens.take(sample.at, sample.tokens - usual.mean)
         usual.learn(sample.tokens)
 
-    def refused(self, sample: Sample) -> None:
-        """A 429, or a quota that is used up."""
-        at = sample.at
+    def refused(self, sample: Sample) -> str:
+        """A 429. Returns what follows from it, for people."""
+        at, wait_s = sample.at, sample.retry_after_s or 1.0
+        start = self.starts.get(sample.attempt)
+        if start is not None:
+            start.accepted = False
+            if start.at >= self.cut_at:
+                self.taken -= start.cost
         if sample.quota:
             wait_s = sample.retry_after_s or 0.0
             self.paused_until = max(self.paused_until, at + wait_s)
-            self.pause_reason = f"its quota is used up; it said to come back in {wait_s:.0f} s"
-            return
-        wait_s = sample.retry_after_s or 1.0
+            self.pause_reason = f"quota used up; it says to come back in {wait_s:.0f} s"
+            return self.pause_reason
         self.refusals += 1
-        start = self.starts.get(sample.attempt)
-        started_at = start.at if start is not None else at
-        if start is not None:
-            start.accepted = False
-        if started_at > self.paused_from:  # it left after the last pause began: another episode
-            self._learn(started_at)
-            self.paused_from = at
-        elif self.empty_at is not None:
-            self.empty_at = max(self.empty_at, started_at)
+        if at - self.cut_at > max(EPISODE_S[0], min(wait_s, EPISODE_S[1])) and self._can_tell(at):
+            self._slow_down(at)
+        self.refused_at = at
+        self.clean_starts = 0
         self.paused_until = max(self.paused_until, at + min(wait_s, RETRY_MAX_S))
-        self.pause_reason = f"it refused the rate ({self.refusals} times so far) and said to wait {wait_s:.0f} s"
+        self.pause_reason = f"it refused the rate and said to wait {wait_s:.0f} s"
+        if self.rate_per_s is None:
+            return self.pause_reason
+        return f"refused {self.refusals} times; paced to {60 * self.rate_per_s:.0f} per minute"
 
     def read(self, reading: Reading) -> None:
         """Budgets stated in a server's headers are what holds, whatever was configured or learned."""
@@ -203,74 +189,72 @@ class Pacer(Struct):
             self.tokens = _stated(reading.tokens_per_minute, reading.tokens_left, reading.at)
 
     def tick(self, at: float, passed_s: float) -> None:
-        while self.starts and self.starts[oldest := next(iter(self.starts))].at < at - WINDOW_S:
+        for attempt in self.starts:
+            if self.starts[attempt].at >= at - WINDOW_S:
+                break
+        else:
+            attempt = -1
+        while self.starts and (oldest := next(iter(self.starts))) != attempt:
             del self.starts[oldest]
-        if self.rate_per_s is None or at - self.held_at > HELD_S or at <= self.paused_until:
-            return  # untested, it does not grow
-        self.level, self.level_at = self._level(at, self.rate_per_s), at
-        self.quiet_s += passed_s
-        self.rate_per_s = self._rate()
+        if self.rate_per_s is None:
+            return
+        if self.refusals == 0:
+            self.rate_per_s *= (1 + UNTESTED_GROWTH_PER_S) ** passed_s
+        elif at - self.refused_at > CLEAN_S and at - self.held_at < CLEAN_S:  # untested, it does not grow
+            quickens = 1 + (self.clean_starts / CLEAN_STARTS) ** 2
+            unsure = 1 + UNSURE_GROWTH * (1 - self.known_s / KNOWN_S)
+            growth = min(GROWTH_PER_S_MAX, GROWTH_PER_START * self.rate_per_s) * quickens * unsure
+            self.rate_per_s *= (1 + min(growth, UNTESTED_GROWTH_PER_S)) ** passed_s
 
-    @property
-    def is_measured(self) -> bool:
-        return self.known_per_s is not None
-
-    def _paced_to(self, rate_per_s: float) -> str:
-        per_minute = 60 * rate_per_s
-        if self.known_per_s is not None:
-            return f"paced to {per_minute:.0f} per minute; it was seen to accept {60 * self.known_per_s:.0f}"
-        return f"paced to {per_minute:.0f} per minute until it is clear what it accepts"
+    def burst_seen(self, rate_per_s: float) -> float:
+        """What the host took above its rate before it first refused."""
+        taken, most = 0.0, 0.0
+        for seconds, cost in enumerate(self.before_refusal, start=1):
+            taken += cost
+            most = max(most, taken - rate_per_s * seconds)
+        return most
 
     def _level(self, at: float, rate_per_s: float) -> float:
-        full = max(1.0, BURST_TRUST * self.depth if self.depth else BURST_S * rate_per_s)
+        full = max(1.0, 1.5 * rate_per_s)
         return max(self.level, min(full, self.level + (at - self.level_at) * rate_per_s))
 
-    def _learn(self, refused_at: float) -> None:
-        """The budget was empty when this start left."""
-        since = self.empty_at if self.empty_at is not None else refused_at
-        took_s = max(0.1, refused_at - since)
-        accepted = sum(start.cost for start in self.starts.values() if start.accepted and start.at <= refused_at)
-        if self.rate_per_s is None and self.known_per_s is None and accepted < ACCEPTED_MIN:
-            return  # a host that refuses the very first calls says when to come back, and no more
-        self.episodes += 1
-        self.starts = {attempt: start for attempt, start in self.starts.items() if start.at > refused_at}
-        if self.episodes == 1 and self.known_per_s is None:
-            # It was full before, nobody knows by how much: a first guess, which grows fast.
-            self.first_starts, self.first_s = accepted, took_s
-            guess = max(RATE_MIN_PER_S, accepted / (took_s + FIRST_DEPTH_S))
-            self.base_per_s = max(guess, 0.5 * (self.rate_per_s or 0.0))
-        else:
-            self._measure(accepted, took_s, since)
-        self.empty_at, self.quiet_s = refused_at, 0.0
-        self.level, self.level_at = 0.0, refused_at
-        if self._may_undercut():
-            self.rate_per_s = self._rate()
-
-    def _measure(self, accepted: float, took_s: float, since: float) -> None:
-        if self.depth and self.known_per_s:
-            # What flowed in while the budget was full again went unused: that time does not count.
-            idle_s = max(0.0, self.paused_until - since)
-            took_s = max(0.3 * took_s, took_s - max(0.0, idle_s - self.depth / self.known_per_s))
-        keep = math.exp(-took_s / FADE_S)
-        self.known_starts = keep * self.known_starts + accepted
-        self.known_s = keep * self.known_s + took_s
-        self.known_per_s = max(RATE_MIN_PER_S, self.known_starts / self.known_s)
-        if self.first_s:
-            self.depth = max(1.0, self.first_starts - self.known_per_s * self.first_s)
-
-    def _may_undercut(self) -> bool:
-        """A rate that a person or the server stated holds until the host was measured to refuse it."""
-        if self.requests is None:
+    def _can_tell(self, at: float) -> bool:
+        """Is there a rate to learn? A host that refuses the very first calls says when to come back, no more."""
+        if self.rate_per_s is not None:
             return True
-        if self.known_per_s is None or self.episodes < STATED_EPISODES:
-            return False
-        return self.known_per_s < STATED_SHARE * self.requests.per_s
+        return sum(1 for start in self.starts.values() if start.accepted and start.at > at - WINDOW_S) >= ACCEPTED_MIN
 
-    def _rate(self) -> float:
-        if self.known_per_s is None:
-            return self.base_per_s * math.exp2(self.quiet_s / DOUBLE_S)
-        back_s = max(BACK_S[0], min(BACK_S[1], 0.5 * self.known_s))
-        return self.known_per_s * min(GROWTH_MAX, 1 + UNDER * (self.quiet_s / back_s - 1) ** 3)
+    def _slow_down(self, at: float) -> None:
+        if not self.before_refusal:
+            self.before_refusal = [0.0] * int(WINDOW_S)
+            for start in self.starts.values():
+                if start.accepted and at - start.at < WINDOW_S:
+                    self.before_refusal[int(at - start.at)] += start.cost
+        known = self._sustained(at)
+        again = at - self.cut_at < AGAIN_S
+        self.cut_at = at
+        self.taken = 0.0
+        self.rate_per_s = max((BACK_OFF_AGAIN if again else BACK_OFF) * known, RATE_MIN_PER_S)
+        self.level = min(self.level, 0.0)
+        self.level_at = at
+
+    def _sustained(self, at: float) -> float:
+        """The rate the host can sustain. Its budget was empty at the last refusal and is empty at this one, so
+        what it accepted in between is what flowed in."""
+        passed_s = at - self.cut_at
+        if self.rate_per_s is None or self.refusals <= 1:
+            recent = [start for start in self.starts.values() if start.at > at - FIRST_WINDOW_S]
+            oldest_at = recent[0].at if recent else at
+            accepted = sum(start.cost for start in recent if start.accepted) / max(5.0, at - oldest_at)
+            return accepted if self.rate_per_s is None else min(accepted, self.rate_per_s)
+        share = passed_s / (passed_s + self.known_s)
+        self.known_s = min(KNOWN_S, self.known_s + passed_s)
+        known = self.known_per_s if self.known_per_s is not None else 0.0
+        seen = max(self.taken / passed_s, 0.5 * self.rate_per_s)
+        # A budget that was full for part of the time let some of its inflow go unused.
+        seen += OVERFLOW * max(0.0, self.rate_per_s - seen) if passed_s > AGAIN_S else 0.0
+        self.known_per_s = known + share * (seen - known)
+        return self.known_per_s
 
 
 def _stated(per_minute: float, left: float, at: float) -> Bucket:
