@@ -147,6 +147,9 @@ def test_nothing_depends_on_where_the_clock_starts() -> None:
         def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
             self.clutch.started(at + self.by_s, attempt, kind, in_flight)
 
+        def showed(self, at: float, attempt: int) -> None:
+            self.clutch.showed(at + self.by_s, attempt)
+
         def observe(self, each: Sample) -> None:
             later = msgspec.structs.replace(each, at=each.at + self.by_s, started_at=each.started_at + self.by_s)
             self.clutch.observe(later)
