@@ -1,6 +1,7 @@
 """From what an agent prints to its ending: one table for all of them."""
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -132,7 +133,9 @@ def test_an_event_with_anything_in_any_place_never_raises(
         line = json.dumps(_spoilt(json.loads(line), path, value))
     except ValueError:
         line = line[: path[0]] + str(value)
-    play(agent, [line, line], exit_code, NOW)
+    ending = play(agent, [line, line], exit_code, NOW)
+    assert min(ending.tokens_in, ending.tokens_out) >= 0
+    assert ending.cost is None or 0 <= ending.cost < math.inf
 
 
 @settings(deadline=None)
