@@ -102,7 +102,14 @@ def open_page(browser: Any, url: str, width: int = 1280, height: int = 900, **se
 
 
 def until(page: Any, expression: str) -> None:
-    """Waits for it to hold in the page. Asked from outside: the page's policy lets no string be run inside it."""
+    """Waits for it to hold and for the page to be drawn after that: the model is ahead of its cards by a redraw."""
+    _wait_for(page, expression)
+    since = page.evaluate("performance.now()")
+    _wait_for(page, f"!globalThis.manyhands?.lastAt || manyhands.lastAt.cards >= {since}")
+
+
+def _wait_for(page: Any, expression: str) -> None:
+    """Asked from outside: the page's policy lets no string be run inside it."""
     deadline = time.monotonic() + PATIENCE_MS / 1000
     while not page.evaluate(expression):
         assert time.monotonic() < deadline, f"waited {PATIENCE_MS / 1000:g} s for {expression}"

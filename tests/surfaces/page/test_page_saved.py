@@ -54,7 +54,7 @@ def test_a_saved_run_replays_from_any_moment_of_its_slider(saved: Any) -> None:
     saved.locator("#replay input").fill("510")
     until(saved, "manyhands.model.inFlight.size === 10")
     assert saved.evaluate("manyhands.now") == pytest.approx(at, abs=0.5)
-    assert saved.locator(".card").count() == 10
+    until(saved, "document.querySelectorAll('.card').length === 10")
     saved.select_option("#replay select", "20")
     saved.click("#play")
     until(saved, "manyhands.source.now === manyhands.source.last")
