@@ -95,6 +95,11 @@ async def test_tasks_runs_hosts_and_lanes_have_the_same_fields_and_values(surfac
     assert run == await surfaces.fetched("GET", "/runs/r") == await surfaces.called("runs_show", run="r")
     assert [row["task"] for row in run["not_done"]] == ["bad", "after"]
 
+    inbox = await surfaces.fetched("GET", "/inbox")
+    assert inbox == await surfaces.called("inbox")
+    assert await surfaces.typed("inbox") == inbox["items"]
+    assert [(item["name"], item["holds"]) for item in inbox["items"]] == [("bad", 2)]
+
     hosts = await surfaces.fetched("GET", "/hosts")
     assert hosts == await surfaces.called("host_list")
     assert await surfaces.typed("host") == hosts["hosts"]

@@ -235,7 +235,8 @@ class Book:
             state.configured_at = state.area_at = self.at
         for name, old in kept.items():
             if name not in self.hosts and (old.running or old.kept_by):
-                old.is_gone, old.paused, old.paused_until = True, "no longer in the config", None
+                old.is_gone = True
+                old.pause("no longer in the config", None)
                 self.hosts[name] = old
         self.look_at_hosts()
         self.rules = rules
@@ -285,7 +286,8 @@ class Book:
         old.refused = old.trials = 0
         old.on_trial = False
         if old.is_gone:
-            old.is_gone, old.paused, old.paused_until = False, None, None
+            old.is_gone = False
+            old.resume()
         if old.pinned is None:
             old.width, old.reason = fresh.width, fresh.reason
         for kind, lane in old.lanes.items():

@@ -77,9 +77,13 @@ def _what_keeps(book: Book, run: Run, record: Record) -> list[str]:
     return reasons or ["may start now"]
 
 
-def _waiting_for(host: HostState, book: Book) -> str:
+def ready_for(host: HostState, book: Book) -> int:
     """How many tasks that are ready could go there."""
-    waiting = sum(len(group.queue) for group in book.ready.groups.values() if host in group.pool.hosts)
+    return sum(len(group.queue) for group in book.ready.groups.values() if host in group.pool.hosts)
+
+
+def _waiting_for(host: HostState, book: Book) -> str:
+    waiting = ready_for(host, book)
     return "1 task waits" if waiting == 1 else f"{waiting} tasks wait"
 
 

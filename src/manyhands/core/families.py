@@ -95,7 +95,7 @@ def _let_host_go(book: Book, run: Run, moved: FamilyMoved) -> None:
         if host.kept_by == FamilyBarrier(run.name, moved.family):
             host.kept_by = None
             if moved.phase == "stuck":  # nobody knows what state it is in: a person must look
-                host.paused, host.paused_until = moved.reason, None
+                host.pause(moved.reason, None)
 
 
 def _next_of_run(book: Book, run: Run) -> FamilyMoved | None:

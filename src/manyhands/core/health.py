@@ -54,7 +54,7 @@ def _note_need(book: Book, host: HostState, ending: Ending) -> None:
     for one in _of_account(book, host):
         one.trials += 1
         one.on_trial = True
-        _pause(book, one, wait_s, why)
+        _pause(book, one, wait_s, why, needs_person=True)
 
 
 def _of_account(book: Book, host: HostState) -> list[HostState]:
@@ -63,11 +63,13 @@ def _of_account(book: Book, host: HostState) -> list[HostState]:
     return [one for one in book.hosts.values() if one is host or (account and one.host.account == account)]
 
 
-def _pause(book: Book, host: HostState, wait_s: float, why: str, is_closed: bool = False) -> None:
+def _pause(
+    book: Book, host: HostState, wait_s: float, why: str, is_closed: bool = False, needs_person: bool = False
+) -> None:
     if host.paused is not None and host.paused_until is None:
         return  # a pause by a person has precedence
     until = book.at + wait_s
     if host.paused_until is not None and host.paused_until > until:
         return  # an attempt that started before the host was closed knows less
-    host.paused, host.paused_until, host.is_closed = why, until, is_closed
+    host.pause(why, until, is_closed, needs_person)
     book.set_timer(until)

@@ -144,7 +144,7 @@ class Scheduler:
                     intake.stop(book, record, EndingKind.TIMED_OUT, cause)
         for host in book.hosts.values():
             if host.paused_until is not None and host.paused_until <= book.at:
-                host.paused, host.paused_until, host.is_closed = None, None, False
+                host.resume()
 
     # Decisions
 
@@ -295,14 +295,14 @@ class Scheduler:
     def _on_paused(self, event: events.HostPaused) -> None:
         host = self.book.hosts.get(event.host)
         if host is not None and not host.is_gone:
-            host.paused, host.paused_until, host.is_closed = event.why or "paused by a person", event.until, False
+            host.pause(event.why or "paused by a person", event.until)
             if event.until is not None:
                 self.book.set_timer(event.until)
 
     def _on_unpaused(self, event: events.HostResumed) -> None:
         host = self.book.hosts.get(event.host)
         if host is not None and not host.is_gone:
-            host.paused, host.paused_until, host.is_closed = None, None, False
+            host.resume()
 
     def _on_width_set(self, event: events.WidthSet) -> None:
         host = self.book.hosts.get(event.host)

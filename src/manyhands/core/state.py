@@ -195,6 +195,7 @@ class KeptHost(Struct, omit_defaults=True, eq=False):
     paused: str | None = None  # why, if it is
     paused_until: float | None = None
     is_closed: bool = False  # paused by a limit of its account
+    needs_person: bool = False  # paused until a person has done something, such as logging in
     is_gone: bool = False  # the config no longer has it: paused until its last attempts have ended
     refused: int = 0  # overloads since anything else ended here
     trials: int = 0  # pauses since then
@@ -205,6 +206,14 @@ class KeptHost(Struct, omit_defaults=True, eq=False):
     configured_at: float = 0.0
     area: float = 0.0  # integral of the number in flight over time
     area_at: float = 0.0
+
+    def pause(self, why: str, until: float | None, is_closed: bool = False, needs_person: bool = False) -> None:
+        self.paused, self.paused_until = why, until
+        self.is_closed, self.needs_person = is_closed, needs_person
+
+    def resume(self) -> None:
+        self.paused, self.paused_until = None, None
+        self.is_closed = self.needs_person = False
 
 
 class HostState(KeptHost, eq=False):

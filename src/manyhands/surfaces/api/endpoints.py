@@ -24,7 +24,7 @@ from manyhands.surfaces.api.api_context import ApiContext
 from manyhands.surfaces.api.event_stream import EventStream
 from manyhands.surfaces.api.refusals import JSON
 from manyhands.surfaces.api.request_types import ApiRequest, read_asked
-from manyhands.surfaces.verbs import host_verbs, run_verbs
+from manyhands.surfaces.verbs import host_verbs, inbox_verbs, run_verbs
 from manyhands.surfaces.verbs.plan_verbs import Added
 from manyhands.surfaces.verbs.request_verbs import Asked
 from manyhands.surfaces.verbs.task_report import TaskReport
@@ -144,6 +144,13 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         answer_types.OutputAnswer,
         request_types.OutputQuery,
         refusals=(404,),
+    ),
+    Endpoint(
+        "GET",
+        "/inbox",
+        "List what waits for a person, the most blocking first, each with the command that answers it",
+        query_handlers.inbox,
+        inbox_verbs.Inbox,
     ),
     Endpoint("GET", "/hosts", "List the hosts, how wide they are and why", query_handlers.hosts, host_verbs.HostList),
     Endpoint(

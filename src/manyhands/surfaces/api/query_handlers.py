@@ -10,7 +10,7 @@ from manyhands.surfaces.api import answer_types
 from manyhands.surfaces.api.api_context import ApiContext
 from manyhands.surfaces.api.picture.picture_rows import short
 from manyhands.surfaces.api.request_types import LIMIT_MAX, ApiRequest, RunsQuery, TasksQuery, WidthsQuery
-from manyhands.surfaces.verbs import host_verbs, run_verbs
+from manyhands.surfaces.verbs import host_verbs, inbox_verbs, run_verbs
 from manyhands.surfaces.verbs.store_view import find_run, find_task
 from manyhands.surfaces.verbs.task_report import TaskReport, report_task
 from manyhands.surfaces.verbs.task_verbs import TaskFilter, TaskList, TaskRow, list_tasks
@@ -50,6 +50,10 @@ def _readable(office: ApiContext, row: TaskRow) -> TaskRow:
 
 def task(office: ApiContext, asked: ApiRequest) -> TaskReport:
     return _safe(office, report_task(office, find_task(office.book, asked.path["task"], asked.path["run"])))
+
+
+def inbox(office: ApiContext, asked: ApiRequest) -> inbox_verbs.Inbox:
+    return _safe(office, inbox_verbs.list_inbox(office, LIMIT_MAX))
 
 
 def hosts(office: ApiContext, asked: ApiRequest) -> host_verbs.HostList:

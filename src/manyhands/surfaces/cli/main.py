@@ -28,6 +28,7 @@ NOUNS = {
     "add": "Add tasks to a run, whether a dispatcher is running or not.",
     "task": "List the tasks of a run, or look at one and act on it.",
     "runs": "List the runs of this store, or show one.",
+    "inbox": "List what waits for a person, each with the command that answers it.",
     "review": "Tell what happened in a run: goal, outcome, next steps, decisions, open questions.",
     "host": "List the hosts, pause one, or set its width.",
     "lane": "List the lanes: the attempts of one kind on one host.",

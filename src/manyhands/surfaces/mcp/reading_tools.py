@@ -17,6 +17,7 @@ from manyhands.surfaces.mcp.arguments import (
 from manyhands.surfaces.review.review_markdown import as_markdown
 from manyhands.surfaces.verbs.attempt_output import left_by
 from manyhands.surfaces.verbs.host_verbs import HostList, list_hosts
+from manyhands.surfaces.verbs.inbox_verbs import Inbox, list_inbox
 from manyhands.surfaces.verbs.plan_verbs import HandedIn, check_plan, checked_row
 from manyhands.surfaces.verbs.ready_issues import ready_in
 from manyhands.surfaces.verbs.review_verbs import review_run
@@ -89,6 +90,10 @@ def runs_show(view: View, asked: OfRun) -> RunReport:
 def review(view: View, asked: OfRun) -> Answer:
     told = review_run(view, asked.run)
     return {"run": told.run, "markdown": as_markdown(told)}
+
+
+def inbox(view: View, asked: AtMost) -> Inbox:
+    return list_inbox(view, asked.limit)
 
 
 def host_list(view: View, asked: NoArguments) -> HostList:

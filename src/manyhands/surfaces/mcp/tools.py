@@ -94,6 +94,13 @@ _LOOKING = (
         reading_tools.host_list,
     ),
     Tool(
+        "inbox",
+        "List what waits for a person, the most blocking first: tasks and hosts that need one, failures that hold up "
+        "other tasks, closed accounts, budgets that are used up. Each item has the command that answers it.",
+        AtMost,
+        reading_tools.inbox,
+    ),
+    Tool(
         "backlog_ready",
         "List the issues of a Beads backlog that may run now, in the order of Beads. Epics are left out.",
         BacklogAt,
