@@ -40,6 +40,21 @@ class Budget(Struct, frozen=True, omit_defaults=True, gc=False):
     tokens_left: float | None = None
 
 
+class NoteKind(enum.StrEnum):
+    """What a task may want remembered."""
+
+    OUTCOME = "outcome"  # what was achieved
+    DECISION = "decision"  # what was chosen, and why
+    QUESTION = "question"  # what is still open
+    LESSON = "lesson"  # what the next one should know beforehand
+    HANDOFF = "handoff"  # where the work stands, for whoever continues it
+
+
+class Note(Struct, frozen=True, gc=False):
+    kind: NoteKind
+    text: str
+
+
 class Ending(Struct, frozen=True, omit_defaults=True, gc=False):
     """How an attempt ended, kept as a value all the way to the page."""
 
@@ -60,6 +75,7 @@ class Ending(Struct, frozen=True, omit_defaults=True, gc=False):
     result: str = ""  # what a function returned (JSON) or a model answered, bounded
     session: str = ""  # by which an agent's conversation is found again
     failed_check: bool = False  # with failed: the attempt was done, but the check of its task did not pass
+    notes: tuple[Note, ...] = ()  # what the attempt wants remembered
     needs_person: bool = False  # waiting does not help: with overloaded, the host needs one; with failed, the task does
 
 

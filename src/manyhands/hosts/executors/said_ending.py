@@ -15,6 +15,7 @@ from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.hosts.executors.output_text import one_line, tail_of
 from manyhands.hosts.executors.report_files import UnusableReport, note_unusable, read_report
 from manyhands.hosts.executors.reset_times import FARTHEST_S, wait_until
+from manyhands.hosts.executors.said_notes import NOTES_FILE, with_notes
 from manyhands.hosts.executors.usage import USAGE_FILE, Usage
 
 ENDING_FILE = "ending.json"
@@ -42,11 +43,13 @@ def report_variables(directory: Path) -> dict[str, str]:
     return {
         "MANYHANDS_USAGE_FILE": str(directory / USAGE_FILE),
         "MANYHANDS_ENDING_FILE": str(directory / ENDING_FILE),
+        "MANYHANDS_NOTES_FILE": str(directory / NOTES_FILE),
     }
 
 
 def as_said(ending: Ending, directory: Path, log: Path, now: float) -> Ending:
-    """The ending as the command's own file leaves it; what cannot be read is said in the attempt's output."""
+    """The ending as the command's own files leave it; what cannot be read is said in the attempt's output."""
+    ending = with_notes(ending, directory, log)
     if ending.kind is EndingKind.CANCELLED:
         return ending
     try:

@@ -25,6 +25,7 @@ _OURS = {
     "MANYHANDS_RESULT_FILE",
     "MANYHANDS_USAGE_FILE",
     "MANYHANDS_ENDING_FILE",
+    "MANYHANDS_NOTES_FILE",
 }
 #: `git rev-parse --local-env-vars`
 _OF_A_REPOSITORY = {

@@ -29,6 +29,7 @@ NOUNS = {
     "task": "List the tasks of a run, or look at one and act on it.",
     "runs": "List the runs of this store, or show one.",
     "inbox": "List what waits for a person, each with the command that answers it.",
+    "handoff": "Print what the next person or agent must know of a run, in at most 2,000 words.",
     "review": "Tell what happened in a run: goal, outcome, next steps, decisions, open questions.",
     "host": "List the hosts, pause one, or set its width.",
     "lane": "List the lanes: the attempts of one kind on one host.",

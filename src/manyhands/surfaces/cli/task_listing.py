@@ -100,6 +100,7 @@ def _attempt_lines(attempt: AttemptRow) -> Iterable[str]:
     took = duration(attempt.ended_at - attempt.started_at)
     took = ", ".join([took, *used(attempt.tokens_in + attempt.tokens_out, attempt.cost)])
     yield f"attempt {attempt.number} on {attempt.host}: {attempt.ending} after {took}{detail}"
+    yield from (f"  {cell(note)}" for note in attempt.notes)
     for text in (attempt.result, attempt.tail):
         yield from (f"    {line}" for line in text.splitlines()[-10:])
 

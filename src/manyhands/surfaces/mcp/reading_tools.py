@@ -16,6 +16,7 @@ from manyhands.surfaces.mcp.arguments import (
 )
 from manyhands.surfaces.review.review_markdown import as_markdown
 from manyhands.surfaces.verbs.attempt_output import left_by
+from manyhands.surfaces.verbs.handoff_verbs import as_handoff_text, hand_over
 from manyhands.surfaces.verbs.host_verbs import HostList, list_hosts
 from manyhands.surfaces.verbs.inbox_verbs import Inbox, list_inbox
 from manyhands.surfaces.verbs.plan_verbs import HandedIn, check_plan, checked_row
@@ -90,6 +91,11 @@ def runs_show(view: View, asked: OfRun) -> RunReport:
 def review(view: View, asked: OfRun) -> Answer:
     told = review_run(view, asked.run)
     return {"run": told.run, "markdown": as_markdown(told)}
+
+
+def handoff(view: View, asked: OfRun) -> Answer:
+    told = hand_over(view, asked.run)
+    return {"run": told.run, "markdown": as_handoff_text(told)}
 
 
 def inbox(view: View, asked: AtMost) -> Inbox:

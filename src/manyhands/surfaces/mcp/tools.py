@@ -87,6 +87,13 @@ _LOOKING = (
         reading_tools.review,
     ),
     Tool(
+        "handoff",
+        "Tell what the next agent must know of a run, in at most 2,000 words of Markdown: where it stands, what waits, "
+        "and what earlier tasks decided, learned and left open.",
+        OfRun,
+        reading_tools.handoff,
+    ),
+    Tool(
         "host_list",
         "List the hosts, the places where attempts run. Each has the kinds it takes, its width (how many attempts may "
         "run there at once), the reason for that width, and how many attempts run there now.",

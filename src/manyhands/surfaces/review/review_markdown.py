@@ -5,6 +5,7 @@ import time
 
 from manyhands.surfaces.review.review_types import Moment, OpenQuestion, Review, RunOutcome
 from manyhands.surfaces.review.spending import money
+from manyhands.surfaces.review.task_notes import TaskNote
 from manyhands.surfaces.review.task_tree import tree_lines
 
 _TREE_LINES_MAX = 200
@@ -33,6 +34,9 @@ def as_markdown(review: Review) -> str:
         *(line for question in review.questions for line in _question_lines(question)),
         *(["None."] if not review.questions else []),
     ]
+    if review.notes:
+        title = f"## What the tasks noted{_shown(len(review.notes), review.notes_total)}"
+        lines += ["", title, *(note_line(note) for note in review.notes)]
     tree = tree_lines(review.tree)
     if any(node.children for node in review.tree):
         more = len(tree) - _TREE_LINES_MAX
@@ -71,6 +75,11 @@ def decision_line(moment: Moment) -> str:
     why = f" ({moment.why})" if moment.why else ""
     times = f" · {moment.times} times" if moment.times > 1 else ""
     return _one_line(f"- {duration(moment.after_s)} · {moment.what} · {moment.who}: {moment.text}{why}{times}")
+
+
+def note_line(note: TaskNote) -> str:
+    times = f" · {note.times} times" if note.times > 1 else ""
+    return _one_line(f"- **{note.kind}** {note.text} ({note.task}{times})")
 
 
 def _question_lines(question: OpenQuestion) -> list[str]:

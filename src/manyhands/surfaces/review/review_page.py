@@ -8,6 +8,7 @@ from importlib.resources import files
 from manyhands.surfaces.review.review_markdown import duration, when
 from manyhands.surfaces.review.review_types import Moment, OpenQuestion, Review, RunOutcome, TaskTreeNode
 from manyhands.surfaces.review.spending import money, spending
+from manyhands.surfaces.review.task_notes import TaskNote
 from manyhands.surfaces.review.task_tree import walk
 
 _TREE_NODES_MAX = 2000
@@ -33,6 +34,9 @@ def as_page(review: Review) -> str:
             _titled("Open questions", len(review.questions), review.questions_total), _questions(review.questions)
         ),
     ]
+    if review.notes:
+        title = _titled("What the tasks noted", len(review.notes), review.notes_total)
+        parts.append(_section(title, _list(_note(note) for note in review.notes)))
     if any(node.children for node in review.tree):
         parts.append(_section("The tasks", _tree(review.tree)))
     head = (
@@ -41,6 +45,11 @@ def as_page(review: Review) -> str:
         f"<title>{escape(review.run)} · review</title><style>{_style()}</style>"
     )
     return head + "<main>" + "".join(parts) + "</main></html>\n"
+
+
+def _note(note: TaskNote) -> str:
+    times = f" · {note.times} times" if note.times > 1 else ""
+    return f"<b>{note.kind}</b> {escape(note.text)} <span class=quiet>{escape(note.task)}{times}</span>"
 
 
 def _is_good(outcome: RunOutcome) -> str:

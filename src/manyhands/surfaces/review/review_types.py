@@ -2,6 +2,8 @@
 
 from msgspec import Struct
 
+from manyhands.surfaces.review.task_notes import TaskNote
+
 
 class Goal(Struct, frozen=True):
     source: str
@@ -88,3 +90,5 @@ class Review(Struct, frozen=True):
     questions: list[OpenQuestion]
     questions_total: int
     tree: list[TaskTreeNode]
+    notes: list[TaskNote] = []  # what the tasks wanted remembered, the newest first
+    notes_total: int = 0

@@ -15,11 +15,13 @@ from manyhands.engine.run_opening import told_source
 from manyhands.surfaces.review.moments import Moments, told_once
 from manyhands.surfaces.review.review_types import Goal, HostShare, Moment, OpenQuestion, Review, RunOutcome
 from manyhands.surfaces.review.spending import spending
+from manyhands.surfaces.review.task_notes import notes_of
 from manyhands.surfaces.review.task_tree import tree_of
 
 #: People read a review: beyond this many entries it gives counts, and the journal has the rest.
 DECISIONS_MAX = 500
 QUESTIONS_MAX = 200
+NOTES_MAX = 200
 _TAIL_LINES = 5
 
 _MOST_URGENT_FIRST = (
@@ -43,6 +45,7 @@ def review_of(
     decisions = told_once(moments.kept, run.ended_at)
     questions = sorted([*_questions(run, undeclared), *_undelivered(book, run)], key=_urgency)
     outcome = _outcome(book, run, now)
+    notes = notes_of(run)
     return Review(
         run_name,
         _goal(run),
@@ -53,6 +56,8 @@ def review_of(
         questions[:QUESTIONS_MAX],
         len(questions),
         tree_of(run.records),
+        notes[:NOTES_MAX],
+        len(notes),
     )
 
 

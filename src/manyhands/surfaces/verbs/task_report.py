@@ -33,6 +33,7 @@ class AttemptRow(Struct):
     cost: float | None  # None: unknown
     result: str
     tail: str  # the last lines it printed
+    notes: list[str]  # what it wants remembered: "decision: …"
 
 
 class TaskReport(Struct):
@@ -78,6 +79,7 @@ def _row(tried: AttemptRecord, number: int) -> AttemptRow:
         cost=ending.cost if ending else None,
         result=ending.result if ending else "",
         tail=ending.tail if ending else "",
+        notes=[f"{note.kind}: {note.text}" for note in ending.notes] if ending else [],
     )
 
 
