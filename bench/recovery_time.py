@@ -1,4 +1,4 @@
-"""How long does it take to reopen a journal of a million events, and how long after kill -9 until work goes on?
+"""How long does it take to reopen a journal of a million events, and how long after kill -9 until work continues?
 
 The goal for reopening: at most 5 s, with the snapshot a clean stop leaves and with the older one a crash leaves.
 """

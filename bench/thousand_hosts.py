@@ -52,7 +52,7 @@ def main() -> None:
     params = shape(found) | {"what": "load"}
     record(QUESTION, params, found.cpu_s, "CPU seconds to simulate")
     record(QUESTION, params, found.tasks_per_cpu_s, "tasks per CPU second, simulation and all")
-    record(QUESTION, params, found.memory_bytes, "bytes at the most")
+    record(QUESTION, params, found.memory_bytes, "bytes at most")
     record(QUESTION, params, found.utilisation or 0.0, "of the slots full while tasks waited, simulated")
     for part, seconds in found.cpu_s_of.items():
         record(QUESTION, params | {"part": part}, 1e6 * seconds / found.done, "us/task")

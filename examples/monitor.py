@@ -1,4 +1,4 @@
-"""Follows a run until it is over, from another terminal: prints its counts whenever they change.
+"""Follows a run until it has finished, from another terminal: prints its counts whenever they change.
 
     python examples/monitor.py             the newest run of the store here
     python examples/monitor.py nightly-1   that one

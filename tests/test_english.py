@@ -16,7 +16,12 @@ ROOT = Path(__file__).parents[1]
 PHRASES = {
     r"[Ff]or who (?!in\b)[a-z]\w*": "for callers that, for whoever",
     r"[Ww]ho (looks|hangs up)": "whoever, callers that, a client that",
-    r"[Gg](o|oes|oing|one) on with": "continue",
+    r"[Gg](o|oes|oing) on": "continue",
+    r"(is|are|was|were) over(?=[.,:;)]| (and|when|before|after)\b)": "has finished, has ended",
+    r"(by|to|of|for) who (?!in\b)[a-z]\w*": "whoever, the process that",
+    r"[Ii]n the midst": "in the middle",
+    r"[Aa]t the most": "at most",
+    r"(has|have|is|are) no [a-z]+ any more": "no longer",
     # "there is no host" is fine, and so are the comparisons.
     r"(?<!here\s)is no (?!longer\b|more than\b|(less|fewer) than\b|such\b|(way|need) to\b)[A-Za-z]\w*": "is not a",
     r"[Mm]end(s|ed|ing)?": "fix, repair",
@@ -78,6 +83,10 @@ def test_no_phrase_that_readers_stumble_over_comes_back() -> None:
     [
         "For who looks at the book in between",
         "the run goes on with it",
+        "until it is over, from another terminal",
+        "one migration after the other, by who may",
+        "2.8 GB at the most",
+        "it has no route any more",
         "`x` is no log of Inspect AI",
         "# this is no\n    # tree",
         "mend `url` of the host",
@@ -100,7 +109,8 @@ def test_a_phrase_is_found(text: str) -> None:
         "for who in ('author', 'committer'):",
         "for who, variable in route.variables():",
         "recommend, amend, amended, shallow, marshalling, mend-free",
-        "forever; its needs are done; its need to wait; goes on while",
+        "forever; its needs are done; its need to wait",
+        "it flows over the edge; it is over the budget; go once",
         "whoever looks at it",
     ],
 )

@@ -38,22 +38,16 @@ async def open_session(
     config: Config, layer: Layer | None = None, wait_turn: WaitTurn | None = None
 ) -> AsyncIterator[Dispatcher]:
     """A dispatcher on the configured store and hosts. `layer` wraps the executor of each host."""
-    ground: LandingSite | None = None
-    identity = ""
-    opened: list[Dispatcher] = []
+    site: LandingSite | None = None
     rays = RayClusters()
     check_secrets(config.routes, os.environ)
     check_ray(config.hosts)
 
-    def showed(attempt: int) -> None:
-        for dispatcher in opened:
-            dispatcher.showed(attempt)
-
-    def executors(journal: str, spawned: Spawned, ended: Ended) -> Mapping[str, Executor]:
-        nonlocal ground, identity
-        identity = journal
-        ground = LandingSite(config.workspace, config.store_directory, config.landing)
-        makers = {host.name: _maker(host, config, journal, spawned, showed, ground, rays) for host in config.hosts}
+    def executors(journal: str, spawned: Spawned, ended: Ended, showed: Showed) -> Mapping[str, Executor]:
+        # Only now is everything surely dead that an earlier dispatcher left running in worktrees.
+        nonlocal site
+        site = LandingSite(config.workspace, config.store_directory, config.landing)
+        makers = {host.name: _maker(host, config, journal, spawned, showed, site, rays) for host in config.hosts}
         return {name: LayeredExecutor(make, ended, layer) if layer else make(ended) for name, make in makers.items()}
 
     try:
@@ -68,24 +62,23 @@ async def open_session(
             store=config.store_at,
             wait_turn=wait_turn,
         ) as dispatcher:
-            opened.append(dispatcher)
-            assert ground is not None
-            ground.facts.set_result(RunFacts(dispatcher.book, dispatcher.tell, dispatcher.clock.now))
+            assert site is not None
+            site.facts.set_result(RunFacts(dispatcher.book, dispatcher.tell, dispatcher.clock.now))
             probing = Probing(dispatcher, configured_probes(config, dispatcher.book))
             scaling = WorkerScaling(dispatcher, rays.scaled)
             try:
-                async with _delivering(dispatcher, config, identity):
+                async with _delivering(dispatcher, config):
                     yield dispatcher
             finally:
                 await probing.close()
                 await scaling.close()
     finally:
-        if ground is not None:
-            await ground.close()
+        if site is not None:
+            await site.close()
 
 
 @asynccontextmanager
-async def _delivering(dispatcher: Dispatcher, config: Config, journal: str) -> AsyncIterator[None]:
+async def _delivering(dispatcher: Dispatcher, config: Config) -> AsyncIterator[None]:
     """Deliver results while the dispatcher works. Results on their way when it stops get a moment to arrive."""
     if not config.routes and not dispatcher.book.outbox.waiting:
         yield
@@ -98,7 +91,7 @@ async def _delivering(dispatcher: Dispatcher, config: Config, journal: str) -> A
         dispatcher.clock.now,
         config.routes,
         open_sinks(config.routes, config.workspace, os.environ),
-        journal,
+        dispatcher.journal_identity,
         Secrets(os.environ, [name for route in config.routes.values() for _, name in route.variables()]).redact,
     )
     dispatcher.recorded.append(delivering.recorded)
@@ -115,10 +108,10 @@ def _maker(
     journal: str,
     spawned: Spawned,
     showed: Showed,
-    ground: LandingSite,
+    site: LandingSite,
     rays: RayClusters,
 ) -> MakeInner:
-    return lambda ended: _executor(host, config, journal, spawned, ended, showed, ground, rays)
+    return lambda ended: _executor(host, config, journal, spawned, ended, showed, site, rays)
 
 
 def _executor(
@@ -128,7 +121,7 @@ def _executor(
     spawned: Spawned,
     ended: Ended,
     showed: Showed,
-    ground: LandingSite,
+    site: LandingSite,
     rays: RayClusters,
 ) -> Executor:
     workspace = config.workspace
@@ -144,10 +137,10 @@ def _executor(
                 env=host.env,
                 overloaded=host.overloaded,
             )
-            layer = WorktreeLayer(ground, host.cwd)
+            layer = WorktreeLayer(site, host.cwd)
             return LayeredExecutor(lambda told: ShellExecutor(shell, spawned, told), ended, layer)
         case AgentHost():
-            return _agent(host, workspace, journal, spawned, ended, showed, ground)
+            return _agent(host, workspace, journal, spawned, ended, showed, site)
         case PythonHost():
             from manyhands.hosts.executors.python_executor import PythonExecutor, PythonSettings
 
@@ -180,7 +173,7 @@ def _agent(
     spawned: Spawned,
     ended: Ended,
     showed: Showed,
-    ground: LandingSite,
+    site: LandingSite,
 ) -> Executor:
     from manyhands.hosts.agents.agent_executor import AgentExecutor, AgentSettings
 
@@ -199,7 +192,7 @@ def _agent(
         confine=host.confine,
         hide=host.hide,
     )
-    layer = WorktreeLayer(ground, host.cwd)
+    layer = WorktreeLayer(site, host.cwd)
     return LayeredExecutor(lambda told: AgentExecutor(settings, spawned, told, showed), ended, layer)
 
 

@@ -1,4 +1,4 @@
-"""Errors, typed by who can act on them.
+"""Errors. The type of an error tells who can act on it.
 
     ManyhandsError
       UsageError          the caller can fix it                    exit 2

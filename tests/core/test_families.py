@@ -1,4 +1,4 @@
-"""Tasks that need one disruptive step together: batched, verified, put back, and the one to blame found."""
+"""Tasks that need one disruptive step together: they are batched, verified, reverted, and the harmful one is found."""
 
 from typing import Any
 
@@ -81,7 +81,7 @@ def test_a_family_that_does_harm_is_put_back_whole() -> None:
     assert player.moves() == [(1, "trying"), (1, "reverting"), (1, "over")]
     records = player.book.runs["r"].records
     assert [records[id].state for id in "ab"] == [TaskState.FAILED] * 2
-    assert records["a"].cause.why == "its family was rolled back: verify b of kernel: it broke"
+    assert records["a"].cause.why == "its family was reverted: verify b of kernel: it broke"
     assert player.book.hosts["local"].paused is None
 
 

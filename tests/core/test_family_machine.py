@@ -57,7 +57,7 @@ class Game:
         self.draw = random.Random(seed)
         self.quiet = quiet  # nobody interferes, nothing is lost
         self.machine = Machine()
-        self.is_known = True  # until putting back failed: then a person must look
+        self.is_known = True  # until a revert failed: then a person must look
         self.poison: set[str] = set()
         self.broken: set[str] = set()
         self.players_host = a_host("local", self.draw.choice([1, 2, 4]))
@@ -181,7 +181,7 @@ class Game:
         self.play(ev.TaskEdited(self.player.at, run, edited))
 
     def settle(self) -> None:
-        """The person has gone: everything that was put off or stopped is let go on."""
+        """The person has left, so everything that was put off or stopped may continue."""
         at, book = self.player.at, self.player.book
         self.configure()
         self.play(ev.HostResumed(at, "local"))

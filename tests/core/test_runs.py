@@ -1,4 +1,4 @@
-"""Runs as a whole: they drain, stop, go on, fail fast, are cancelled, and say once that they have come to rest."""
+"""Runs as a whole: they drain, stop, continue, fail fast, are cancelled, and say once that they have come to rest."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A family of tasks on a machine made of files: really snapshot, disrupted, put back, through kills in the middle."""
+"""A family of tasks on a machine made of files: really snapshot, disrupted and reverted, with kills in the middle."""
 
 import random
 import subprocess
@@ -62,7 +62,7 @@ def test_the_one_that_does_harm_is_found_and_left_out(console: Console) -> None:
     assert "did not pass within 0.3 s" in console.run("task", "log", "kernel~1.healthy").out
     assert console.run("task", "log", "a").code == 0, "the output of a member is that of the step which did it"
     boots = len((console.directory / "machine" / "boots").read_text().split())
-    assert boots < 5, "what was put back leaves no trace, and those that are sound go together"
+    assert boots < 5, "what was reverted leaves no trace, and sound members run together"
 
 
 def test_a_family_the_config_does_not_have_is_named_before_anything_runs(console: Console) -> None:
@@ -101,7 +101,7 @@ def test_a_person_puts_a_member_off_or_withdraws_it_and_steps_are_not_retried(co
     wait_until(lambda: str(console.book().runs["plan-1"].records["b"].state) == "cancelled", "that it is heard")
     (console.directory / "go").touch()
     live.process.wait(60)
-    assert sorted(running(console.directory)) == ["a"], "the round is put back and made again without the two"
+    assert sorted(running(console.directory)) == ["a"], "the round is reverted and repeated without the two"
     records = console.book().runs["plan-1"].records
     assert [str(records[id].state) for id in "abc"] == ["done", "cancelled", "deferred"]
     refused = console.run("task", "retry", "kernel~1.apply.b")

@@ -1,4 +1,7 @@
-"""Ctrl-C once, twice and three times, and SIGTERM, on real processes: nothing is lost and the same command goes on."""
+"""Ctrl-C once, twice and three times, and SIGTERM, on real processes:
+
+nothing is lost and the same command continues.
+"""
 
 import signal
 from collections.abc import Iterator

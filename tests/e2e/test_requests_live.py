@@ -1,4 +1,4 @@
-"""Cancel, retry, defer and resume from another process, while a run goes on and while none does."""
+"""Cancel, retry, defer and resume from another process, with and without a run in progress."""
 
 import time
 

@@ -30,7 +30,7 @@ def test_what_waits_for_a_host_are_the_prompts_that_it_may_take_now() -> None:
     waiting, since = waiting_for(player.book, far)
     assert (waiting, since) == (3, 5.0)  # two are in flight; a command is not a prompt, and a rule puts `late` off
     player.play(ev.HostPaused(6.0, "far"))
-    assert waiting_for(player.book, far) == (0, 5.0)  # a person wants no more to go there: what runs goes on
+    assert waiting_for(player.book, far) == (0, 5.0)  # a person wants no more to start there; what runs continues
     player.play(ev.HostResumed(7.0, "far"), ev.RunDrained(7.0, "r"))
     assert waiting_for(player.book, far) == (0, 5.0)
 

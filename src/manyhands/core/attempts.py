@@ -223,5 +223,5 @@ def _fail(book: Book, record: Record, ending: Ending) -> None:
     book.become(record, TaskState.FAILED, Cause(CausedBy.ATTEMPT, ending.detail or str(ending.kind)))
     book.outbox.post(record)
     intake.skip_dependents(book, record)
-    if run.fail_fast and not record.is_step:  # a family is first rolled back, then its members fail
+    if run.fail_fast and not record.is_step:  # a family is first reverted, then its members fail
         intake.cancel_waiting(book, run, Cause(CausedBy.RUN, f"fail_fast: {record.task.id} failed"))

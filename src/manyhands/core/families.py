@@ -1,4 +1,4 @@
-"""Families: tasks that share one disruptive step, such as a reboot, and are rolled back together if they do harm.
+"""Families: tasks that share one disruptive step, such as a reboot, and are reverted together if they do harm.
 
 A round is: snapshot → the tasks → the disruptive step → wait until healthy → verify each. Its steps are ordinary tasks
 of the run. A barrier keeps them together on their host. How they end decides the next move, and every move is an event
@@ -58,7 +58,7 @@ def move(book: Book, moved: FamilyMoved) -> None:
 
 
 def withdraw(book: Book, run: Run, member: Record, cause: Cause) -> None:
-    """A member was cancelled. If its round has begun, the round is rolled back and starts again without the member."""
+    """A member was cancelled. If its round has begun, the round is reverted and starts again without the member."""
     state = run.families.get(member.task.family)
     if state is None or state.phase != "trying" or member.task.id not in state.trying:
         return
@@ -213,12 +213,12 @@ def _after_revert(book: Book, run: Run, family: Family) -> FamilyMoved:
     if gone := _withdrawn(run, state):
         return _continue(book, run, family, (state.trying, *state.later), f"without {', '.join(gone)}: {why}")
     if not family.bisect or wrong.state is not TaskState.FAILED:  # or a person has stopped it
-        failed = dict.fromkeys(sorted(everyone), f"its family was rolled back: {why}")
-        return _continue(book, run, family, (), f"the whole family was rolled back: {why}", failed=failed)
+        failed = dict.fromkeys(sorted(everyone), f"its family was reverted: {why}")
+        return _continue(book, run, family, (), f"the whole family was reverted: {why}", failed=failed)
     culprits = _culprits(run, family, state)
     if culprits:
         rest = tuple(id for id in state.trying if id not in culprits)
-        failed = dict.fromkeys(culprits, f"{why} (rolled back)")
+        failed = dict.fromkeys(culprits, f"{why} (reverted)")
         return _continue(
             book, run, family, (rest, *state.later), f"without {', '.join(culprits)}: {why}", failed=failed
         )

@@ -213,7 +213,7 @@ def cancel_waiting(book: Book, run: Run, cause: Cause) -> None:
 
 
 def _putting_back(run: Run) -> set[str]:
-    """The steps that roll a family back. They always run to their end, because half a rollback helps nobody."""
+    """The steps that revert a family. They always run to their end, because half a revert helps nobody."""
     return {id for state in run.families.values() for id in state.reverts}
 
 

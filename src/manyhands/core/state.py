@@ -88,7 +88,7 @@ class FamilyState(Struct, omit_defaults=True):
     trying: tuple[str, ...] = ()
     later: tuple[tuple[str, ...], ...] = ()
     steps: tuple[str, ...] = ()  # the tasks of this round, in order
-    reverts: tuple[str, ...] = ()  # the tasks that roll it back
+    reverts: tuple[str, ...] = ()  # the tasks that revert it
     interruptions: int = 0
 
 

@@ -78,6 +78,10 @@ class Dispatcher:
         self._asked = False  # requests wait in the store
         self._cut_off: set[int] = set()  # attempts that must not continue: another dispatcher may lead by now
 
+    @property
+    def journal_identity(self) -> str:
+        return self._journal.identity
+
     # What executors and other outsiders call
 
     def spawned(self, attempt: int, process: ProcessHandle) -> None:

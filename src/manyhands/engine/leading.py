@@ -56,7 +56,7 @@ def guarding(journal: Journal, dispatcher: Dispatcher) -> Iterator[None]:
     guard = AttemptGuard(journal.identity)
 
     def cut_off() -> None:
-        _log.warning("nothing was heard of the store until the lease ran out: what runs is stopped")
+        _log.warning("the store did not answer until the lease ran out, so all running attempts are stopped")
         if not loop.is_closed():
             loop.call_soon_threadsafe(dispatcher.cut_off)
 

@@ -19,11 +19,11 @@ from manyhands.engine.leading import WaitTurn, guarding, lead
 from manyhands.engine.recovery import LOST, rebuild
 from manyhands.engine.store.contract.journal import Durability, Journal, Reader
 from manyhands.engine.store.store_opening import Where
-from manyhands.hosts.executors.executor import Ended, Executor, Spawned
+from manyhands.hosts.executors.executor import Ended, Executor, Showed, Spawned
 from manyhands.hosts.executors.process import is_here, marker_of, reclaim_all
 
 #: Makes the executor of each host, given the journal's identity and the callbacks to tell.
-ExecutorsFor = Callable[[str, Spawned, Ended], Mapping[str, Executor]]
+ExecutorsFor = Callable[[str, Spawned, Ended, Showed], Mapping[str, Executor]]
 
 
 class Surroundings(NamedTuple):
@@ -86,7 +86,7 @@ async def dispatching_on(
     dispatcher = Dispatcher(scheduler, journal, directory, clock, surroundings.snapshots)
     with guarding(journal, dispatcher):
         dispatcher.found = tuple(scheduler.book.running.values())
-        executors = executors_for(journal.identity, dispatcher.spawned, dispatcher.ended)
+        executors = executors_for(journal.identity, dispatcher.spawned, dispatcher.ended, dispatcher.showed)
         _adopt_or_end_lost(dispatcher, executors, journal.strangers_s, surroundings)
         for run in () if all_runs_go_on else _left_over(scheduler.book, journal):
             dispatcher.tell(RunDrained(clock.now(), run))

@@ -4,7 +4,8 @@ Calling a test for each rule costs more than decoding the row. So the tests are 
 `dataclasses` does, and compiled once. They assume that msgspec has decoded the value: every field has the right type.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, get_args, get_origin
 
@@ -15,6 +16,8 @@ from manyhands.readers.constraints import declared, is_union, members, searcher
 _TEXT = {"minLength": "len({it}) >= {limit}", "maxLength": "len({it}) <= {limit}"}
 _NUMBER = {"minimum": "{it} >= {limit}", "exclusiveMinimum": "{it} > {limit}", "maximum": "{it} <= {limit}"}
 _LIST = {"minItems": "len({it}) >= {limit}"}
+#: A pattern that is one class of characters: whether a text matches depends on each of its characters alone.
+_ONE_CLASS = re.compile(r"\[[^\[\]]+\]")
 #: Covers the number of different texts that a field of a large file usually has, such as kinds.
 _CACHED_MAX = 1024
 
@@ -38,6 +41,16 @@ def _is_default(it: str, default: Any) -> str:
     return f"{it} is {default}" if default is None or default is False else f"{it} == {default!r}"
 
 
+def _is_plainly_free_of(keywords: Mapping[str, Any], it: str) -> str:
+    """A test, faster than a search, that most good texts pass. "" if the keywords are not one class of characters."""
+    pattern = keywords.get("pattern", "")
+    if len(keywords) > 1 or not _ONE_CLASS.fullmatch(pattern):
+        return ""
+    search = searcher(pattern)
+    refused = [f"{character!r} not in {it}" for character in map(chr, range(0x20, 0x7F)) if search(character)]
+    return " and ".join([f"{it}.isascii()", f"{it}.isprintable()", *refused])
+
+
 class _Source:
     """Writes tests of the expression `it` as expressions, which use these names."""
 
@@ -48,9 +61,12 @@ class _Source:
         """The test; "" if there is nothing to test."""
         field = declared(kind)
         inner, parts = field.kind, get_args(field.kind)
+        keywords = [meta.extra_json_schema or {} for meta in field.rules()]
+        if inner is str and is_cached and any("pattern" in str(rule) for rule in keywords):
+            return self._cached(keywords, it)
         tests = [f"-inf < {it} < inf"] if inner is float else []
-        for meta in field.rules():
-            tests += self._keywords(meta.extra_json_schema or {}, inner, it, is_cached)
+        for rule in keywords:
+            tests += self._keywords(rule, inner, it)
         if get_origin(inner) is tuple and (each := self.test(parts[0], "each")):
             tests.append(f"all({each} for each in {it})")
         if get_origin(inner) is dict:
@@ -60,20 +76,29 @@ class _Source:
             tests.append(f"({it} is None or {member})")
         return tests[0] if len(tests) == 1 else f"({' and '.join(tests)})" if tests else ""
 
-    def _keywords(self, keywords: Mapping[str, Any], kind: Any, it: str, is_cached: bool = True) -> list[str]:
-        found = [self._keyword(keyword, limit, kind, it, is_cached) for keyword, limit in keywords.items()]
+    def _cached(self, rules: Sequence[Mapping[str, Any]], it: str) -> str:
+        """All rules of a text, tested once for each different text."""
+        tests = [test for rule in rules for test in self._keywords(rule, str, "text")]
+        name = f"keeps_{len(self.names)}"
+        self.names[name] = lru_cache(_CACHED_MAX)(eval(f"lambda text: {' and '.join(tests)}", self.names))
+        return f"{name}({it})"
+
+    def _keywords(self, keywords: Mapping[str, Any], kind: Any, it: str) -> list[str]:
+        found = [self._keyword(keyword, limit, kind, it) for keyword, limit in keywords.items()]
         return [test for test in found if test]
 
-    def _keyword(self, keyword: str, limit: Any, kind: Any, it: str, is_cached: bool) -> str:
+    def _keyword(self, keyword: str, limit: Any, kind: Any, it: str) -> str:
         """The test of one keyword. As in JSON Schema, a keyword ignores values of other types."""
         if keyword == "pattern" and kind in (str, bool | str):
             search = f"search_{len(self.names)}"
-            self.names[search] = lru_cache(_CACHED_MAX)(searcher(limit)) if is_cached else searcher(limit)
+            self.names[search] = searcher(limit)
             return f"{search}({it}) is not None" if kind is str else f"({it} is True or {search}({it}) is not None)"
         if keyword == "not":
-            return f"not ({' and '.join(self._keywords(limit, kind, it, is_cached))})"
+            test = f"not ({' and '.join(self._keywords(limit, kind, it))})"
+            plain = _is_plainly_free_of(limit, it) if kind is str else ""
+            return f"({plain} or {test})" if plain else test
         if keyword == "prefixItems":
-            return f"(not {it} or {' and '.join(self._keywords(limit[0], str, f'{it}[0]'))})"
+            return f"(not {it} or {self._cached(limit, f'{it}[0]')})"
         if keyword == "enum":
             return f"{it} in {tuple(limit)!r}"
         if keyword == "type":

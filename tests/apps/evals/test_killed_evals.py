@@ -1,4 +1,4 @@
-"""An eval killed with -9 at random instants goes on where it was, and finds what an undisturbed one finds.
+"""An eval killed with -9 at random instants continues where it was, and finds what an undisturbed one finds.
 
 Method: agents append to files, so that one that was begun anew on what a killed one left would show in its score.
 """

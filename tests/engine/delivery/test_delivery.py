@@ -149,7 +149,7 @@ def test_a_run_says_what_has_not_arrived_and_what_was_given_up(console: Console,
     assert "1 result was given up" in told.err
     assert "not delivered yet" not in told.err
     dead = [(row["task"], row["sink"], row["error"]) for row in console.run("route", "dead", "-o", "json").json]
-    assert dead == [("a", "gone", "the route has no sink `gone` any more")]
+    assert dead == [("a", "gone", "the route no longer has a sink `gone`")]
     assert sorted(letter["task"] for letter in hook.letters) == ["a", "b"]
 
 

@@ -61,7 +61,7 @@ def test_a_run_is_refused_while_another_leads_and_says_who(console: Console, url
         done = console.run("run", "plan.toml", "--store", url)
     assert done.code == 75
     assert "is led by process" in done.err
-    assert "`manyhands add` hands it tasks" in done.err
+    assert "`manyhands add` gives it tasks" in done.err
     assert "geheim" not in done.err
 
 

@@ -198,7 +198,7 @@ def can_unshare() -> bool:
 def test_attempts_of_a_leader_elsewhere_are_dead_before_their_claims_are_free(
     postgres_url: str, tmp_path: Path
 ) -> None:
-    """The leader's process ids mean nothing to who takes over, as on another machine: its guard kills its attempts."""
+    """The new leader cannot use the old one's process ids, as on another machine. The old guard kills its attempts."""
     write_plan(tmp_path, tasks=2, seconds=600)
     apart = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child", "sh", "-c", '"$@"; sleep 600', "sh")
     elsewhere = Dispatcher(tmp_path, postgres_url, *apart)

@@ -157,7 +157,7 @@ class DispatcherStory:
         self.life = None
 
     def _stay_away(self) -> None:
-        """Nobody dispatches for a while; the world goes on."""
+        """Nobody dispatches for a while, but the world continues."""
         until = self.timeline.now + self._times.choice((0.0, 0.1, 3.0, 30.0))
         while not self.is_told and self.timeline.now < until:
             self.timeline.pass_time(until)

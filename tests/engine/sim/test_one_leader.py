@@ -116,15 +116,15 @@ def test_what_is_lost_with_its_host_is_done_all_the_same() -> None:
 @pytest.mark.parametrize(
     ("line", "with_", "said"),
     [
-        ("block = 10", "block = 10\nat = 5.0", "begins at once"),
-        ("block = 10", 'block = 10\n[[backlog]]\ntasks = 5\nlike = "node"', "is the only one"),
+        ("block = 10", "block = 10\nat = 5.0", "begin at once"),
+        ("block = 10", 'block = 10\n[[backlog]]\ntasks = 5\nlike = "node"', "must be the only one"),
         ("block = 10", "block = -1", "`block` must be at least 1"),
         ("count = 3", "count = 0", "`count` must be at least 1"),
         ("seconds = 2", "seconds = 0", "`seconds` must be above 0"),
-        ("seed = 1", "seed = 1\nconcurrency = 4", "`concurrency` bounds a run"),
+        ("seed = 1", "seed = 1\nconcurrency = 4", "`concurrency` limits one run"),
         ("seed = 1", "seed = 1\nleader = { turn_s = -1 }", "`turn_s` and `task_s` must be 0 or more"),
         ("seed = 1", 'seed = 1\nhosts.node-2 = { model = "timed" }', "there are two hosts `node-2`"),
-        ("width = 2", "", "leaves its width to the clutch"),
+        ("width = 2", "", "needs the number of its slots"),
     ],
 )
 def test_a_scenario_that_cannot_stream_is_refused(tmp_path: Path, line: str, with_: str, said: str) -> None:

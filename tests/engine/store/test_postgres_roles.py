@@ -105,7 +105,7 @@ def test_who_may_not_make_the_schema_is_told_what_an_administrator_should_do(
     roles: Roles, postgres_server: PostgresServer
 ) -> None:
     url = postgres_server.url(project="not_there", user=roles.names["mh_owner"])
-    with pytest.raises(StoreBroken, match="may not make the schema `not_there`") as refused:
+    with pytest.raises(StoreBroken, match="may not create the schema `not_there`") as refused:
         open_journal(url)
     assert f"CREATE SCHEMA not_there AUTHORIZATION {roles.names['mh_owner']}" in refused.value.hint
 

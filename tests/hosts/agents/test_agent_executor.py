@@ -95,7 +95,7 @@ async def test_leaving_with_0_is_not_enough(stage: AgentStage) -> None:
     ending = await stage.desk("claude", {"exit": 0}).run(Task("t", prompt="do it"))
     assert (ending.kind, ending.detail) == (
         EndingKind.FAILED,
-        "it left with exit code 0, but never said it was done",
+        "it exited with code 0 but never said that it was done",
     )
 
 

@@ -13,7 +13,7 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
     after_s: float = 0.0
     hangs: bool = False
-    cut: bool = False  # the connection is lost in the midst of the body
+    cut: bool = False  # the connection is lost in the middle of the body
 
 
 def says(text: str, finish_reason: str = "stop", **reply: Any) -> Reply:

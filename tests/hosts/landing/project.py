@@ -94,7 +94,7 @@ class Project:
     async def run(
         self, *tasks: Task, at: str = "", meanwhile: Callable[[Dispatcher], Any] | None = None, **bounds: Any
     ) -> Run:
-        """In this process, to its rest; the next one of unfinished tasks goes on."""
+        """Runs in this process until it rests. The next run continues with the unfinished tasks."""
         async with open_session(load_config(self.directory / at, environ={})) as dispatcher:
             name = new_name(dispatcher.book, "plan")
             await dispatcher.submit(*opening(name, dispatcher.clock.now(), tasks, "a plan", **bounds))

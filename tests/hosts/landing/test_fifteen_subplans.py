@@ -1,7 +1,7 @@
 """Fifteen subplans in worktrees of one repository, at most ten at once: measured, landed, linear, bisectable.
 
 Each task adds a part and enters it in two registries that all of them append to. The project builds if registries and
-parts agree, which is the check of every task. Ten must meet before any of them goes on: were there room for fewer,
+parts agree, which is the check of every task. Ten must meet before any of them continues: were there room for fewer,
 they would wait in vain.
 """
 

@@ -1,7 +1,7 @@
 """Nodes and dispatchers that die under attempts on Ray, with the real command line on a real cluster.
 
 Method: every task appends marks to the file it claims. Were two attempts that claim a file ever alive at once, their
-marks would be interleaved in it. Some tasks go on until they are let go, so that one that is not dead is caught.
+marks would be interleaved in it. Some tasks run until the test lets them end, so that one that is not dead is noticed.
 """
 
 import json
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray")]
 PATIENCE_S = 240
 _MARK = 'echo "$MANYHANDS_TASK $MANYHANDS_ATTEMPT_NUMBER $$" >> "$0"'
 SHORT = f"for i in 0 1 2 3 4; do {_MARK}; sleep 0.02; done"
-#: Its first attempt goes on until there is a file `go`.
+#: Its first attempt runs until there is a file `go`.
 LONG = f'{_MARK}; [ "$MANYHANDS_ATTEMPT_NUMBER" -gt 1 ] || until [ -e go ]; do {_MARK}; sleep 0.05; done; echo over'
 
 
@@ -95,7 +95,7 @@ def test_a_dispatcher_that_was_killed_adopts_what_still_runs(cluster: RayCluster
     first.send_signal(signal.SIGKILL)
     first.wait()
     before = sum(map(len, marks(tmp_path)))
-    wait_until(lambda: sum(map(len, marks(tmp_path))) > before + 10, tmp_path)  # they go on without it
+    wait_until(lambda: sum(map(len, marks(tmp_path))) > before + 10, tmp_path)  # they continue without it
     second = start(tmp_path)
     time.sleep(1.0)
     (tmp_path / "go").touch()

@@ -17,7 +17,7 @@ from surfaces.api.live import nap, open_run, shell
 
 async def test_a_sample_says_what_is_now_and_what_ended_since_the_one_before(live: Dispatcher) -> None:
     sampler = Sampler(live)
-    assert sampler.sample(time.time()) is None, "nothing goes on"
+    assert sampler.sample(time.time()) is None, "nothing happens"
     await open_run(live, [nap("hold", 60, "slow"), nap("waits", 0, "slow"), shell("bad", "exit 1", attempts=1)])
     await until_recorded(live, lambda: live.book.runs["r"].counts[TaskState.FAILED] == 1)
     first = sampler.sample(time.time())

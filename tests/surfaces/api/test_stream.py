@@ -36,7 +36,7 @@ async def test_who_comes_back_with_the_last_id_misses_nothing_and_gets_nothing_t
             await before.next()
             await open_run(live, [nap("hold", 1.0, kind="slow"), *(nap(f"n{n}") for n in range(30))])
             await before.read_until(lambda one: len(one.of("end")) >= 5)
-        await live.wait_settled("r")  # all of it goes on while nobody looks
+        await live.wait_settled("r")  # all of it happens while nobody looks
         async with following(url, after=before.last_id) as after:
             await after.read_until(lambda one: one.has_ended("r"))
         assert after.snapshots == []

@@ -44,7 +44,7 @@ def wait_until(condition: Callable[[], Any], what: str, patience_s: float = PATI
 
 
 class Live:
-    """A `manyhands` under way; its talk is in a file, so that it can be read while it goes on."""
+    """A running `manyhands`. Its messages go to a file, so that they can be read while it runs."""
 
     def __init__(self, process: subprocess.Popen[bytes], out: Path, err: Path) -> None:
         self.process = process
@@ -58,7 +58,7 @@ class Live:
         self.wait_until(lambda: text in self.err, f"`{text}`")
 
     def wait_until(self, condition: Callable[[], Any], what: str) -> None:
-        """While it goes on: waiting for what a dead process would have done is in vain."""
+        """Waits only while it runs: what a dead process would have done never comes."""
         wait_until(lambda: condition() or self.process.poll() is not None, what)
         assert condition(), f"it ended without {what}: {self.err}"
 

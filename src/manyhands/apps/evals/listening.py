@@ -71,7 +71,10 @@ class Listening:
                 return noted(event.at, self._eval_id, EvalAborted())
 
     def look_at_hosts(self, at: float) -> list[ConductorEvent]:
-        """A host that takes nothing is asked ever more rarely, by one session after the other: that could take days."""
+        """A host that takes nothing is tried less and less often, by one session after the other.
+
+        That could take days.
+        """
         for name, host in self._book.hosts.items():
             before = self._trials_before[name] = min(self._trials_before.get(name, 0), host.trials)
             if host.trials - before >= TRIALS_MAX:

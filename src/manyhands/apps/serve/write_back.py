@@ -1,7 +1,7 @@
 """Compares the results of tasks with their issues: the changes that bring the issues up to date. Pure.
 
-Whoever spoke last is right: an issue that was changed after its task ended has been opened again by someone, one that
-was not is yet to be told, or was put back by a program that writes what it read before.
+The latest change wins. If an issue was changed after its task ended, someone has opened it again. If it was not, its
+result has not been written yet, or a program has overwritten it with what it read before.
 """
 
 from collections.abc import Iterator, Mapping

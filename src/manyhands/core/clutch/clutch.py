@@ -1,7 +1,7 @@
 """The clutch: finds the width at which a host does the most work, keeps to it, and says why.
 
-It joins the parts: the launch starts wide, turns measure, the ramp searches, steady holds, overloads cut, drift starts
-over, and the pacer and the gauges bound the result.
+It joins the parts. The launch starts wide, turns measure, the ramp searches, and steady holds the best width. Overloads
+cut the width, drift starts the search again, and the pacer and the gauges bound the result.
 """
 
 import math
@@ -26,16 +26,16 @@ from manyhands.core.values.widths import Reading, Sample
 WIDTH_MAX = 256
 TURN_MIN = 6  # completions
 TURN_SPREAD, TURN_SPREAD_FAST = 0.10, 0.15  # how well a turn's mean must be known: settled, searching
-ROUNDS_MAX, ROUNDS_MAX_FAST = 4, 2  # rounds of the width after which a turn ends anyway
+ROUNDS_MAX, ROUNDS_MAX_FAST = 4, 2  # a turn ends after this many rounds of the width in any case
 FADE = 0.93
 TURNS_KEPT = 60
-FILLED = 0.9  # of the width: a turn that never had more in flight says nothing about more
+FILLED = 0.9  # of the width: a turn that had less in flight tells nothing about the width
 STALLED_S, STALLED_TURNS = 5.0, 2.5
 FAR_BELOW_MEMORY = 0.45  # in ln throughput
 PROMISE_TURNS = 6  # settled turns without which memory promises no goodput
 STREAM_LOOK_S = 1.0
-SEARCH_SPREAD = 0.2  # of the usual duration: over so long the starts of a step of the search are spread
-#: After a launch that met trouble the width is near the truth: smaller steps, and less is expected of them.
+SEARCH_SPREAD = 0.2  # of the usual duration: the starts of one search step are spread over this time
+#: After a launch that met trouble the width is nearly right, so steps are smaller and less is expected of them.
 NEAR_GROWTH, NEAR_PAYS, NEAR_SPREAD = 1.3, 0.4, 0.35
 
 
@@ -52,7 +52,7 @@ class Clutch(Struct, tag="clutch"):
     unfilled_turns: int = 0
     usual_s: float | None = None
     turn_s: float | None = None  # the longest a full turn usually takes
-    narrowed_at: float = -1.0  # attempts that ran before mostly saw another width; < 0: never narrowed
+    narrowed_at: float = -1.0  # attempts that started before mostly ran under another width; < 0: never narrowed
     began_at: float | None = None  # the first start
     moved_at: float = 0.0
     spread_until: float = 0.0
@@ -86,7 +86,7 @@ class Clutch(Struct, tag="clutch"):
         if memory is not None and memory.is_open:
             target, why = memory.width, f"an earlier run had {memory.width:.0f} in flight and was still growing"
             launch.borne = int(memory.width)
-        elif memory is not None:  # what was found out here is worth more than what was guessed before
+        elif memory is not None:  # what this run found is worth more than an earlier guess
             target, why = memory.width, f"an earlier run settled at {memory.width:.0f}"
             ramp = Ramp(first_growth=1.3, pays_prior=0.3, pays_spread=0.35)
             launch.is_on = False
@@ -168,7 +168,7 @@ class Clutch(Struct, tag="clutch"):
             case EndingKind.FAILED | EndingKind.TIMED_OUT | EndingKind.CANCELLED | EndingKind.PREEMPTED:
                 pass  # not a sign of load
             case EndingKind.LOST:
-                pass  # the host may have died, but not of what it was given
+                pass  # the host may have died, but not of its load
             case kind:
                 assert_never(kind)
         self._launch(sample.at)
@@ -227,7 +227,7 @@ class Clutch(Struct, tag="clutch"):
         return self.memory is not None and not self.memory.is_open
 
     def _width_to_keep(self, is_open: bool) -> float:
-        """What was run, not what was to be tried next: the median of settled turns, else the most that was borne."""
+        """The width that was in use, not the next to try: the median of settled turns, or the most without trouble."""
         if is_open:
             return float(max(1, self.launch.most, self.launch.borne))
         if self.settled_widths:
@@ -259,7 +259,7 @@ class Clutch(Struct, tag="clutch"):
         self._apply()
 
     def _search_apart_s(self) -> float:
-        """While searching, how long the next start waits: a server can refuse the first of a step before the last."""
+        """How long the next start waits in the search, so that a server can refuse the first start before the last."""
         if self.settled or self.launch.is_on or self.launch.nature != SERVICE or self.usual_s is None:
             return 0.0
         borne = math.exp(self.ramp.best.log_width) if self.ramp.best is not None else self.launch.borne
@@ -280,13 +280,16 @@ class Clutch(Struct, tag="clutch"):
             self._move(move.width, move.why)
 
     def _land(self, at: float, trouble: str) -> None:
-        """The launch is over: what attempts bring when they end decides from here on."""
+        """The launch has ended. From here on, what attempts achieve decides."""
         self.launch.end(trouble)
         self.ramp = Ramp(NEAR_GROWTH, NEAR_PAYS, NEAR_SPREAD) if trouble else Ramp()
         self.turn = TurnSums(began_at=at, most_in_flight=self.in_flight)
 
     def _look_at_outputs(self, at: float) -> None:
-        """Where no gauge shows a server's queue, first outputs do: what shows none for long waits in it."""
+        """Without a gauge, first outputs show a server's queue:
+
+        an attempt without output for a long time waits in it.
+        """
         launch = self.launch
         if launch.is_on or launch.nature != SERVICE or launch.reads_host or at - self.streamed_at < STREAM_LOOK_S:
             return
@@ -306,7 +309,7 @@ class Clutch(Struct, tag="clutch"):
         self._overloaded(at, f"an attempt {what}", soft=False)
 
     def _upset(self, at: float) -> None:
-        """The width was cut or the host changed: what is in flight says little about what comes."""
+        """The width was cut or the host changed, so attempts in flight tell little about what follows."""
         self.settled_turns = 0
         self.narrowed_at = at
         self.turn_s = None
@@ -344,7 +347,9 @@ class Clutch(Struct, tag="clutch"):
         turn.add(sample.in_flight, took_s, work or usual.work)
         needed = max(min(self._aim(), turn.most_in_flight), TURN_MIN)
         if self.launch.is_on:
-            self.turn = TurnSums(began_at=sample.at, most_in_flight=self.in_flight)  # turns begin when it is over
+            self.turn = TurnSums(
+                began_at=sample.at, most_in_flight=self.in_flight
+            )  # turns begin when the launch has ended
         elif turn.count >= needed and self._known(turn, needed):
             self._end_turn(sample.at)
 
@@ -359,7 +364,7 @@ class Clutch(Struct, tag="clutch"):
         self.turns += 1
         self.noise.learn_samples(turn)
         filled = sums.most_in_flight >= FILLED * self._aim()
-        if self.settled and (filled or sums.held):  # what nobody asked for is not a width that was found
+        if self.settled and (filled or sums.held):  # a width that demand never reached was not found by the search
             self.settled_widths.append(self.target if filled else max(1.0, min(self.target, sums.most_in_flight)))
             del self.settled_widths[:-25]
         self.ceiling.turn_ended()
@@ -375,7 +380,7 @@ class Clutch(Struct, tag="clutch"):
         if memory is None or self.turns > 3 or memory.log_throughput is None or memory.turns < PROMISE_TURNS:
             return False
         short = memory.log_throughput - turn.log_throughput
-        # A promise holds for the width it was made for: a narrower one brings less, and rightly so.
+        # A promise holds for the width it was made for. A narrower width rightly achieves less.
         if short < FAR_BELOW_MEMORY or turn.log_width < math.log(0.8 * memory.width):
             return False
         self._move(0.5 * self.target, f"goodput {-math.expm1(-short):.0%} below what memory promised")

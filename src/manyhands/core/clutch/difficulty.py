@@ -1,7 +1,7 @@
-"""How well attempts of a kind go on a host, and how wide a lane of that kind may therefore be.
+"""How often attempts of a kind succeed on a host, and how wide the lane of that kind may therefore be.
 
-Success is weighed by recency and sample size; with much data it comes down to three levels: easy takes the
-host's width, moderate half of it, hard goes one at a time.
+Recent attempts weigh more, and so does a large sample. With much data there are three levels: an easy kind gets the
+host's width, a moderate one gets half of it, and a hard one runs one at a time.
 """
 
 import math
@@ -13,15 +13,15 @@ from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.widths import Sample
 
 EASY, MODERATE = 0.85, 0.50
-#: Before anything is seen: as one success and one failure, so one of either never decides.
+#: A kind begins with one success and one failure, so that a single result never decides.
 PRIOR_DONE, PRIOR_FAILED = 1.0, 1.0
-FADE = 0.97  # what an attempt still counts after the next one: the last 33 or so rule
-EXPLORED = 12.0  # weight of attempts from which on the level alone decides
+FADE = 0.97  # the weight that an attempt keeps after the next one, so that about the last 33 count
+EXPLORED = 12.0  # from this weight of attempts on, the level alone decides
 OVERLOADS_KEPT = 20
 
 
 class KindRecord(Struct):
-    """Attempts of one kind on one host. `done` and `failed` fade, the others only count."""
+    """Attempts of one kind on one host. `done` and `failed` fade with time. The others only count."""
 
     done: float = 0.0
     failed: float = 0.0
@@ -95,8 +95,8 @@ class Difficulty(Struct):
 
 
 def _level(record: KindRecord) -> tuple[str, float]:
-    # With few attempts the doubt goes to the wider level: width is what finds out, and each failure costs one
-    # attempt only.
+    # With few attempts the wider level gets the benefit of the doubt: a wide lane learns faster, and each failure costs
+    # only one attempt.
     likely = record.success + (record.spread if record.weight < EXPLORED else 0.0)
     if likely >= EASY:
         return "easy", 1.0
@@ -106,7 +106,7 @@ def _level(record: KindRecord) -> tuple[str, float]:
 
 
 def faded(difficulty: Difficulty, days: float) -> Difficulty:
-    """As the next run should start from it: what is weeks old weighs little. Halves per fortnight."""
+    """The difficulty that the next run starts from. Its weight halves every two weeks."""
     keep = 0.5 ** (max(0.0, days) / 14)
     kinds = {
         name: KindRecord(

@@ -1,4 +1,4 @@
-"""Whether the host is still the one that was measured: a turn far from its prediction says no."""
+"""Notices when the host is no longer the one that was measured: a turn is then far from its prediction."""
 
 import math
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from manyhands.core.clutch.turns import Turn
 
-KERNEL = 0.25  # how far in ln width a turn speaks for its neighbours
+KERNEL = 0.25  # how far in ln width a turn informs about its neighbours
 PAYS_PRIOR, PAYS_SPREAD = 0.15, 0.25
 MISS_MIN, MISS_SIGMAS = 0.18, 3.5
 TURN_NOISE = 0.06  # standard deviation of ln throughput between turns, before any is measured

@@ -11,7 +11,7 @@ from manyhands.core.values.widths import Reading
 
 UTILISATION_LOW = 0.70
 MEMORY_HIGH = 0.95
-#: Memory has to fall below this before crossing MEMORY_HIGH counts as something new.
+#: Memory must fall below this before crossing MEMORY_HIGH counts again.
 MEMORY_CLEAR = 0.90
 #: Readings in a row that must show room before the bound rises by one.
 CALM_READINGS = 5
@@ -22,7 +22,7 @@ PATIENCE_MAX = 64 * CALM_READINGS
 
 
 class Headroom(Struct):
-    """Told readings, asked for `bound` and `reason`. Its fields are its whole state."""
+    """Takes readings, and gives `bound` and `reason`. Its fields are its whole state."""
 
     bound: int
     least: int = 1
@@ -46,7 +46,7 @@ class Headroom(Struct):
             if self.on_trial == 0:
                 self.patience = max(CALM_READINGS, self.patience // 2)
         room = _room(reading.utilisation, memory)
-        # An idle device shows room that says nothing about more width than was ever in use.
+        # The room on an idle device tells nothing about widths that were never in use.
         if not room or in_flight < self.bound:
             self.calm = 0
             return
@@ -65,7 +65,7 @@ class Headroom(Struct):
         if self.settling:
             self.settling -= 1
             return
-        # What is over the line with nothing of ours in flight is not ours to give back.
+        # With nothing of ours in flight, others use that memory, and we cannot free it.
         lower = max(self.least, min(self.bound, in_flight) - 1)
         if in_flight == 0 or lower >= self.bound:
             return

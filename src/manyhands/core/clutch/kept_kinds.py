@@ -1,4 +1,4 @@
-"""What a run teaches the next about the kinds of a host: their usual work and the memory they take."""
+"""What a run tells the next one about the kinds of a host: their usual work and the memory they take."""
 
 import math
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from manyhands.core.clutch.resources import PEAK_SEEN_MIN, Peak
 from manyhands.core.clutch.turns import Usual
 from manyhands.core.values.host_memory import KindMemory
 
-WORK_SEEN_MIN = 5  # fewer completions tell no usual work
+WORK_SEEN_MIN = 5  # with fewer completions the usual work is unknown
 
 
 def kept_kinds(usual: Mapping[str, Usual], peaks: Mapping[str, Peak]) -> dict[str, KindMemory]:

@@ -1,8 +1,9 @@
-"""The start on a host whose width nobody knows yet: it doubles in time while nothing in flight shows trouble.
+"""The start on a host whose width is unknown: the width doubles step by step while nothing in flight shows trouble.
 
-Endings come late, and people judge by the first minutes. Whether a width is borne shows within seconds of a start: no
-refusal, first outputs as fast as before, memory and cores to spare, nothing queued at the server. The launch doubles
-on such evidence and ends at the first sign of trouble, at the width that was borne. The clutch then refines it.
+Endings come late, and people judge by the first minutes. Whether the host can take a width shows within seconds of a
+start: no refusal, first outputs as fast as before, spare memory and cores, nothing queued at the server. The launch
+doubles on such evidence. It ends at the first sign of trouble, at the last width without trouble. The clutch then
+refines that width.
 """
 
 from statistics import median
@@ -16,25 +17,26 @@ WIDTH_FIRST = 4
 GROWTH = 2.0
 #: Seconds between two steps at first. Bad news of an agent takes up to ten seconds: its program retries by itself.
 STEP_S = {SERVICE: 0.5, COMMANDS: 0.5, AGENTS: 15.0}
-#: Later steps are at least this share of the time since the first start apart: a long start is not doubled in a hurry.
+#: The time between later steps is at least this share of the time since the first start.
 STRETCH = 0.1
 FULL = 0.9  # of the width must be in flight before it may grow
 FILLED = 0.2  # of a step it must have been full for
 SHOWN = 0.75  # of those in flight must have shown output, where outputs are seen
-#: Nothing new shows for so long, or for so many times the usual wait, while some are overdue: the host queues.
+#: If no first output comes for this long, or for this many times the usual wait, while some are overdue, the host
+#: queues.
 OVERDUE_S, OVERDUE_TIMES = 3.0, 3.0
 WAITS_KEPT = 12
-#: As far as time alone carries where nothing at all is seen of what is in flight.
+#: The largest width that time alone can reach, if nothing is seen of the attempts in flight.
 UNSEEN_MAX = 32.0
 KV_TARGET = 0.9
 KV_TELLS = 0.08
-#: Demand for cores, as a multiple of the cores, that still pays: waiting and computing overlap.
+#: The demand for cores, as a multiple of the cores, that still pays, because waiting and computing overlap.
 CORES_DEMAND = 1.6
-#: Without any reading of the machine, commands may fill its memory unseen (78 kills in 100 where they doubled blindly).
+#: Without readings of the machine, commands may fill its memory unseen. Blind doubling led to 78 kills in 100.
 COMMANDS_UNSEEN = 4.0
 QUEUED_MIN, QUEUED_SHARE = 1, 0.1
 PRESSURE_BAD = 0.2
-#: Twice as many in flight that bring less than this much more work: the host is full.
+#: If doubling the attempts in flight increases the work by less than this, the host is full.
 PAYS = 1.05
 PULSE_S = 1.9
 #: The starts of a step leave one after another, so that a host can refuse the first before the last has left.
@@ -129,7 +131,7 @@ class Launch(Struct):
         if cap is not None and cap < width:
             width, why = max(self.width, cap), cap_why
         if width < self.width + 1:
-            # As wide as evidence carries: what attempts bring when they end decides from here on.
+            # This is as wide as the evidence allows. From here on, what attempts achieve decides.
             return self._over(self.width, "") if self.done >= max(6.0, self.width) else None
         self.borne = in_flight
         self.width = width
@@ -159,7 +161,7 @@ class Launch(Struct):
             return False
         if at - self.filled_at < FILLED * step_s - 1e-3:
             return False
-        # Agents that end without having shown anything never show anything.
+        # Agents that end without output never show any.
         sees_outputs = self.nature != COMMANDS and (bool(self.waits) or (self.nature == AGENTS and not self.done))
         return not sees_outputs or in_flight - len(self.silent) >= SHOWN * in_flight
 
@@ -167,7 +169,7 @@ class Launch(Struct):
         return max(OVERDUE_S, OVERDUE_TIMES * median(self.waits))
 
     def _stalled(self, at: float, in_flight: int) -> tuple[float, str] | None:
-        """First outputs have stopped coming: what shows none waits in the host's queue."""
+        """First outputs have stopped coming, so attempts without output wait in the host's queue."""
         if self.nature != SERVICE or not self.waits or not self.silent:
             return None
         patience_s = self._patience_s()
@@ -230,7 +232,8 @@ class Launch(Struct):
             return in_flight - 1.0, f"waiting for memory {pressure:.0%} of the time with {in_flight} in flight"
         cores = reading.cores or 0
         if cores and reading.busy_cores is not None and in_flight:
-            # Once the cores are full each gets less of them: only the most that was ever seen tells the demand.
+            # Once the cores are full, each attempt gets less of them. Only the largest value ever seen tells the
+            # demand.
             self.cores_each = max(self.cores_each, reading.busy_cores / in_flight)
             if self.cores_each > 0.0:
                 self.cap = max(float(self.borne), float(cores), CORES_DEMAND * cores / self.cores_each)

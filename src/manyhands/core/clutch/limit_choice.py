@@ -1,4 +1,4 @@
-"""Which limit a host gets, and the union a snapshot decodes."""
+"""Chooses the limit of a host, and declares the union of limits that a snapshot decodes."""
 
 from manyhands.core.clutch.clutch import WIDTH_MAX, Clutch
 from manyhands.core.clutch.fixed import Fixed
@@ -10,9 +10,9 @@ AnyLimit = Fixed | Clutch
 
 
 def limit_for(host: Host, memory: HostMemory | None = None) -> AnyLimit:
-    """A pinned width stays pinned; anything else is the clutch's to find within the bounds.
+    """A pinned width stays pinned. Any other width is found by the clutch, within the bounds.
 
-    A pinned width with a rate budget is a clutch that has no room to move: its starts are paced.
+    A pinned width with a rate budget gets a clutch whose bounds are equal, because its starts are paced.
     """
     width = host.width
     if width.max is not None and width.min == width.max and host.rate is None:

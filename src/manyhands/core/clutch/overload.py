@@ -1,4 +1,4 @@
-"""One cut per incident, and a ceiling just below where it happened that lifts with clean turns."""
+"""Cuts the width once per incident, and sets a ceiling just below it that rises with clean turns."""
 
 from msgspec import Struct
 
@@ -17,9 +17,9 @@ class OverloadCeiling(Struct):
     done_since: bool = True  # something ended well since the last cut
 
     def cut(self, at: float, width: float, usual_s: float, soft: bool) -> float | None:
-        """The new width, or None where this overload belongs to an incident already answered."""
+        """The new width. None if this overload belongs to an incident that has already been answered."""
         self.clean_turns = 0
-        # A host on which nothing at all succeeds is down, not too full: cutting on would only slow its return.
+        # A host where nothing succeeds is down, not too full. More cuts would only slow its return.
         if at < self.cooled_at or not self.done_since:
             return None
         self.width = max(1.0, width * CEILING)

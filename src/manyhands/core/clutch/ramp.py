@@ -1,4 +1,4 @@
-"""The search for the knee: grow while growth pays, and look below when the first growth did not."""
+"""The search for the knee: grow while growth pays, and try narrower widths if the first growth did not pay."""
 
 import math
 
@@ -7,17 +7,17 @@ from msgspec.structs import replace
 
 from manyhands.core.clutch.turns import Turn
 
-#: +1 % width must buy this much goodput, in per cent, to go on growing.
+#: 1 % more width must bring this much more goodput, in per cent, for growth to continue.
 PAYS_MIN = 0.12
 #: The price of a wider width when two are compared: 5 % of goodput per unit of ln width.
 WIDTH_PRICE = 0.05
 GROWTH_MIN = 0.12
-#: Two turns closer than this in ln width say nothing about what width buys.
+#: Two turns closer than this in ln width tell nothing about the effect of width.
 APART_MIN = 0.10
 
 
 class RampStep(Struct, frozen=True):
-    """Where the search goes next. `settled`: it is over."""
+    """Where the search goes next. `settled`: it has finished."""
 
     width: float
     why: str
@@ -29,7 +29,7 @@ class Ramp(Struct):
     first_growth: float = 2.0
     pays_prior: float = 0.7  # elasticity expected before anything was measured, and how sure we are of it
     pays_spread: float = 0.4
-    best: Turn | None = None  # the best level so far: a copy, because a snapshot would part it from the history
+    best: Turn | None = None  # the best level so far: a copy, because a snapshot would separate it from the history
     grew: bool = False  # some growth has clearly paid
     descending: bool = False
 
@@ -54,7 +54,7 @@ class Ramp(Struct):
             growth = 1 + min(1.0, max(GROWTH_MIN, pays))
             return RampStep(max(width * growth, width + 1 if width < 8 else 0.0), gain)
         if apart > 0 and not self.grew and gained + spread < 0.5 * apart:
-            # Flat from the start: we may be far above the knee.
+            # Growth never paid, so the width may be far above the knee.
             self.descending = True
             below = max(width_min, math.exp(best.log_width) / 2)
             flat = f"{gain}; looking below"

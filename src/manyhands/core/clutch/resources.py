@@ -1,6 +1,6 @@
-"""What the host's own gauges allow: headroom in a KV cache, memory for one more process, devices that are full.
+"""What the host's own gauges allow: room in a KV cache, memory for one more process, devices that are full.
 
-A gauge caps the width both ways and from moment to moment; it is never written into what was learned.
+A gauge caps the width from moment to moment, up and down. It never changes what was learned.
 """
 
 import math
@@ -12,7 +12,7 @@ from manyhands.core.values.host_memory import HostMemory
 from manyhands.core.values.widths import Reading, Sample
 
 KV_TARGET = 0.95
-KV_TELLS = 0.25  # below this use the cache says nothing about how many would fill it
+KV_TELLS = 0.25  # below this use, the cache does not tell how many sequences would fill it
 WAITING_FINE = 0.04  # share of requests queued at the server, plus one request
 WAITING_BAD = 0.25
 PREEMPTING_BAD = 0.03  # per running sequence and second
@@ -20,7 +20,7 @@ STALE_S = 15.0
 MEMORY_TARGET = 0.92  # from here on machines swap
 MEMORY_SIGMAS = 0.5
 PEAK_SEEN_MIN, PEAK_WINDOW = 4, 60
-#: A process that still grows is taken to grow for a minute in all, or for half as long again as it has lived.
+#: A growing process is expected to grow until it is a minute old, or half as old again as it is now.
 GROWS_S = 60.0
 GREW = 1.02
 AT_REST_S = 3.0
@@ -42,7 +42,7 @@ class KvGauge(Struct):
     preemptions: int | None = None
 
     def read(self, reading: Reading) -> bool:
-        """Take a reading in. True: the server is overloaded."""
+        """Take in a reading. True: the server is overloaded."""
         use, running, queued = reading.kv_use or 0.0, reading.running or 0, reading.waiting or 0
         passed_s = 1.0 if self.read_at is None else min(max(reading.at - self.read_at, 0.1), 10.0)
         self.read_at = reading.at
@@ -91,7 +91,7 @@ class DeviceGauge(Struct):
         if use is None or reading.attempt_bytes is not None:  # where attempts show their memory, it is gated instead
             return
         self.least_use = min(self.least_use, use)
-        # A server that takes its memory at start-up is full from the beginning: only growth with load counts.
+        # A server that takes its memory at start-up is full from the beginning, so only growth with load counts.
         if self.headroom is None and use > MEMORY_HIGH and use > self.least_use + 0.05:
             self.headroom = Headroom(bound=max(1, in_flight))
         if self.headroom is not None:
@@ -142,7 +142,7 @@ class Held(Struct, gc=False):
         self.seen_at = at
 
     def expected_bytes(self) -> float | None:
-        """The peak it will come to: the most so far, and more while that still rises. None: it is too young to tell."""
+        """The expected peak: the most so far, and more while it still grows. None: it is too young to tell."""
         if self.first_at is None or self.seen_at - self.first_at < 0.2:
             return None
         age_s = self.seen_at - self.first_at
@@ -154,7 +154,7 @@ class Held(Struct, gc=False):
 
 
 class MemoryGate(Struct):
-    """Admits a process only where the expected total of all peaks fits."""
+    """Admits a process only if the expected sum of all peaks fits."""
 
     total_bytes: float = 0.0  # 0: no probe of processes, no gate
     cores: int = 0
@@ -196,9 +196,9 @@ class MemoryGate(Struct):
                 known.learn(peak if done else KILLED_PEAK * peak)
 
     def refuses(self, kind: str, seen_bytes: int) -> str:
-        """Why one more of this kind would not fit; empty where it does."""
+        """Why one more of this kind would not fit. Empty if it fits."""
         if not self.total_bytes or not self.held:
-            return ""  # one alone is always let in: nothing would ever make more room for it
+            return ""  # one alone is always let in, because nothing could make more room for it
         expected = self.others_bytes
         variance = 0.0
         usual = {each: self._usual(each) for each in {held.kind: None for held in self.held.values()} | {kind: None}}
@@ -235,11 +235,11 @@ class MemoryGate(Struct):
         return guess, 0.3 * guess
 
     def _expected_of(self, kind: str | None) -> list[float]:
-        """The peaks that attempts in flight, of this kind or of any, are coming to."""
+        """The expected peaks of attempts in flight, of this kind or of all."""
         expected = [held.expected_bytes() for held in self.held.values() if kind is None or held.kind == kind]
         return [each for each in expected if each is not None]
 
 
 def _drawn(value: float, towards: float, share_per_s: float, passed_s: float) -> float:
-    """A moving mean whose pace does not depend on how often the probe looks."""
+    """A moving mean whose speed does not depend on how often the probe reads."""
     return towards + (value - towards) * math.pow(1 - share_per_s, passed_s)

@@ -1,4 +1,4 @@
-"""Holding the best known width, and looking beside it when what is known there has faded."""
+"""Holds the best known width, and tries its neighbours when what is known of them has faded."""
 
 import math
 
@@ -10,15 +10,15 @@ LEVEL_WIDTH = 0.08  # turns this close in ln width are one level
 STEP_FIRST, STEP_LAST = 0.18, 0.12  # a probe's size in ln width, shrinking as turns pass
 EVIDENCE_ABOVE, EVIDENCE_BELOW = 0.6, 0.12  # decayed turns below which a probe is due
 FIT_SWEEPS = 40
-NEAR = 0.3  # what lies further off in ln width does not speak for the probe's place
+NEAR = 0.3  # turns further away in ln width tell nothing about the probed width
 TIE = 0.5  # standard errors within which a wider level counts as good as the best
 
 
 def levels(turns: list[Turn]) -> list[tuple[float, float, float]]:
     """(ln width, ln slowdown, weight) from narrow to wide, the slowdown fitted.
 
-    More in flight never makes an attempt faster, and slows it the more the more there are: a non-decreasing
-    convex fit through all levels takes out what noise alone put there.
+    More attempts in flight never make one faster, and each additional one slows it more. So a non-decreasing convex fit
+    through all levels removes noise.
     """
     cells: dict[int, list[float]] = {}
     for turn in turns:

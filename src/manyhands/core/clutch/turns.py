@@ -1,19 +1,19 @@
-"""What completions say about throughput: Little's law per attempt, averaged over turns.
+"""Measures throughput from completions: Little's law for each attempt, averaged over turns.
 
-One attempt that did `work` in `took_s` with `n` in flight saw a throughput of n × work / took_s. Logs make heavy
-tails harmless; a turn is the mean over about one round of the width.
+One attempt that did `work` in `took_s` with `n` in flight saw a throughput of n × work / took_s. Logarithms make heavy
+tails harmless. A turn is the mean over about one round of the width.
 """
 
 import math
 
 from msgspec import Struct
 
-#: Prefill is far cheaper than decoding on every model server: what a prompt token weighs beside an answer token.
+#: The weight of a prompt token relative to an answer token. On every model server prefill is far cheaper than decoding.
 PROMPT_TOKEN_WORK = 0.02
-#: One attempt may look at most this much slower or faster than its turn, in logs: an outlier is not a trend.
+#: One attempt counts as at most this much slower or faster than its turn, in logs, so that an outlier is not a trend.
 WINSOR = 2.0
-#: Time spent queueing weighs most on small work: what is large counts a little more. Flatter is noisier on mixes
-#: with rare large work, steeper hides the knee of hosts with queues (measured on slots: 0, 0.25, 0.5).
+#: Queueing distorts small work most, so large work counts a little more. A smaller value is noisier on mixes with rare
+#: large work. A larger value hides the knee of hosts with queues. Measured on slots: 0, 0.25, 0.5.
 WEIGHT_POWER = 0.25
 USUAL_SEEN_MAX = 12
 
@@ -26,8 +26,9 @@ class Usual(Struct):
     in_tokens: bool = False
 
     def learn(self, work: float) -> None:
-        # It freezes after a few: on a host without tokens it is the yardstick, and a yardstick must not
-        # stretch with the load it measures.
+        # It is fixed after a few attempts: on a host without tokens it is the unit of work, and a unit must not change
+        # with
+        # the load that it measures.
         if self.seen < USUAL_SEEN_MAX:
             self.seen += 1
             self.work += (work - self.work) / self.seen
@@ -46,7 +47,7 @@ class Turn(Struct, gc=False):
 
 
 class TurnSums(Struct):
-    """A turn in the making: sums over its completions."""
+    """A turn that is not complete yet: sums over its completions."""
 
     began_at: float = 0.0
     count: int = 0

@@ -17,7 +17,7 @@ class HostMemory(Struct, frozen=True, omit_defaults=True):
     width: float  # median width of the settled turns
     turns: int  # the number of settled turns behind it; 0: the run ended while it still searched
     log_throughput: float | None = None  # ln of work per second at that width
-    is_open: bool = False  # no trouble was met and growth had not stopped: `width` was borne, and more may be
+    is_open: bool = False  # there was no trouble and growth had not stopped: a larger width may be possible
     rate_per_s: float | None = None  # accepted starts per second where the host refused more
     burst: float = 0.0  # starts it took at once above that rate, after a rest
     kinds: dict[str, KindMemory] = {}
@@ -46,7 +46,7 @@ def merged(earlier: HostMemory | None, latest: HostMemory) -> HostMemory:
 
 
 def _is_worth_more(earlier: HostMemory, latest: HostMemory) -> bool:
-    """What a run settled on is worth more than a guess of one that ended mid-search, and more borne than less."""
+    """A settled width is worth more than one from mid-search, and of two without trouble the larger is worth more."""
     if earlier.turns and not latest.turns:
         return not (latest.is_open and latest.width > earlier.width)
     return earlier.is_open and latest.is_open and earlier.width > latest.width

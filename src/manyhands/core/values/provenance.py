@@ -13,7 +13,7 @@ class CausedBy(enum.StrEnum):
     PLAN = "plan"  # the plan or the issue says that it is deferred
     BACKLOG = "backlog"  # the backlog no longer wants it
     RULE = "rule"  # an ordering rule of the config
-    FAMILY = "family"  # deferred: it waits to run with its family; failed: it was rolled back with it
+    FAMILY = "family"  # deferred: it waits to run with its family; failed: it was reverted with it
     NEED = "need"  # a task that it needs did not end well
     ATTEMPT = "attempt"  # how its last attempt ended
     RUN = "run"  # its run no longer wants it: `fail_fast`, or an eval that has ended

@@ -99,3 +99,32 @@ class Limit(Protocol):
 
     def export(self) -> HostMemory | None:
         """What the next run should know. None if this run taught nothing."""
+
+
+class PlainLimit(Struct):
+    """A limit without a pace or a memory. It ignores what it is told, except where a subclass listens."""
+
+    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> tuple[float, str]:
+        return at, ""
+
+    def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
+        pass
+
+    def showed(self, at: float, attempt: int) -> None:
+        pass
+
+    def observe(self, sample: Sample) -> None:
+        pass
+
+    def read(self, reading: Reading) -> None:
+        pass
+
+    def tick(self, at: float) -> None:
+        pass
+
+    @property
+    def is_launching(self) -> bool:
+        return False
+
+    def export(self) -> HostMemory | None:
+        return None

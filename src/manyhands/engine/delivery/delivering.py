@@ -126,13 +126,13 @@ class Delivering:
         try:
             letter = letter_of(delivery, self._book.runs[delivery.run], self._journal)
             if delivery.app not in self._routes:
-                raise SinkError("its app has no route any more", permanent=True)
+                raise SinkError("its app no longer has a route", permanent=True)
             if delivery.sink == REPLY_TO and delivery.app in self._replies:
                 await self._replies[delivery.app].post(self._reply_to(delivery), letter)
             elif (sink := self._sinks.get((delivery.app, delivery.sink))) is not None:
                 await sink.send(letter)
             else:
-                raise SinkError(f"the route has no sink `{delivery.sink}` any more", permanent=True)
+                raise SinkError(f"the route no longer has a sink `{delivery.sink}`", permanent=True)
         except SinkError as error:
             return error
         except Exception as error:  # an undocumented error of a driver costs this letter a try, and not the whole queue

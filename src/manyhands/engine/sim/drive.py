@@ -1,7 +1,7 @@
-"""One limit on one simulated host with a backlog of its mix: the shortest loop that measures a limit.
+"""Runs one limit on one simulated host, with a backlog of the host's mix: the shortest loop that measures a limit.
 
-It keeps as many in flight as the limit allows and retries what did not end well. A seed gives every limit
-the same tasks in the same order.
+It keeps as many attempts in flight as the limit allows and retries those that did not end well. With the same seed,
+every limit gets the same tasks in the same order.
 """
 
 import heapq
@@ -19,7 +19,7 @@ BACKOFF_MAX_S = 30.0
 
 
 class DriveOutcome(Struct):
-    """What a drive came to."""
+    """The result of a drive."""
 
     seconds: float = 0.0  # until the last task was done, or the whole time of an endless backlog
     work: float = 0.0
@@ -87,7 +87,7 @@ class Drive:
         while self._unfinished is None or self._unfinished > 0:
             retry_at = self._retries[0][0] if self._retries else math.inf
             if retry_at <= self._now:
-                retry_at = math.inf  # due already: it waits for room, not for time
+                retry_at = math.inf  # it is due already and waits for room
             now = min(host.next_event_at(), tick_at, self._wake_at, retry_at)
             if now > self._seconds:
                 self._pass(self._seconds)
@@ -122,7 +122,7 @@ class Drive:
     def _take(self) -> _Task | None:
         if self._retries and self._retries[0][0] <= self._now:
             return heapq.heappop(self._retries)[2]
-        # A task that waits out its delay keeps its place.
+        # A task keeps its place while it waits until its delay has passed.
         if len(self._attempts) + len(self._retries) >= self.limit.width:
             return None
         if self._held is not None:

@@ -12,7 +12,7 @@ from manyhands.core.values.widths import Limit
 from manyhands.engine.sim.drive import Drive, DriveOutcome
 from manyhands.engine.sim.hosts.reference import HostModel, build
 
-#: On an endless backlog so many seeds settle which width is best; what it reaches is then measured on all.
+#: How many seeds decide which width is best on an endless backlog. Its goodput is then measured on all seeds.
 SWEEP_SEEDS = 5
 #: A sweep ends where goodput has fallen this far below the best.
 FAR_PAST = 0.7
@@ -45,7 +45,7 @@ def drive(model: HostModel, limit: Limit, seed: int, tasks: int | None = None, b
 
 
 def worth(outcome: DriveOutcome, tasks: int | None) -> float:
-    """Goodput of an endless backlog; of a short one, how fast it was done, as far as it was."""
+    """The goodput of an endless backlog. For a short one: how fast it was done, or the part of it that was."""
     return outcome.goodput if tasks is None else outcome.done / tasks / outcome.seconds
 
 
@@ -98,7 +98,7 @@ def score(
 
 
 def memory_of_a_run(model: HostModel, seed: int, black_box: bool = False) -> HostMemory | None:
-    """What a real cold run on other tasks leaves behind."""
+    """What a real cold run on other tasks teaches."""
     clutch = Clutch.begin(width_max=model.width_max, nature=model.nature)
     drive(model, clutch, seed + 500, black_box=black_box)
     return clutch.export()

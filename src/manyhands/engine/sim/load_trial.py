@@ -1,4 +1,4 @@
-"""Many hosts under one leader: a backlog that streams in, how full the hosts were, and what it asked of the leader."""
+"""Many hosts under one leader, with a backlog that streams in: how full the hosts were, and what it cost the leader."""
 
 import gc
 import resource
@@ -22,7 +22,7 @@ from manyhands.engine.sim.spent import Spent
 from manyhands.engine.sim.streamed_backlog import StreamedBacklog
 from manyhands.errors import UsageError
 
-#: What a leader does itself. The rest is the simulation's: a live one has real hosts and submitters there.
+#: What a leader does itself. The rest is the simulation, which stands for real hosts and submitters.
 TURN, ARRIVALS, ENDINGS, STARTS, JOURNAL = "turns", "arrivals", "endings", "starts", "journal"
 LEADER = (ARRIVALS, ENDINGS, STARTS, TURN, JOURNAL)
 DRAWING, HOSTS = "drawing tasks", "simulated hosts"
@@ -44,8 +44,8 @@ class LoadResult(Struct, frozen=True):
     makespan_s: float
     peak: int  # in flight
     mean_task_s: float
-    utilisation: float | None  # of the slots, as long as tasks waited; None: there was room for all of them
-    of_ideal: float  # the shortest it could take (no slot ever empty, or the longest task), over what it took
+    utilisation: float | None  # the share of slots in use while tasks waited; None: no task had to wait
+    of_ideal: float  # the shortest possible time (no slot ever empty, or the longest task), divided by the time it took
     turns: int
     took_s: float  # on the wall
     cpu_s: float
@@ -64,7 +64,7 @@ class LoadResult(Struct, frozen=True):
 
     @property
     def tasks_per_s_max(self) -> float:
-        """Where the leader has no time left."""
+        """The rate at which the leader has no time left."""
         return 1 / self.leader_task_s if self.leader_task_s else 0.0
 
     @property
@@ -74,7 +74,7 @@ class LoadResult(Struct, frozen=True):
 
     @property
     def saturating_task_s(self) -> float:
-        """With all slots full and tasks shorter than this, the leader cannot follow."""
+        """With all slots full and tasks shorter than this, the leader cannot keep up."""
         return self.slots * self.leader_task_s
 
 
@@ -83,7 +83,7 @@ def run_load(
     recorded: Callable[[AnyEvent], None] | None = None,
     put_away: Callable[[int], None] | None = None,
 ) -> LoadResult:
-    """`put_away` is told how many tasks are done whenever a block of them is over."""
+    """`put_away` is called with the number of done tasks whenever a block of them has finished."""
     spent = Spent(PARTS, HOSTS)
     began = time.monotonic()
     with _rarely_collected(), spent.watched():
@@ -109,7 +109,7 @@ def run_load(
 
 
 class _Load:
-    """One go of a scenario whose backlog streams. What is learned on the way is a handful of sums."""
+    """One run of a scenario whose backlog streams in. It keeps only a few sums."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class _Load:
         self.turns = 0
         self.peak = 0
         self.ended = 0
-        self.on_slots_s = 0.0  # Σ end of what has ended, less Σ start of all: in the end, time that slots were in use
+        self.on_slots_s = 0.0  # Σ end - Σ start: at the end, the time that slots were in use
         self.longest_s = 0.0
         self.utilisation: float | None = None
         self._in_flight = 0
@@ -147,7 +147,7 @@ class _Load:
         self.peak = max(self.peak, self._in_flight)
         is_over = bool(simulation.settled)
         events = self.stream.arrive(simulation.scheduler.book, now, simulation.settled)
-        if self.stream.waiting and now > self._first_at:  # else hosts are empty because there is nothing left to do
+        if self.stream.waiting and now > self._first_at:  # otherwise hosts are empty because nothing is left to do
             not_told_s = sum(now - event.at for event in simulation.inbox)
             in_use_s = self.on_slots_s + self._in_flight * now - not_told_s
             self.utilisation = in_use_s / (self.slots * (now - self._first_at))
@@ -175,7 +175,7 @@ class _Load:
 def _slots_of(host: Host) -> int:
     if host.width.max is None or host.width.min != host.width.max:
         raise UsageError(
-            f"host `{host.name}` leaves its width to the clutch, and a backlog with a `block` needs to know its slots",
+            f"host `{host.name}` has no `width`, but a backlog with a `block` needs the number of its slots",
             "give it a `width`",
         )
     return host.width.max
@@ -183,7 +183,7 @@ def _slots_of(host: Host) -> int:
 
 @contextmanager
 def _rarely_collected() -> Iterator[None]:
-    """As in a live dispatcher: what is kept is kept long, and looking at all of it again and again finds nothing."""
+    """As in a live dispatcher: objects live long, so looking at all of them again and again finds no garbage."""
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)

@@ -1,4 +1,4 @@
-"""A scenario file: simulated hosts, a backlog and faults. What is left out is as on the reference hosts."""
+"""A scenario file: simulated hosts, a backlog and faults. Left-out values are those of the reference hosts."""
 
 import tomllib
 from collections import Counter
@@ -21,7 +21,7 @@ from manyhands.engine.sim.simulation import INSTANT, Leader
 from manyhands.errors import UsageError
 from manyhands.sources.plans.plan_reading import read_plan
 
-#: model → the parameters a scenario's own are laid over.
+#: model → its default parameters, which a scenario may override.
 MODELS: dict[str, Parameters] = {
     "batching": BATCHING.parameters,
     "api": API.parameters,
@@ -35,7 +35,7 @@ class ScenarioHost(Struct, frozen=True, forbid_unknown_fields=True, omit_default
     """A host: its model's fields under `parameters`, the rest as in `manyhands.toml`."""
 
     model: str
-    count: int = 1  # so many like it; `node` with 3 is node-1, node-2 and node-3
+    count: int = 1  # how many hosts like this; `node` with 3 is node-1, node-2 and node-3
     kinds: tuple[str, ...] = ("*",)
     width: int | Width = Width()
     rate: Rate | None = None
@@ -46,13 +46,13 @@ class ScenarioHost(Struct, frozen=True, forbid_unknown_fields=True, omit_default
 
 
 class Backlog(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Tasks drawn from a host's mix, or those of a plan file (each taking what its kind takes on its host)."""
+    """Tasks drawn from a host's mix, or the tasks of a plan file, which take as long as their kind does on the host."""
 
     tasks: int = 0
     like: str = ""  # the host whose mix they are drawn from
     plan: str = ""
     at: float = 0.0  # when they arrive
-    block: int = 0  # they come in blocks of so many, each a run of its own, as room for them comes; 0: all at once
+    block: int = 0  # tasks come in blocks of this many, each its own run, as soon as there is room; 0: all at once
 
 
 class Scenario(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -75,7 +75,7 @@ class Arrival(Struct, frozen=True):
 
 
 class Stage(Struct, frozen=True):
-    """A scenario made ready to run: fresh hosts, and the same jobs for the same seed."""
+    """A scenario that is ready to run: fresh hosts, and the same jobs for the same seed."""
 
     hosts: tuple[Host, ...]
     models: dict[str, SimulatedHost]
@@ -109,7 +109,7 @@ def _check(path: Path, scenario: Scenario) -> None:
     times = Counter(name for name, _ in _each(scenario))
     if twice := [name for name, n in times.items() if n > 1]:
         raise UsageError(
-            f"scenario `{path}`: there are two hosts `{twice[0]}`", "give those with a `count` another name"
+            f"scenario `{path}`: there are two hosts `{twice[0]}`", "give the one with a `count` another name"
         )
     for backlog in scenario.backlog:
         if backlog.block < 0:
@@ -120,18 +120,20 @@ def _check(path: Path, scenario: Scenario) -> None:
             )
         if backlog.tasks and backlog.like not in scenario.hosts:
             names = ", ".join(scenario.hosts)
-            raise UsageError(f'scenario `{path}`: `like = "{backlog.like}"` names no host', f"the hosts are {names}")
+            raise UsageError(
+                f'scenario `{path}`: `like = "{backlog.like}"` does not name a host', f"the hosts are {names}"
+            )
 
 
 def _check_stream(where: str, scenario: Scenario) -> None:
     if len(scenario.backlog) > 1 or scenario.backlog[0].plan or scenario.backlog[0].at:
         raise UsageError(
-            f"{where}: a backlog with a `block` is the only one, has `tasks`, and begins at once",
+            f"{where}: a backlog with a `block` must be the only one, have `tasks`, and begin at once",
             'tasks = 1_000_000, like = "node", block = 100_000',
         )
     if scenario.concurrency is not None:
         raise UsageError(
-            f"{where}: `concurrency` bounds a run, and with a `block` there are many", "give hosts a `width`"
+            f"{where}: `concurrency` limits one run, and with a `block` there are many runs", "give hosts a `width`"
         )
 
 
@@ -155,7 +157,7 @@ def _check_host(where: str, host: ScenarioHost) -> None:
 
 
 def _numbers(name: str, value: object) -> Iterator[tuple[str, float]]:
-    """Those of a parameter, and of each kind of a mix."""
+    """The numbers of a parameter, and of each kind of a mix."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         yield name, value
     elif name == "mix" and isinstance(value, list):
@@ -165,11 +167,11 @@ def _numbers(name: str, value: object) -> Iterator[tuple[str, float]]:
 
 
 def with_tasks(scenario: Scenario, tasks: int) -> Scenario:
-    """The same with so many tasks: a slice of a long one, or more of a short one."""
+    """The same scenario with this many tasks: a slice of a long one, or more of a short one."""
     drawn = [backlog for backlog in scenario.backlog if backlog.tasks]
     if len(drawn) != 1:
         raise UsageError(
-            f"`--tasks {tasks}` is for a scenario with one drawn backlog, this one has {len(drawn)}",
+            f"`--tasks {tasks}` is for a scenario with one drawn backlog, but this one has {len(drawn)}",
             "change the numbers in the file",
         )
     changed = msgspec.structs.replace(drawn[0], tasks=tasks)
@@ -178,7 +180,7 @@ def with_tasks(scenario: Scenario, tasks: int) -> Scenario:
 
 
 def set_stage(scenario: Scenario, directory: Path, pinned: dict[str, int] | None = None) -> Stage:
-    """`pinned` gives hosts a fixed width instead of their own: to find the best one by sweeping."""
+    """`pinned` gives hosts a fixed width instead of their own, so that a sweep can find the best one."""
     models = {name: _model(host) for name, host in _each(scenario)}
     random = Random(scenario.seed)
     arrivals: list[Arrival] = []
@@ -208,7 +210,7 @@ def check_kinds(kinds: set[str], hosts: tuple[Host, ...]) -> None:
 
 
 def first_of(scenario: Scenario, name: str) -> str:
-    """The host of that name, or the first of those."""
+    """The host with that name, or the first of a group with that name."""
     return name if scenario.hosts[name].count == 1 else f"{name}-1"
 
 

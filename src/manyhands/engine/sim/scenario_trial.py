@@ -1,4 +1,4 @@
-"""One scenario from beginning to end on the core, and what came of it."""
+"""Runs one scenario on the core from beginning to end, and measures it."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -40,7 +40,7 @@ class HostResult(Struct):
     peak: int = 0
     mean_in_flight: float = 0.0
     done: int = 0
-    overloads: int = 0  # endings: refusals and kills
+    overloads: int = 0  # refusals and kills
     lost: int = 0
     moves: list[Move] = []
 
@@ -89,7 +89,7 @@ def run_trial(
 
 
 def _job_source(scenario: Scenario, stage: Stage) -> Callable[[StartAttempt], Job]:
-    """A drawn task brings its job; a plan's task takes what its kind takes on the host it comes to."""
+    """A drawn task has its own job. A plan's task gets a job of its kind from the host that runs it."""
     random = Random(scenario.seed + 1)
 
     def job_for(order: StartAttempt) -> Job:
@@ -126,7 +126,7 @@ def _count(result: HostResult, kind: EndingKind) -> None:
             assert_never(kind)
 
 
-#: Powers of two first, then these parts of the best of them.
+#: First powers of two are tried, then these multiples of the best one.
 COARSE = tuple(2**power for power in range(9))
 FINE = (0.6, 0.7, 0.8, 0.9, 1.1, 1.25, 1.4)
 
@@ -136,7 +136,7 @@ def best_fixed_widths(
 ) -> tuple[dict[str, int], ScenarioResult]:
     """The pinned widths that get the most done, and of those the fastest.
 
-    Each host is swept in turn, the others held at their best so far.
+    Each host is swept in turn, while the others stay at their best width so far.
     """
     best = {name: max(1, round(result.mean_in_flight)) for name, result in found.hosts.items()}
     shortest = run_trial(scenario, directory, best)

@@ -1,6 +1,6 @@
-"""The scheduler that runs live, in virtual time on simulated hosts. Nothing here sleeps or reads a clock.
+"""Runs the real scheduler in virtual time on simulated hosts. Nothing here sleeps or reads a clock.
 
-For load studies: it leaves out the dispatcher, which `engine.sim.dispatched` simulates too.
+It is for load studies and leaves out the dispatcher. `engine.sim.dispatched` simulates that too.
 """
 
 import heapq
@@ -15,12 +15,15 @@ from manyhands.core.scheduler import Scheduler, TurnResult
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.engine.sim.hosts.simulated_host import NEVER, Job, SimulatedHost
 
-#: What a stopped attempt reports; the scheduler knows why it was stopped.
+#: What a stopped attempt reports. The scheduler knows why it was stopped.
 STOPPED = Ending(EndingKind.CANCELLED, "stopped")
 
 
 class Leader(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How long a turn of the dispatcher takes, with all its work; what ends meanwhile waits for the next."""
+    """How long a turn of the dispatcher takes, with all its work.
+
+    Attempts that end meanwhile wait for the next turn.
+    """
 
     turn_s: float = 0.0
     task_s: float = 0.0  # more for each task it starts
@@ -29,12 +32,12 @@ class Leader(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
         return self.turn_s + self.task_s * starts
 
 
-#: Takes no time at all, to study the order of things alone.
+#: A leader that takes no time, to study only the order of events.
 INSTANT = Leader()
 
 
 class Calendar:
-    """Which of many hosts something happens to next, without asking each of them every time."""
+    """Finds the host where something happens next, without asking each host every time."""
 
     def __init__(self, hosts: Iterable[SimulatedHost]) -> None:
         self._hosts = list(hosts)
@@ -44,7 +47,7 @@ class Calendar:
             self.note(place)
 
     def note(self, place: int) -> None:
-        """Something was done to that host: what happens there next may be something else."""
+        """Something was done to that host, so its next event may have changed."""
         at = self._hosts[place].next_event_at()
         if at != self._noted[place]:
             self._noted[place] = at
@@ -58,7 +61,7 @@ class Calendar:
         return heap[0][0] if heap else NEVER
 
     def advance(self, now: float) -> list[AttemptEnded]:
-        """All hosts live until then; what ended on the way, in the order of time."""
+        """Advance all hosts to that time. Returns what ended on the way, in order of time."""
         due: dict[int, None] = {}
         while self.next_at() <= now:
             place = heapq.heappop(self._heap)[1]
@@ -77,7 +80,7 @@ def _at(event: AttemptEnded) -> float:
 
 
 class Simulation:
-    """Feeds a scheduler with what simulated hosts report and what is to arrive from outside."""
+    """Feeds a scheduler with what simulated hosts report and with what arrives from outside."""
 
     def __init__(
         self,
@@ -88,7 +91,7 @@ class Simulation:
         leader: Leader = INSTANT,
         supply: Callable[[], Iterable[Input]] = tuple,
     ) -> None:
-        """`supply` is asked before each turn what else has come in by then."""
+        """`supply` is called before each turn and returns what else has arrived by then."""
         self.scheduler = scheduler
         self.hosts = hosts
         self.now = 0.0
@@ -114,7 +117,7 @@ class Simulation:
         heapq.heappush(self._arrivals, (event.at, self._arrived, event))
 
     def run(self, until: float = NEVER) -> float:
-        """Until nothing more can happen; the time it is then."""
+        """Run until nothing more can happen. Returns the time of that."""
         while (at := self._next_at()) <= until and at < NEVER:
             self.now = max(self.now, at)
             self._step()
@@ -146,7 +149,7 @@ class Simulation:
             self._carry_out(command)
 
     def _live_on(self) -> None:
-        """Hosts continue until now; what ends there waits for the next turn."""
+        """Hosts continue until now. What ends there waits for the next turn."""
         ended = self._calendar.advance(self.now)
         shown = [AttemptShowed(self.now, attempt) for host in self._streaming for attempt in host.shown(self.now)]
         for event in ended:
@@ -155,7 +158,7 @@ class Simulation:
         self.inbox += ended
 
     def _pass_turn(self, step: TurnResult) -> None:
-        """Orders go out when they are on disk, and the hosts do not wait for that."""
+        """Commands are carried out once they are on disk. The hosts do not wait for that."""
         starts = sum(1 for command in step.commands if isinstance(command, StartAttempt))
         takes_s = self._leader.takes_s(starts)
         if takes_s:
@@ -163,7 +166,7 @@ class Simulation:
             self._live_on()
 
     def _looks(self) -> list[Input]:
-        """What the probes see, of the hosts where it matters."""
+        """What the probes see of the hosts where it matters."""
         if self._look_at > self.now:
             return []
         learning = {
@@ -194,7 +197,7 @@ class Simulation:
                 self._calendar.note(self._places[command.host])
             case StopAttempt(attempt):
                 stopped_on = self._host_of.pop(attempt, None)
-                if stopped_on is not None:  # else it ended in the same instant
+                if stopped_on is not None:  # otherwise it ended in the same instant
                     self.hosts[stopped_on].cancel(self.now, attempt)
                     self._calendar.note(self._places[stopped_on])
                     self.expect(AttemptEnded(self.now, attempt, STOPPED))

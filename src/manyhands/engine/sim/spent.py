@@ -1,4 +1,4 @@
-"""Where the processor's time goes, found by looking at what is being done every few milliseconds of it."""
+"""Tells where processor time goes, by looking at the stack every few milliseconds."""
 
 import signal
 import threading
@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 
-#: Seconds of processor time between looks.
+#: Seconds of processor time between samples.
 LOOK_EVERY_S = 0.002
-#: (module, function) → the part it is of. The innermost of what is being done counts.
+#: (module, function) → the part it belongs to. The innermost function on the stack counts.
 Parts = Mapping[tuple[str, str], str]
 
 
 class Spent:
-    """Processor time in all, and by part; `rest` is what none of the parts was doing."""
+    """Processor time, in total and by part. `rest` is the time spent in none of the parts."""
 
     def __init__(self, parts: Parts, rest: str) -> None:
         self.seconds = 0.0
@@ -26,7 +26,7 @@ class Spent:
     @contextmanager
     def watched(self) -> Iterator[None]:
         began = time.process_time()
-        # Only the main thread hears signals; elsewhere the time in all is all there is to know.
+        # Only the main thread receives signals. Elsewhere only the total is known.
         if threading.current_thread() is not threading.main_thread():
             yield
             self.seconds += time.process_time() - began
@@ -41,7 +41,7 @@ class Spent:
             self.seconds += time.process_time() - began
 
     def by_part(self) -> dict[str, float]:
-        """Part → seconds. Empty if nothing was seen."""
+        """Part → seconds. Empty if there was no sample."""
         looks = self._seen.total()
         names = dict.fromkeys((*self._parts.values(), self._rest))
         return {name: self.seconds * self._seen[name] / looks for name in names} if looks else {}

@@ -1,4 +1,4 @@
-"""A backlog too long to be held at once: drawn block by block as room for it comes, and dropped as blocks end."""
+"""A backlog too long to hold in memory. Blocks are drawn when there is room for them, and dropped when they end."""
 
 from collections.abc import Iterable
 from random import Random
@@ -11,12 +11,12 @@ from manyhands.core.values.task import TaskState
 from manyhands.engine.sim.hosts.simulated_host import Job
 from manyhands.engine.sim.scenario import Scenario, Stage, a_task, check_kinds, first_of
 
-#: What waits besides those for which there is room, as a part of the slots. More would be spread over more runs.
+#: How many tasks wait beyond those that have room, as a share of the slots. More would be spread over more runs.
 RESERVE = 0.1
 
 
 class StreamedBacklog:
-    """Every block is a run: when all of it has ended it is put away, so what is held is what is under way."""
+    """Every block is a run. When all of it has ended it is dropped, so memory holds only what is under way."""
 
     def __init__(self, scenario: Scenario, stage: Stage, slots: int) -> None:
         (self._backlog,) = scenario.backlog
@@ -28,14 +28,14 @@ class StreamedBacklog:
         self._jobs: dict[str, dict[str, Job]] = {}  # by run and task
         self.submitted = 0
         self.waiting = 0
-        self.done = 0  # of the blocks that are put away
+        self.done = 0  # of the blocks that were dropped
 
     @property
     def tasks(self) -> int:
         return self._backlog.tasks
 
     def arrive(self, book: Book, at: float, settled: list[str]) -> Iterable[Input]:
-        """What is put away, and the blocks that are wanted now."""
+        """Drops finished blocks and returns the blocks that are needed now."""
         events: list[Input] = []
         for run in settled:
             self.done += book.runs[run].counts[TaskState.DONE]

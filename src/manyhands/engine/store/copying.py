@@ -1,4 +1,4 @@
-"""A journal from one store to another, verified. Nobody may lead either meanwhile."""
+"""Copies a journal from one store to another and verifies the copy. No dispatcher may lead either meanwhile."""
 
 import hashlib
 from collections.abc import Iterator
@@ -34,12 +34,12 @@ class _Digest:
 
 
 def copy(source: Where, target: Where, durability: Durability = "power") -> Copied:
-    """Events, the newest snapshot and the requests that wait; samples over time stay where they are."""
+    """Copies events, the newest snapshot and the waiting requests. Samples over time are not copied."""
     if shown(source) == shown(target):
         raise UsageError(f"`{shown(source)}` cannot be copied to itself", "name another directory or project")
     if not exists(source):
         raise UsageError(f"there is no journal in `{shown(source)}`", "check the path, or the `project` in the URL")
-    # Both are held: nothing can be added here after it was read, nor there before it is all written.
+    # Both stores are held, so nothing can be added to either of them while the copy is made.
     with closing(open_journal(source, durability)) as old, closing(open_journal(target, durability)) as new:
         _check_empty(new, target)
         waiting = old.requests()
@@ -70,7 +70,7 @@ def _verify(written: _Digest, new: Journal, waiting: int, target: Where) -> None
     same = (found.events, found.checksum()) == (written.events, written.checksum())
     if not same or len(new.requests()) != waiting:
         raise StoreBroken(
-            f"the copy in `{shown(target)}` is not what was copied: {found.events:,} events with checksum"
+            f"the copy in `{shown(target)}` differs from the original: it has {found.events:,} events with checksum"
             f" {found.checksum()} instead of {written.events:,} with {written.checksum()}",
             "remove it and copy again; the original is untouched",
         )

@@ -96,7 +96,7 @@ class MemoryJournal(MemoryReader):
         return self._woken.fileno()
 
     def wake(self) -> None:
-        # When the socket is full, the dispatcher is going to wake anyway.
+        # If the socket is full, the dispatcher will wake anyway.
         with contextlib.suppress(BlockingIOError):
             self._waker.send(b"!")
 

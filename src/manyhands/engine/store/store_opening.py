@@ -26,7 +26,7 @@ class SeriesStore(Protocol):
 
 class StandBy(Protocol):
     def wait(self) -> bool:
-        """Returns within a few seconds: whether the lead may be had now."""
+        """Can the lead be taken now? Returns within a few seconds."""
 
     def close(self) -> None: ...
 
@@ -42,7 +42,7 @@ def open_journal(where: Where, durability: Durability = "power") -> Journal:
 
 
 def open_reader(where: Where) -> Reader:
-    """A view of the journal; takes no lock and changes nothing."""
+    """Opens the journal for reading. It takes no lock and changes nothing."""
     if isinstance(where, Path):
         return sqlite_store.open_reader(where)
     _check_driver()
@@ -52,7 +52,7 @@ def open_reader(where: Where) -> Reader:
 
 
 def open_requests(where: Where, durability: Durability = "power") -> Asking:
-    """The way to leave requests; works while a dispatcher runs or none does."""
+    """Opens the place for requests. It works whether a dispatcher runs or not."""
     if isinstance(where, Path):
         return sqlite_store.open_requests(where, durability)
     _check_driver()
@@ -62,7 +62,7 @@ def open_requests(where: Where, durability: Durability = "power") -> Asking:
 
 
 def open_series(where: Where) -> SeriesStore:
-    """The samples over time kept beside the journal there."""
+    """The samples over time, which are kept beside the journal."""
     if isinstance(where, Path):
         return sqlite_store.open_series(where)
     _check_driver()
@@ -80,7 +80,7 @@ def open_stand_by(where: str) -> StandBy:
 
 
 def make(where: Where, durability: Durability = "power") -> None:
-    """An empty journal, if there is none yet."""
+    """Creates an empty journal if there is none yet."""
     if isinstance(where, Path):
         if not exists(where):
             sqlite_store.open_journal(where, durability).close()
@@ -101,7 +101,7 @@ def exists(where: Where) -> bool:
 
 
 def is_dispatching(where: Where) -> bool:
-    """Is anyone at work on this store?"""
+    """Does a dispatcher work on this store?"""
     if isinstance(where, Path):
         return wake(where)
     _check_driver()
@@ -111,7 +111,7 @@ def is_dispatching(where: Where) -> bool:
 
 
 def shown(where: Where) -> str:
-    """As it may be printed: without a password."""
+    """The place as it may be printed: without a password."""
     if isinstance(where, Path):
         return str(where)
     from manyhands.engine.store.postgres.database_place import place_of

@@ -1,4 +1,4 @@
-"""What an adapter of an agent program is: pure, so that recordings are enough to test it."""
+"""The contract of an adapter for an agent program. Adapters are pure, so recordings are enough to test them."""
 
 import datetime
 import json
@@ -10,7 +10,7 @@ from msgspec import Struct
 from manyhands.hosts.agents.agent_events import AgentEvent, AgentSession
 from manyhands.hosts.agents.refusal_texts import table, text_of
 
-#: A longer line is not an event that anybody wants to keep; a tool's whole output may be in one.
+#: A longer line is not an event worth keeping. It may hold the whole output of a tool.
 LINE_CHARACTERS_MAX = 8_000_000
 
 
@@ -20,16 +20,16 @@ class Errand(Struct, frozen=True, kw_only=True):
     prompt_file: str
     program: tuple[str, ...] = ()  # instead of the agent's own name: a path, or a wrapper
     model: str = ""
-    args: tuple[str, ...] = ()  # of the host, put after ours
+    args: tuple[str, ...] = ()  # the host's own, put after ours
     session: str = ""  # to be resumed
     directory: str = ""  # where it works
-    confined: bool = False  # the kernel keeps it inside already
+    confined: bool = False  # the kernel confines it already
     turns: int | None = None
     cost: float | None = None
 
 
 class AgentLaunch(Struct, frozen=True):
-    """How it is started; the prompt is its standard input unless a file says it."""
+    """How it is started. The prompt is its standard input unless a file holds it."""
 
     argv: tuple[str, ...]
     env: dict[str, str] = {}
@@ -37,19 +37,19 @@ class AgentLaunch(Struct, frozen=True):
 
 
 class LineMoment(Struct, frozen=True):
-    """What the world is at a line: adapters look at no clock."""
+    """The surroundings at the moment of a line, because adapters read no clock."""
 
     now: float
-    zone: datetime.tzinfo | None = None  # of clock times that name none; None: this machine's
+    zone: datetime.tzinfo | None = None  # for clock times that name no zone; None: this machine's zone
 
 
 class OutputReader(Protocol):
-    """Reads one run of a program; never raises, whatever a line holds."""
+    """Reads one run of a program. It never raises, whatever a line holds."""
 
     def read(self, line: str, moment: LineMoment) -> list[AgentEvent]: ...
 
     def finish(self, exit_code: int, moment: LineMoment) -> list[AgentEvent]:
-        """What follows from the exit, for programs that do not say it otherwise."""
+        """What follows from the exit, for programs that do not report it otherwise."""
         ...
 
 
@@ -58,12 +58,12 @@ class Adapter(Struct, frozen=True):
     launch: Callable[[Errand], AgentLaunch]
     reader: Callable[[], OutputReader]
     resumes: bool = False
-    same_directory: bool = False  # resumes only where it began
+    same_directory: bool = False  # it resumes only in the directory where it began
     own: tuple[str, ...] = ()  # directories below the home where it keeps conversations, settings and caches
 
 
 class JsonLines:
-    """A reader for programs that write one JSON object a line; other lines are somebody else's."""
+    """Reads programs that write one JSON object a line. It ignores other lines."""
 
     def read(self, line: str, moment: LineMoment) -> list[AgentEvent]:
         if not line.startswith("{") or len(line) > LINE_CHARACTERS_MAX:

@@ -1,4 +1,4 @@
-"""What agents do, in the same words for all of them."""
+"""What agents do, in the same terms for all of them."""
 
 import enum
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class RefusalKind(enum.Enum):
-    """Why an agent gave up, by what helps against it."""
+    """Why an agent gave up. Each reason has its own remedy."""
 
     RATE = "rate limited"  # fewer requests
     CLOSED = "closed"  # waiting until the account opens again
@@ -19,14 +19,14 @@ class RefusalKind(enum.Enum):
 
 
 class AgentSession(Struct, frozen=True):
-    """By this id the program finds its conversation again."""
+    """The id by which the program finds its conversation again."""
 
     id: str
 
 
 class Says(Struct, frozen=True):
     text: str
-    whole: bool = True  # False: a piece of a sentence that others continue
+    whole: bool = True  # False: part of a sentence that later events continue
 
 
 class Does(Struct, frozen=True):
@@ -42,16 +42,16 @@ class Retrying(Struct, frozen=True):
 
 
 class Used(Struct, frozen=True):
-    tokens_in: int = 0  # all of them, those from a cache included
+    tokens_in: int = 0  # all of them, including those from a cache
     cached: int = 0
     tokens_out: int = 0
     cost: float | None = None
-    is_total: bool = True  # of the run so far; False: of one more step
-    of_session: bool = False  # also of the runs before that this one resumed
+    is_total: bool = True  # True: of the run so far; False: of one more step
+    of_session: bool = False  # including the earlier runs that this one resumed
 
 
 class Denied(Struct, frozen=True):
-    """The program was not allowed to do something, and nobody was there to ask."""
+    """The program was not allowed to do something, and it could ask nobody."""
 
     what: str
 
@@ -59,12 +59,12 @@ class Denied(Struct, frozen=True):
 class AgentRefusal(Struct, frozen=True):
     kind: RefusalKind
     text: str
-    wait_s: float | None = None  # until it may be tried again, where that is known
+    wait_s: float | None = None  # how long until it may be tried again, if known
     limit: str = ""  # what is used up, in words: five-hour limit
 
 
 class Closed(Struct, frozen=True):
-    """The program says that it is through; without a refusal, with success."""
+    """The program says that it has finished. Without a refusal, it succeeded."""
 
     refusal: AgentRefusal | None = None
 

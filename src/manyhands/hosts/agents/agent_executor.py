@@ -1,4 +1,4 @@
-"""Agent programs: each attempt is one run of the program, or of its conversation from where it was."""
+"""Runs agent programs. Each attempt is one run of the program, or continues its last conversation."""
 
 import asyncio
 import datetime
@@ -89,7 +89,7 @@ class AgentExecutor:
         await self._in_flight.close()
 
     async def _carry(self, order: StartAttempt, directory: Path) -> Ending:
-        if order.task.run:  # the check of what landed: a command, in the place of this task
+        if order.task.run:  # the check of what landed: a command that runs as this task
             return await self._steps.run(order, directory, order.task.run)
         if not order.task.prompt:
             return Ending(
@@ -107,7 +107,7 @@ class AgentExecutor:
         run = _AgentRun(self._settings, self._adapter, self._steps, order, directory, place, self._showed)
         ending = await run.carry_out(resumed)
         if resumed is not None and not run.began and _is_failure(ending):
-            # The program knows nothing of that conversation any more: it begins afresh.
+            # The program no longer knows that conversation, so it begins a new one.
             run = _AgentRun(self._settings, self._adapter, self._steps, order, directory, place, self._showed)
             ending = await run.carry_out(None)
         log = directory / LOG_FILE
@@ -168,7 +168,7 @@ class _AgentRun:
         listener = AgentListener(self._directory, self._adapter.reader(), self._moment, self._heard)
         process = Ending(EndingKind.FAILED, "it was not started")
         silence = asyncio.create_task(self._watch_silence(listener))
-        # Its own, and short: sockets in it have room for a hundred letters of path.
+        # Its own directory, with a short path: a socket's path may have about a hundred bytes.
         self._temporary = Path(tempfile.mkdtemp(prefix="mh-"))
         try:
             self._process = asyncio.create_task(self._run(listener))
@@ -260,7 +260,7 @@ class _AgentRun:
         return ending
 
     def _never_began(self, ending: Ending) -> Ending:
-        """Before it has done anything, what is on its standard error is its own word and no tool's."""
+        """Until the agent has done something, its standard error comes from itself and not from a tool."""
         errors = tail_of(self._directory / ERRORS_FILE)
         with suppress(OSError), open(open_plain(self._directory / LOG_FILE, os.O_WRONLY | os.O_APPEND), "ab") as log:
             log.write(errors.encode(errors="replace"))
@@ -271,7 +271,7 @@ class _AgentRun:
         return replace(told, detail=one_line(f"exit {ending.exit_code}: {says}" if says else ending.detail))
 
     def _take_off_earlier(self, tally: AgentTally) -> None:
-        """Some programs count the runs before that this one resumed: those are paid for already."""
+        """Some programs include the earlier runs that this one resumed. Those were counted already."""
         used, before = tally.used, self._resumed
         if used.of_session and tally.session:
             total = KeptSession(tally.session, self._adapter.name, self._place, used.tokens_in, used.tokens_out)

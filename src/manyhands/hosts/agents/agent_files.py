@@ -1,5 +1,5 @@
 """The files of an agent's attempt, beside those of every attempt."""
 
-#: All that the program printed, unchanged; its standard error is in the other.
+#: Everything that the program printed, unchanged. The other file has its standard error.
 RAW_FILE = "agent.jsonl"
 ERRORS_FILE = "agent.stderr"

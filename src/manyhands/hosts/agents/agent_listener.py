@@ -1,4 +1,4 @@
-"""Listens to one run of an agent program: keeps all that it prints, and tells what it does as it does it."""
+"""Listens to one run of an agent program: keeps everything it prints, and reports what it does as it happens."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ class AgentListener:
         moment: Callable[[], LineMoment],
         heard: Callable[[AgentEvent, AgentTally], None],
     ) -> None:
-        """`heard` is told of each event once it is counted."""
+        """`heard` is called with each event once it is counted."""
         self.tally = AgentTally()
         self.last_at = time.monotonic()  # when it last printed anything
         self._reader = reader
@@ -47,9 +47,9 @@ class AgentListener:
         self._loop.add_reader(self._incoming, self._take)
 
     def close(self, exit_code: int) -> None:
-        """Its process is gone: take what is left in the pipe, and what follows from the exit."""
+        """Its process is gone. Read what is left in the pipe, and add what follows from the exit."""
         self._loop.remove_reader(self._incoming)
-        os.close(self.output)  # first, or the pipe would never be at its end
+        os.close(self.output)  # first, because the pipe would otherwise never end
         while self._take():
             pass
         os.close(self._incoming)
@@ -69,7 +69,7 @@ class AgentListener:
             self._loop.remove_reader(self._incoming)
             return False
         self.last_at = time.monotonic()
-        with contextlib.suppress(OSError):  # a full disk costs the record, not the attempt
+        with contextlib.suppress(OSError):  # a full disk loses the recording, but the attempt continues
             os.write(self._raw, piece)
         *lines, self._begun = (self._begun + piece).split(b"\n")
         for line in lines:

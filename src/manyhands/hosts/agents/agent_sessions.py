@@ -1,4 +1,4 @@
-"""The conversation of an attempt, kept beside its output as soon as it is known, so that the next one can resume it."""
+"""The conversation of an attempt, stored beside its output as soon as it is known, so that the next can resume it."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -18,19 +18,19 @@ class KeptSession(Struct, frozen=True, omit_defaults=True):
     id: str
     agent: str
     directory: str  # where it worked
-    tokens_in: _Total = 0  # of all its runs so far, where the program tells them so
+    tokens_in: _Total = 0  # of all its runs so far, if the program reports them that way
     tokens_out: _Total = 0
 
 
 def keep_session(session: KeptSession, directory: Path) -> None:
-    with suppress(OSError):  # without it the next attempt begins afresh
+    with suppress(OSError):  # without it the next attempt begins a new conversation
         file = directory / SESSION_FILE
         file.unlink(missing_ok=True)  # never through a link that the task has put there
         file.write_bytes(msgspec.json.encode(session))
 
 
 def earlier_session(directory: Path, number: int) -> KeptSession | None:
-    """That of the latest attempt of the same task before this one."""
+    """The conversation of the latest attempt of the same task before this one."""
     stem = str(directory).removesuffix(str(number))
     for earlier in range(number - 1, 0, -1):
         try:

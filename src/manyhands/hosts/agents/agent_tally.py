@@ -54,7 +54,7 @@ class AgentTally:
                 self.closed = event
 
     def ending(self, process: Ending, now: float, zone: datetime.tzinfo | None = None) -> Ending:
-        """`process` says how its process ended. Done needs a good closing event: leaving with 0 is not enough."""
+        """`process` tells how its process ended. Done requires a good closing event: exit code 0 is not enough."""
         used = {"tokens_in": self.used.tokens_in, "tokens_out": self.used.tokens_out, "cost": self.used.cost}
         ending = replace(process, session=self.session, **used)
         if _was_stopped(process):
@@ -64,7 +64,7 @@ class AgentTally:
             return _refused(ending, refused, now, zone)
         if self.closed is None and process.kind is EndingKind.DONE:
             return replace(
-                ending, kind=EndingKind.FAILED, detail="it left with exit code 0, but never said it was done"
+                ending, kind=EndingKind.FAILED, detail="it exited with code 0 but never said that it was done"
             )
         if process.kind is not EndingKind.DONE:
             return ending
@@ -72,7 +72,7 @@ class AgentTally:
 
 
 def _was_stopped(process: Ending) -> bool:
-    """The program did not come to its own end, so what it said before does not count."""
+    """The program did not finish by itself, so what it said before does not count."""
     match process.kind:
         case EndingKind.DONE:
             return False

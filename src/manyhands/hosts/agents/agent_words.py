@@ -5,7 +5,7 @@ from manyhands.hosts.executors.output_text import clean, one_line
 
 
 class AgentWords:
-    """Turns events into lines; the pieces of a sentence become one."""
+    """Turns events into lines. The parts of a sentence become one line."""
 
     def __init__(self) -> None:
         self._begun = ""

@@ -1,4 +1,4 @@
-"""aider, which only prints and leaves with 0 whatever happened: the last word about a request decides."""
+"""aider, which only prints and exits with 0 whatever happened. Its last line about a request decides."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Claude Code, by its stream of JSON; Qwen Code speaks the same form with other habits."""
+"""Claude Code, by its stream of JSON. Qwen Code uses the same format with small differences."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from manyhands.hosts.agents.agent_events import (
 )
 from manyhands.hosts.agents.refusal_texts import money, number, refusal, table, text_of
 
-#: Its own retries are few, so that load is seen where the width is decided; one blip is still not an ending.
+#: It retries only a few times, so that the clutch sees the load. A single short failure still does not end an attempt.
 _ENV = {"CLAUDE_CODE_MAX_RETRIES": "2", "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
 _KINDS = {
     "billing_error": RefusalKind.BILLING,
@@ -38,7 +38,7 @@ def launch(errand: Errand) -> AgentLaunch:
 
 
 class StreamJson(JsonLines):
-    """The form that Claude Code and Qwen Code share."""
+    """The format that Claude Code and Qwen Code share."""
 
     def hear(self, kind: str, event: dict[str, Any], moment: LineMoment) -> list[AgentEvent]:
         match kind:

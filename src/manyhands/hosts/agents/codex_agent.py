@@ -11,7 +11,7 @@ def launch(errand: Errand) -> AgentLaunch:
     argv = [*(errand.program or ("codex",)), "exec"]
     argv += ["resume"] if errand.session else []
     argv += ["--json", "--skip-git-repo-check"]
-    # Its own sandbox does not start inside another, and inside ours it is not needed.
+    # Its own sandbox does not start inside another one, and inside ours it is not needed.
     argv += (
         ["--dangerously-bypass-approvals-and-sandbox"] if errand.confined else ["-c", 'sandbox_mode="workspace-write"']
     )

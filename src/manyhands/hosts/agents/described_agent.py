@@ -1,4 +1,4 @@
-"""An agent that a person describes in the config, without code: its command line, and whose output it speaks like."""
+"""An agent that a person describes in the config: its command line, and which known agent its output is like."""
 
 from manyhands.hosts.agents.adapter import Adapter, AgentLaunch, Errand, LineMoment
 from manyhands.hosts.agents.agent_events import AgentEvent, Closed, Says
@@ -11,13 +11,13 @@ from manyhands.hosts.agents.qwen_agent import QWEN
 
 #: The agents that are known by name.
 KNOWN = {adapter.name: adapter for adapter in (CLAUDE, CODEX, GEMINI, QWEN, OPENCODE, AIDER)}
-#: For programs that say how they went by their exit code or the ending file alone.
+#: For programs whose result is only in their exit code or the ending file.
 BY_EXIT = "exit"
 _PROMPT_FILE = "{prompt_file}"
 
 
 class PlainOutput:
-    """Every line is something it says; the exit code, and the ending file over it, is all that closes."""
+    """Every line is something the agent says. Only the exit code, or the ending file if there is one, closes it."""
 
     def read(self, line: str, moment: LineMoment) -> list[AgentEvent]:
         return [Says(line[:2000])] if line.strip() else []
@@ -27,7 +27,7 @@ class PlainOutput:
 
 
 def described(run: tuple[str, ...], reads: str) -> Adapter:
-    """`{prompt_file}`, `{model}` and `{session}` are filled in; without `{prompt_file}` the prompt is its input."""
+    """Fills in `{prompt_file}`, `{model}` and `{session}`. Without `{prompt_file}` the prompt is the input."""
     by_stdin = not any(_PROMPT_FILE in argument for argument in run)
 
     def launch(errand: Errand) -> AgentLaunch:

@@ -6,7 +6,7 @@ from manyhands.hosts.agents.adapter import Adapter, AgentLaunch, Errand, JsonLin
 from manyhands.hosts.agents.agent_events import AgentEvent, Closed, Does, RefusalKind, Says, Used
 from manyhands.hosts.agents.refusal_texts import number, refusal, table, text_of
 
-#: It leaves with the HTTP status, of which the system keeps the lowest eight bits.
+#: Its exit code is the HTTP status, of which the system keeps the lowest eight bits.
 _STATUS_OF_EXIT = {status % 256: status for status in (400, 401, 403, 404, 429, 500, 502, 503, 504)}
 _NO_AUTH_EXIT = 41
 
@@ -37,7 +37,7 @@ class GeminiOutput(JsonLines):
                 used = Used(number(stats, "input_tokens"), number(stats, "cached"), number(stats, "output_tokens"))
                 if event.get("status") == "success":
                     return [used, Closed()]
-                # Its status is in the exit code, which says more than the sentence.
+                # The exit code has the status, which tells more than the sentence.
                 self._failed = text_of(table(event.get("error")).get("message")) or "it gave no reason"
                 return [used]
         return []

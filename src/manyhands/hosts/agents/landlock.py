@@ -1,6 +1,6 @@
 """Linux's Landlock, by its system calls: a thread gives up rights to files, for itself and for all that it starts.
 
-Rights can only be given up. They are of the thread that asked, so the dispatcher's others keep theirs.
+Rights can only be given up. They belong to the calling thread, so the other threads of the dispatcher keep theirs.
 """
 
 import ctypes
@@ -21,17 +21,17 @@ _O_PATH = 0o10000000
 
 _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 1, 1 << 2, 1 << 3
 _REFER, _TRUNCATE = 1 << 13, 1 << 14
-#: Everything that changes a directory: removing and making entries of all sorts.
+#: Everything that changes a directory: removing and creating entries of all kinds.
 _CHANGE_DIRECTORY = sum(1 << bit for bit in range(4, 13))
 _READS = _READ_FILE | _READ_DIR
 _OF_FILES = _WRITE_FILE | _READ_FILE | _TRUNCATE
-#: From this version on abstract sockets and signals can be kept inside too.
+#: From this version on, abstract sockets and signals can be confined too.
 _ABI_WITH_SCOPES = 6
 _SCOPE_ABSTRACT_SOCKETS, _SCOPE_SIGNALS = 1, 2
 
 
 class FileRights(Struct, frozen=True):
-    """What processes keep. Of `readable`, None: they may read everything."""
+    """The rights that processes keep. If `readable` is None, they may read everything."""
 
     writable: tuple[Path, ...]
     readable: tuple[Path, ...] | None = None
@@ -50,13 +50,13 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def landlock_version() -> int:
-    """0: this kernel has none, or it is switched off."""
+    """The version of Landlock. 0: this kernel does not have it, or it is switched off."""
     version: int = _libc.syscall(_CREATE_RULESET, None, 0, _VERSION)
     return max(0, version)
 
 
 def make_confined(rights: FileRights, make: Callable[[], "subprocess.Popen[bytes]"]) -> "subprocess.Popen[bytes]":
-    """The process as `make` makes it, with these rights and no others; raises OSError if that cannot be."""
+    """Starts the process that `make` makes with only these rights. Raises OSError if that is impossible."""
     made: list[subprocess.Popen[bytes]] = []
     failed: list[BaseException] = []
 
@@ -99,7 +99,7 @@ def _allow(ruleset: int, paths: Sequence[Path], allowed: int) -> None:
         try:
             descriptor = os.open(path, _O_PATH | os.O_CLOEXEC)
         except OSError:
-            continue  # what is not there needs no rights
+            continue  # a path that does not exist needs no rights
         try:
             is_directory = os.path.isdir(f"/proc/self/fd/{descriptor}")
             rule = _PathBeneath(allowed if is_directory else allowed & _OF_FILES, descriptor)

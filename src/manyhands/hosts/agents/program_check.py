@@ -1,4 +1,4 @@
-"""Whether an agent program is there and starts, found out without a request to any model."""
+"""Checks that an agent program is installed and starts, without a request to any model."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ _WITHIN_S = 60.0
 
 
 def what_is_missing(program: Sequence[str], env: Mapping[str, str]) -> tuple[bool, str]:
-    """Whether the program starts, and its version or what went wrong."""
+    """Does the program start? Also returns its version, or what went wrong."""
     name = program[0]
     path = {**os.environ, **env}.get("PATH", os.defpath)
     if shutil.which(name, path=path) is None:
@@ -29,8 +29,8 @@ def what_is_missing(program: Sequence[str], env: Mapping[str, str]) -> tuple[boo
     except (OSError, ValueError) as error:
         return False, f"`{name}` does not start: {error}"
     except subprocess.TimeoutExpired:
-        return False, f"`{name} --version` says nothing for {_WITHIN_S:g} s"
+        return False, f"`{name} --version` printed nothing for {_WITHIN_S:g} s"
     says = last_line(done.stdout[-2000:].decode(errors="replace"))
     if done.returncode:
-        return False, f"`{name} --version` leaves with exit code {done.returncode}: {says}"
+        return False, f"`{name} --version` exits with code {done.returncode}: {says}"
     return True, says or "it starts"

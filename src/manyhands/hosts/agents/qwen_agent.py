@@ -1,4 +1,4 @@
-"""Qwen Code: says of a refused request that all is well, and puts the error where its answer would be."""
+"""Qwen Code. After a refused request it reports success, and puts the error where its answer would be."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What an error that an agent reports means; its sentence is read only where it says nothing better."""
+"""What an agent's error means. Its sentence is read only if the agent gives no status or kind."""
 
 import datetime
 import json
@@ -54,7 +54,7 @@ def refusal(
     limit: str = "",
     kind: RefusalKind | None = None,
 ) -> AgentRefusal:
-    """By status and kind where the program tells them, else by its words. A limit that ends at a known time closes."""
+    """Judges by status and kind if the program gives them, otherwise by its words. A limit with a known end closes."""
     text = text[:_TEXT_MAX]
     told = _told(text)
     status = status if status is not None else told[0]
@@ -101,7 +101,7 @@ def _kind_of(words: str, status: int | None) -> RefusalKind:
 
 
 def _told(text: str) -> tuple[int | None, str]:
-    """The status and the message of an error that is, or holds, JSON; else what its words say."""
+    """The status and the message of an error that is, or holds, JSON. Otherwise its words."""
     begin, end = text.find("{"), text.rfind("}")
     if 0 <= begin < end:
         try:
@@ -132,7 +132,7 @@ def _limit_in(text: str) -> str:
 
 
 def number(fields: Mapping[str, Any], name: str) -> int:
-    """A count of tokens: what is no such number is 0."""
+    """A count of tokens. Anything that is not such a number counts as 0."""
     value = fields.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 2**53 else 0
 

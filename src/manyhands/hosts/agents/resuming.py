@@ -1,4 +1,4 @@
-"""Whether a conversation is resumed, and with which words, by how its last attempt ended."""
+"""Decides from the last attempt's ending whether its conversation is resumed, and with which prompt."""
 
 from typing import assert_never
 
@@ -6,7 +6,7 @@ from manyhands.core.values.ending import Ending, EndingKind
 
 
 def is_to_resume(last: Ending | None) -> bool:
-    """Not after a failure of the agent's own: what it believes by then may be what led it astray."""
+    """A conversation is not resumed after the agent itself failed, because its beliefs may be what misled it."""
     if last is None:
         return False
     match last.kind:
@@ -21,7 +21,7 @@ def is_to_resume(last: Ending | None) -> bool:
 
 
 def what_to_say(last: Ending | None) -> str:
-    """After a failed check the check's own words; otherwise nothing has changed but the time."""
+    """After a failed check, the output of the check. Otherwise only the time has changed."""
     if last is None or not _is_failed_check(last):
         return "continue"
     return f"The check of your work did not pass ({last.detail}). Its last output:\n\n{last.tail}\n\nFix this."

@@ -1,4 +1,4 @@
-"""Tells when an agent is silent: it prints nothing, and no process of it computes anything."""
+"""Tells when an agent is silent: it prints nothing, and none of its processes computes anything."""
 
 import asyncio
 import time
@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from manyhands.hosts.executors.process_table import Process, cpu_s
 
-#: Less than this share of a core is what a program takes that only waits.
+#: A program that only waits takes less than this share of a core.
 _IDLE_SHARE = 0.01
 _LOOK_SHARE = 0.125  # of the time that it may be silent
 _LOOK_MOST_S = 30.0
@@ -15,7 +15,7 @@ _LOOK_MOST_S = 30.0
 async def silent_for(
     idle_s: float, last_at: Callable[[], float], family: Callable[[], Awaitable[list[Process]]]
 ) -> None:
-    """Returns once nothing has come, and nothing been computed, for so long."""
+    """Returns once the agent has printed and computed nothing for this long."""
     every_s = min(_LOOK_MOST_S, idle_s * _LOOK_SHARE)
     alive_at, seen_s, seen_at = time.monotonic(), 0.0, time.monotonic()
     while True:
@@ -24,7 +24,7 @@ async def silent_for(
         if (printed_at := last_at()) > alive_at:
             alive_at = printed_at
         if now - alive_at < min(idle_s / 2, _LOOK_MOST_S):
-            seen_at = 0.0  # it is plainly alive: looking at its processes can wait
+            seen_at = 0.0  # it is clearly alive, so there is no need to look at its processes yet
             continue
         used_s = sum(cpu_s(process.pid) for process in await family())
         if seen_at and abs(used_s - seen_s) > _IDLE_SHARE * (now - seen_at):

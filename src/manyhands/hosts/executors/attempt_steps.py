@@ -34,7 +34,7 @@ from manyhands.hosts.executors.template import environment, filled
 LOG_FILE = "output.log"
 # No more processes, descriptors or memory just now: the host's state, not the task's fault.
 _NO_ROOM = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
-# How many processes are made before the first of them is let go, and how long the next waits for that at the most.
+# How many processes are made before the first of them may continue, and how long the next waits for that at most.
 # All of many at once would start with the last of them, end together, and be followed by as many at once.
 _MADE_TOGETHER = 2
 _UNTIL_RELEASED_S = 0.005

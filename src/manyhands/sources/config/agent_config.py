@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from manyhands.core.values.host import AGENTS, Host
 from manyhands.durations import Wait
-from manyhands.field_rules import Command, Count, Positive, VariableName, says, short_for
-from manyhands.sources.config.host_fields import PROBE, HostFields
+from manyhands.field_rules import Command, Count, Positive, says, short_for
+from manyhands.sources.config.host_fields import HostFields, MachineProbe, ProcessDirectory, ProcessEnv, ProcessGrace
 
 #: The agents that are known by name, with what their output means. "": the program is described instead.
 AgentName = Literal["", "claude", "codex", "gemini", "qwen", "opencode", "aider"]
@@ -59,15 +59,9 @@ class AgentHost(HostFields, frozen=True, kw_only=True, tag="agent"):
     ]
     model: Annotated[str, says("The model that the program is told to use. Left out: its own choice.")] = ""
     args: Annotated[tuple[str, ...], says("More arguments for the program.")] = ()
-    env: Annotated[
-        dict[VariableName, str],
-        says("Environment variables, added to those of the dispatcher. A task's own `env` overrides them."),
-    ] = {}  # noqa: RUF012 - a struct copies it
-    cwd: Annotated[
-        str,
-        says("The directory of tasks that name no `cwd`, relative to the workspace."),
-    ] = ""
-    grace: Annotated[Wait, says("How long a stopped agent has between SIGTERM and SIGKILL.")] = 5.0
+    env: ProcessEnv = {}  # noqa: RUF012 - a struct copies it
+    cwd: ProcessDirectory = ""
+    grace: ProcessGrace = 5.0
     idle: Annotated[
         Wait,
         says("How long it may print nothing and compute nothing before the attempt ends as timed out. `0`: forever."),
@@ -84,7 +78,7 @@ class AgentHost(HostFields, frozen=True, kw_only=True, tag="agent"):
         tuple[str, ...],
         says('What an attempt may not read either: `["~/.ssh", "/etc/secrets"]`.'),
     ] = ()
-    probe: Annotated[Literal["local", "nvml", "none"], says(PROBE)] = "local"
+    probe: MachineProbe = "local"
 
     def core_host(self) -> Host:
         return replace(super().core_host(), nature=AGENTS)

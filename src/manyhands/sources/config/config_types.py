@@ -22,13 +22,20 @@ from manyhands.field_rules import (
 )
 from manyhands.sources.config.agent_config import AgentHost
 from manyhands.sources.config.family_config import FamilyConfig
-from manyhands.sources.config.host_fields import PROBE, HostFields
+from manyhands.sources.config.host_fields import (
+    PROBE,
+    HostFields,
+    MachineProbe,
+    OverloadPattern,
+    ProcessDirectory,
+    ProcessEnv,
+    ProcessGrace,
+    SystemMessage,
+    WorkerModel,
+)
 from manyhands.sources.config.route_config import RouteConfig
 from manyhands.sources.config.scaling_config import ScalingConfig
 from manyhands.worker.values.model_config import ModelConfig
-
-_WORKER_MODEL = "The model for tasks that name none in their `args`."
-_SYSTEM = "A system message before every prompt."
 
 
 def _address_hint(address: object) -> str:
@@ -43,23 +50,11 @@ class ShellHost(HostFields, frozen=True, kw_only=True, tag="shell"):
 
     takes: ClassVar[tuple[str, ...]] = ("run",)
 
-    env: Annotated[
-        dict[VariableName, str],
-        says("Environment variables, added to those of the dispatcher. A task's own `env` overrides them."),
-    ] = {}  # noqa: RUF012 - a struct copies it
-    cwd: Annotated[
-        str,
-        says("The directory of tasks that name no `cwd`, relative to the workspace."),
-    ] = ""
-    grace: Annotated[Wait, says("How long a stopped command has between SIGTERM and SIGKILL.")] = 5.0
-    overloaded: Annotated[
-        str,
-        says(
-            "A regular expression, for programs that only print. An attempt is overloaded if it matches a line in the "
-            "last 8 KiB of the output."
-        ),
-    ] = ""
-    probe: Annotated[Literal["local", "nvml", "none"], says(PROBE)] = "local"
+    env: ProcessEnv = {}  # noqa: RUF012 - a struct copies it
+    cwd: ProcessDirectory = ""
+    grace: ProcessGrace = 5.0
+    overloaded: OverloadPattern = ""
+    probe: MachineProbe = "local"
 
 
 class PythonHost(HostFields, frozen=True, kw_only=True, tag="python"):
@@ -68,7 +63,7 @@ class PythonHost(HostFields, frozen=True, kw_only=True, tag="python"):
     takes: ClassVar[tuple[str, ...]] = ("call",)
 
     grace: Annotated[Wait, says("How long a stopped function has before its worker process is killed.")] = 5.0
-    probe: Annotated[Literal["local", "nvml", "none"], says(PROBE)] = "none"
+    probe: MachineProbe = "none"
 
 
 class OpenaiHost(HostFields, frozen=True, kw_only=True, tag="openai"):
@@ -93,7 +88,7 @@ class OpenaiHost(HostFields, frozen=True, kw_only=True, tag="openai"):
         says("The name of the environment variable that has the key, never the key itself."),
     ] = ""
     api: Annotated[Literal["chat", "embeddings"], says("Which part of the server's API tasks use.")] = "chat"
-    system: Annotated[str, says(_SYSTEM)] = ""
+    system: SystemMessage = ""
     stream: Annotated[
         bool,
         says(
@@ -117,12 +112,12 @@ class WorkerHost(HostFields, frozen=True, kw_only=True, tag="worker"):
         tuple[str, ...],
         says("Which of `[models.…]` it hosts. Left out: all of them."),
     ] = ()
-    model: Annotated[str, says(_WORKER_MODEL)] = ""
+    model: WorkerModel = ""
     api_key_env: Annotated[
         SecretVariable,
         says("With `url`: the name of the environment variable that has the token of that worker."),
     ] = ""
-    system: Annotated[str, says(_SYSTEM)] = ""
+    system: SystemMessage = ""
     threads: Annotated[
         int,
         rule(minimum=0),
@@ -132,7 +127,7 @@ class WorkerHost(HostFields, frozen=True, kw_only=True, tag="worker"):
         ),
     ] = 0
     device: Annotated[Literal["auto", "cpu", "cuda"], says("What it computes on.")] = "auto"
-    probe: Annotated[Literal["local", "nvml", "none"], says(PROBE)] = "none"
+    probe: MachineProbe = "none"
 
 
 class RayHost(HostFields, frozen=True, kw_only=True, tag="ray"):
@@ -170,14 +165,8 @@ class RayHost(HostFields, frozen=True, kw_only=True, tag="ray"):
         dict[VariableName, str],
         says("Environment variables, added to those of Ray's own processes on the nodes."),
     ] = {}  # noqa: RUF012 - a struct copies it
-    grace: Annotated[Wait, says("How long a stopped command has between SIGTERM and SIGKILL.")] = 1.0
-    overloaded: Annotated[
-        str,
-        says(
-            "A regular expression, for programs that only print. An attempt is overloaded if it matches a line in the "
-            "last 8 KiB of the output."
-        ),
-    ] = ""
+    grace: ProcessGrace = 1.0
+    overloaded: OverloadPattern = ""
     place_within: Annotated[
         Wait,
         says("How long an attempt waits for a node that has what it asks for."),
@@ -186,7 +175,7 @@ class RayHost(HostFields, frozen=True, kw_only=True, tag="ray"):
         tuple[str, ...],
         says("Which of `[models.…]` compute prompts, in a model worker on each GPU."),
     ] = ()
-    model: Annotated[str, says(_WORKER_MODEL)] = ""
+    model: WorkerModel = ""
     scaling: Annotated[
         ScalingConfig | None,
         says("How many model workers there are. Left out: one on each GPU, started when needed."),

@@ -1,11 +1,12 @@
 """What the tables of all hosts have in common."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Struct
 
 from manyhands.core.values.host import Host, Prices, Rate, Width
-from manyhands.field_rules import TABLE_KEY, Amount, Count, rule, says, short_for
+from manyhands.durations import Wait
+from manyhands.field_rules import TABLE_KEY, Amount, Count, VariableName, rule, says, short_for
 
 _CLUTCH_DECIDES = "leave it out and the clutch decides"
 _PINNED_WIDTH = Annotated[
@@ -14,6 +15,24 @@ _PINNED_WIDTH = Annotated[
     rule(minimum=1),
 ]
 PROBE = "What to look at about once a second while something runs there."
+
+# Fields that some types of host share. Each is declared once here; a type that has it gives its default.
+ProcessEnv = Annotated[
+    dict[VariableName, str],
+    says("Environment variables, added to those of the dispatcher. A task's own `env` overrides them."),
+]
+ProcessDirectory = Annotated[str, says("The directory of tasks that name no `cwd`, relative to the workspace.")]
+ProcessGrace = Annotated[Wait, says("How long a stopped process has between SIGTERM and SIGKILL.")]
+OverloadPattern = Annotated[
+    str,
+    says(
+        "A regular expression, for programs that only print. An attempt is overloaded if it matches a line in the "
+        "last 8 KiB of the output."
+    ),
+]
+MachineProbe = Annotated[Literal["local", "nvml", "none"], says(PROBE)]
+SystemMessage = Annotated[str, says("A system message before every prompt.")]
+WorkerModel = Annotated[str, says("The model for tasks that name none in their `args`.")]
 
 
 def _pinned(width: int) -> dict[str, int]:

@@ -123,7 +123,7 @@ class RouteConfig(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
     reply_to: Annotated[
         tuple[_ReplyAddress, ...],
         says(
-            "What a task's own `reply_to` may begin with. Left out: a task has no say.",
+            "What a task's own `reply_to` may begin with. Left out: a task may not have one.",
             "for example `https://hooks.example.org/results/`: without the slash another host could begin so",
         ),
     ] = ()

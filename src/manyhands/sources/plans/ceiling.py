@@ -78,7 +78,7 @@ def _conflicting(tasks: Sequence[Task]) -> list[int]:
 
 
 def _largest_set(excludes: list[int]) -> int:
-    """Tasks that exclude none of each other, taken by who excludes the fewest of those still in question."""
+    """Tasks that do not exclude each other. The task that excludes the fewest others is taken first."""
     left = (1 << len(excludes)) - 1
     size = 0
     while left:

@@ -18,7 +18,7 @@ from manyhands.engine.observed_peaks import peaks
 from manyhands.engine.run_opening import new_name, opening
 from manyhands.engine.session import dispatching
 from manyhands.errors import Unavailable, UsageError
-from manyhands.hosts.executors.executor import Ended, Executor, Spawned
+from manyhands.hosts.executors.executor import Ended, Executor, Showed, Spawned
 from manyhands.hosts.executors.python_executor import PythonExecutor, PythonSettings
 from manyhands.sources.config.config_types import Config
 from manyhands.surfaces.cli.interrupts import Interrupts
@@ -127,7 +127,7 @@ async def _measuring(
         for kind, (_, name, width) in KINDS.items()
     ]
 
-    def executors(journal: str, spawned: Spawned, ended: Ended) -> Mapping[str, Executor]:
+    def executors(journal: str, spawned: Spawned, ended: Ended, showed: Showed) -> Mapping[str, Executor]:
         executor = PythonExecutor(PythonSettings(workspace=Path.cwd(), journal=journal), spawned, ended)
         return {host.name: executor for host in hosts}
 

@@ -20,7 +20,7 @@ from manyhands.surfaces.cli.time_left import expected_s
 REFRESHES_PER_S = 8
 #: Drawing may take at most this share of the dispatcher's time. The slower it is, the less often it happens.
 DRAWING_SHARE = 0.02
-#: A picture older than this is not live any more.
+#: A picture older than this is no longer live.
 STALE_S = 1.0
 #: The rate is measured over this long.
 RATE_WINDOW_S = 20.0

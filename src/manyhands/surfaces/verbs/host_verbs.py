@@ -12,7 +12,7 @@ from manyhands.readers.problems import did_you_mean
 from manyhands.surfaces.verbs.book_view import BookView
 from manyhands.surfaces.verbs.request_verbs import Asked, Wanted
 
-#: More attempts at once than any host bears; a larger number is a mistake.
+#: No host can run more attempts at once, so a larger number is a mistake.
 PINNED_MAX = 10_000
 PinnedWidth = Annotated[
     int, Meta(ge=1, le=PINNED_MAX, description="the most attempts at once on this host; null: the clutch decides")

@@ -21,11 +21,11 @@ from manyhands.engine.sim.dispatched.timeline import Timeline
 from manyhands.engine.sim.dispatched.virtual_loop import ThreadTimes, VirtualLoop, no_time
 from manyhands.engine.store.memory_store import MemoryStore
 from manyhands.errors import ManyhandsError
-from manyhands.hosts.executors.executor import Ended, Executor, Spawned
+from manyhands.hosts.executors.executor import Ended, Executor, Showed, Spawned
 from manyhands.hosts.probes.probe import Probe
 from manyhands.sources.config.route_config import RouteConfig
 
-#: How often a life looks whether its dispatcher still works.
+#: How often a life checks whether its dispatcher still works.
 LOOK_EVERY_S = 1.0
 
 
@@ -47,7 +47,7 @@ class SimulatedWorld(NamedTuple):
     thread_times: ThreadTimes = no_time
     snapshots: SnapshotPace = SNAPSHOTS
     all_runs_go_on: bool = True
-    acting: Callable[[str], None] = nothing_happens  # told before each deed; the dispatcher may die there
+    acting: Callable[[str], None] = nothing_happens  # called before each action; the dispatcher may die there
     recorded: Callable[[Dispatcher, Sequence[AnyEvent]], None] = lambda dispatcher, batch: None
 
 
@@ -64,7 +64,7 @@ class DispatcherLife(ProcessLife):
         self._executors: list[SiteExecutor] = []
 
     def run(self) -> None:
-        """Until it is over. Whatever the world does meanwhile happens inside this call."""
+        """Run until this life ends. Whatever the world does meanwhile happens inside this call."""
         main = self._loop.create_task(self._main())
         main.add_done_callback(self._stop)
         try:
@@ -79,16 +79,16 @@ class DispatcherLife(ProcessLife):
             raise self._broken[0]
 
     def do(self, work: Coroutine[Any, Any, None]) -> None:
-        """Have something done in the dispatcher's process."""
+        """Do something in the dispatcher's process."""
         self._loop.create_task(work).add_done_callback(self._note_failed)
 
     def close(self) -> None:
-        """As a person stops it, once."""
+        """Stop it once, as a person does."""
         if not self._closing.done():
             self._closing.set_result(None)
 
     def crash(self) -> None:
-        """As by `kill -9`: nothing it does from now on has any effect."""
+        """Kill it, as `kill -9` does. Nothing it does from now on has any effect."""
         if not self.is_dead:
             self.is_dead = True
             self._world.store.dispatcher = None
@@ -100,7 +100,7 @@ class DispatcherLife(ProcessLife):
         self._loop.stop()
 
     def _bury(self) -> None:
-        """Let what is left of the process end outside the world, so that nothing of it is left in ours."""
+        """End what is left of the process outside the world, so that nothing of it stays in ours."""
         self._loop.cut_off()
         left = asyncio.all_tasks(self._loop)
         for task in left:
@@ -113,7 +113,7 @@ class DispatcherLife(ProcessLife):
             self._broken.append(error)
 
     def _note_broken(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """A callback failed, or a task that nobody waits for: live, that would be a line in a log."""
+        """A callback failed, or a task that nobody waits for. In a live process that would be a line in a log."""
         if not self.is_dead:
             self._broken.append(context.get("exception") or AssertionError(context["message"]))
 
@@ -153,7 +153,7 @@ class DispatcherLife(ProcessLife):
         if not dispatcher.is_alive:
             await dispatcher.submit()  # raises what it died of
 
-    def _executors_for(self, identity: str, spawned: Spawned, ended: Ended) -> Mapping[str, Executor]:
+    def _executors_for(self, identity: str, spawned: Spawned, ended: Ended, showed: Showed) -> Mapping[str, Executor]:
         acting = self._world.acting
         made = {name: SiteExecutor(site, self, spawned, ended, acting) for name, site in self._world.sites.items()}
         self._executors = [*made.values()]

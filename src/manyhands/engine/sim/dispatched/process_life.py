@@ -1,4 +1,4 @@
-"""Whether a simulated process still lives. What a dead one does has no effect on the world."""
+"""Tells whether a simulated process is alive. What a dead process does has no effect on the world."""
 
 
 class ProcessLife:

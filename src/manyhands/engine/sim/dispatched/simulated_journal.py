@@ -1,4 +1,4 @@
-"""The journal in memory, as one dispatcher holds it: what it appends after its death is not written."""
+"""The journal in memory, as one dispatcher holds it. What the dispatcher appends after its death is not written."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -9,7 +9,7 @@ from manyhands.engine.store.memory_store import MemoryJournal, MemoryStore
 
 class SimulatedJournal(MemoryJournal):
     def __init__(self, store: MemoryStore, life: ProcessLife, acting: Callable[[str], None]) -> None:
-        """`acting` is told before and after each write; it may raise what a broken store would."""
+        """`acting` is called before and after each write. It may raise what a broken store would raise."""
         super().__init__(store)
         self._life = life
         self._acting = acting

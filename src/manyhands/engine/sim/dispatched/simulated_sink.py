@@ -1,4 +1,4 @@
-"""A place that results are delivered to: part of the world, with all it was ever given."""
+"""A place that results are delivered to. It is part of the world and remembers everything it was given."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,7 +14,7 @@ class Reception(NamedTuple):
 
     takes_s: float = 0.0
     is_taken: bool = True
-    error: SinkError | None = None  # with `is_taken`: it has the letter, and nobody hears so
+    error: SinkError | None = None  # with `is_taken`: the sink has the letter, but the sender is not told
 
 
 class SimulatedSink:

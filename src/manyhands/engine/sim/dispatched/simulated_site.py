@@ -1,4 +1,4 @@
-"""A host as it really is, whoever dispatches: what works there outlives a dispatcher, or does not.
+"""A host as it really is, whichever dispatcher uses it. Work there may outlive a dispatcher, or may not.
 
 The site is part of the world. A `SiteExecutor` is how one dispatcher reaches it.
 """
@@ -24,9 +24,9 @@ STOPPED = Ending(EndingKind.CANCELLED, "stopped")
 class Bond(enum.Enum):
     """What becomes of an attempt when its dispatcher dies."""
 
-    CALL = "call"  # it dies too: a function or a request of the dispatcher's own process
-    PROCESS = "process"  # it lives on unheard, until the next dispatcher kills it
-    REMOTE = "remote"  # it lives on, and the next dispatcher may adopt it
+    CALL = "call"  # it dies too, like a function or a request of the dispatcher's own process
+    PROCESS = "process"  # it lives, but nobody hears of it, until the next dispatcher kills it
+    REMOTE = "remote"  # it lives, and the next dispatcher may adopt it
 
 
 class LiveAttempt(Struct):
@@ -38,7 +38,7 @@ class LiveAttempt(Struct):
 
 
 class LiveAttempts:
-    """Everything that works anywhere, and what was ever found wrong with that."""
+    """Everything that runs anywhere, and every fault that was found in it."""
 
     def __init__(self, is_recorded: Callable[[int], bool]) -> None:
         self.of: dict[int, LiveAttempt] = {}
@@ -74,7 +74,7 @@ class SimulatedSite:
         delay_s: Callable[[], float] = float,
         told_after_s: Callable[[], tuple[float, ...]] = lambda: (0.0,),
     ) -> None:
-        """`delay_s` is asked how long a word takes on its way, `told_after_s` when and how often an ending is told."""
+        """`delay_s` gives how long a message takes, and `told_after_s` when and how often an ending is reported."""
         self.name = name
         self.model = model
         self.bond = bond
@@ -105,7 +105,7 @@ class SimulatedSite:
             self._begin(live)
 
     def stop(self, attempt: int) -> None:
-        """What is stopped takes a moment to die, and may end by itself meanwhile."""
+        """A stopped attempt takes a moment to die, and may end by itself meanwhile."""
         self.timeline.plan(self.timeline.now + self._delay_s(), lambda: self._stop(attempt))
 
     def adopt(self, attempt: int, executor: "SiteExecutor") -> bool:
@@ -128,12 +128,12 @@ class SimulatedSite:
                     self.kill(attempt)
 
     def stop_all(self, executor: "SiteExecutor") -> None:
-        """Its dispatcher closes, and waits until nothing it started is alive."""
+        """Its dispatcher closes, and waits until nothing that it started is alive."""
         for attempt in [number for number, live in self._attempts.of.items() if live.executor is executor]:
             self.kill(attempt)
 
     def kill(self, attempt: int) -> bool:
-        """Nothing of it is alive afterwards; nobody is told. Was it alive?"""
+        """Kill the attempt without telling anyone. Was it alive?"""
         live = self._attempts.of.pop(attempt, None)
         if live is not None and not live.is_gated:
             self.model.cancel(self.timeline.now, attempt)
@@ -159,7 +159,7 @@ class SimulatedSite:
 
     def _live_on(self, alarm_at: float) -> None:
         if alarm_at != self._alarm_at:
-            return  # a sooner one has been set since, and has looked after everything
+            return  # an earlier timer was set since, and it has handled everything
         self._alarm_at = NEVER
         for finished in self.model.advance(self.timeline.now):
             live = self._attempts.of.pop(finished.attempt)
@@ -181,12 +181,15 @@ class SimulatedSite:
 
 
 class SiteExecutor:
-    """Keeps the executor contract for one dispatcher. Once that is dead, it neither does nor hears anything."""
+    """Keeps the executor contract for one dispatcher.
+
+    Once the dispatcher is dead, it neither does nor hears anything.
+    """
 
     def __init__(
         self, site: SimulatedSite, life: ProcessLife, spawned: Spawned, ended: Ended, acting: Callable[[str], None]
     ) -> None:
-        """`acting` is told before each deed: the dispatcher may die at any of them."""
+        """`acting` is called before each action. The dispatcher may die at any of them."""
         self._site = site
         self._life = life
         self._spawned = spawned

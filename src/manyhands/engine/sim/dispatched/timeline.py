@@ -1,4 +1,4 @@
-"""Virtual time, and what is due to happen in it outside of any process."""
+"""Virtual time, and what is planned to happen outside of any process."""
 
 import heapq
 from collections.abc import Callable
@@ -22,7 +22,7 @@ class Timeline:
         heapq.heappush(self._due, (max(at, self.now), self._planned, happening))
 
     def pass_time(self, until: float) -> None:
-        """Until the next happening, which happens, or until then if that is sooner."""
+        """Advance to the next planned thing and do it, or only to `until` if that is sooner."""
         at = self._due[0][0] if self._due else NEVER
         if at <= until and at < NEVER:
             self.now = at

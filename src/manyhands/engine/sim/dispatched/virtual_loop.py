@@ -1,7 +1,7 @@
 """An event loop whose time is a timeline's. When nothing is ready, time jumps to what comes next.
 
-What the code under test hands to threads is done in this thread, at a moment the simulation chooses. So a run has
-one order of things, and the same seed gives the same order.
+Work that the code under test gives to threads is done in this thread, at a moment that the simulation chooses. So a
+run has one order of events, and the same seed gives the same order.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self._timeline.now
 
     def cut_off(self) -> None:
-        """From now on time passes for this loop alone: its process is dead, and the world goes its own way."""
+        """The process of this loop is dead. From now on its time passes apart from the world's."""
         self._timeline = Timeline(self._timeline.now)
         self._thread_times = no_time
 
@@ -55,7 +55,7 @@ def _work(
     args: tuple[Any, ...],
     when_heard: Callable[[Callable[[], None]], object],
 ) -> None:
-    """Do the work now; whoever waits for it hears of it later."""
+    """Do the work now, and report it later to whoever waits for it."""
     settle: Callable[[Any], None] = future.set_result
     try:
         value = func(*args)

@@ -1,1 +1,1 @@
-"""Hosts that exist only under virtual time: one file per family, one interface for all."""
+"""Hosts that exist only in virtual time: one file for each kind of host, one interface for all."""

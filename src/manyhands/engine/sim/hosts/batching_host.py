@@ -1,8 +1,9 @@
 """A model server with continuous batching and a bounded KV cache, like vLLM.
 
-Every running sequence gains one token per step; a step takes `step_s + step_per_sequence_s × running`, so
-throughput saturates while latency keeps rising. Prefill stalls decoding. When the cache overflows the newest
-sequence is preempted and later recomputed, and beyond the cache the prefix hit rate falls to nothing.
+Every running sequence gains one token per step. A step takes `step_s + step_per_sequence_s × running`, so throughput
+saturates while latency keeps rising. Prefill stalls decoding. When the cache overflows, the newest sequence is
+preempted
+and later recomputed. As demand grows beyond the cache, the prefix hit rate falls to zero.
 """
 
 import heapq
@@ -29,7 +30,7 @@ class Batching(Struct, frozen=True):
     cache_tokens: float = 250_000
     prefill_per_s: float = 6000
     prefix_hits: float = 0.8
-    thrash: float = 0.3  # demand beyond the cache, as a share of it, at which no prefix is found any more
+    thrash: float = 0.3  # the demand beyond the cache, as a share of the cache, at which no prefix is found
     prompt_sigma: float = 0.4
     answer_sigma: float = 0.6
     sequences_max: int = 256
@@ -217,7 +218,7 @@ class BatchingHost:
             self.overloads += 1
 
     def _next_end(self) -> _Sequence | None:
-        """The running sequence that ends first; entries of preempted and cancelled ones are dropped."""
+        """The running sequence that ends first. Entries of preempted and cancelled sequences are dropped."""
         while self._ends:
             _, attempt, admission = self._ends[0]
             sequence = self._running.get(attempt)

@@ -1,4 +1,4 @@
-"""Any host, with times at which it is dead: what was in flight is lost, and what comes is refused at once."""
+"""Any host, with times at which it is dead. Attempts in flight are lost then, and new ones are refused at once."""
 
 import heapq
 from random import Random

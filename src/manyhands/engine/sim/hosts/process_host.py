@@ -1,7 +1,8 @@
-"""Agents as local processes: cores they share, memory that grows to a peak, and a kernel that kills.
+"""Agents as local processes: they share cores, their memory grows to a peak, and the kernel kills.
 
-An attempt wants a core for part of its life; past the cores all slow down. Memory grows to the job's peak in
-the first half of its life. Past the limit the largest is killed, its work lost; from 92 % on the host swaps.
+An attempt needs a core for part of its life. If more cores are needed than there are, all attempts slow down. Memory
+grows to the job's peak in the first half of its life. Above the limit the largest attempt is killed and its work is
+lost. From 92 % on, the host swaps.
 """
 
 from random import Random
@@ -36,7 +37,7 @@ class Processes(Struct, frozen=True):
 class _Process(Struct):
     attempt: int
     job: Job
-    started_at: float  # on the host's own clock, as the next
+    started_at: float  # on the host's own clock, like the next field
     ends_at: float
 
 
@@ -70,7 +71,7 @@ class ProcessHost:
 
     def submit(self, now: float, attempt: int, job: Job, first: bool = True) -> None:
         self._live_until(now)
-        if self._check_at < now:  # no look was needed for a while
+        if self._check_at < now:  # no check was needed for a while
             self._check_at = float(int(now) + 1)
         self._running[attempt] = _Process(attempt, job, self._lived, self._lived + job.seconds)
         self._duty += job.duty
@@ -85,7 +86,7 @@ class ProcessHost:
             self._plan()
 
     def next_event_at(self) -> float:
-        # Below the swapping mark even at everyone's peak nothing can go wrong: no need to look every second.
+        # If all attempts at their peak stay below the swapping mark, nothing can go wrong, so no check is needed.
         if self._peaks <= SWAP_FROM * self._memory and not self._swapping:
             return self._next_end_at
         return min(self._next_end_at, self._check_at)

@@ -1,4 +1,4 @@
-"""Hosts nobody has tuned for: parameters drawn from wide ranges, one family after the other."""
+"""Hosts that nobody has tuned for: parameters are drawn from wide ranges, for one kind of host after the other."""
 
 import math
 from random import Random

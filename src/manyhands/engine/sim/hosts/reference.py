@@ -1,4 +1,4 @@
-"""The five hosts every limit is measured on."""
+"""The five hosts that every limit is measured on."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ Parameters = Batching | Api | Processes | Slots | Timed
 
 
 class HostModel(Struct, frozen=True):
-    """A host to measure on: what it is, for how long, and the widest a width may become."""
+    """A host to measure on, how long to measure, and the largest width."""
 
     name: str
     parameters: Parameters

@@ -1,6 +1,6 @@
-"""What a simulated host is asked and what it answers.
+"""The interface of a simulated host.
 
-A host knows no clock: it is told the time, says when something next happens to it, and returns what ended.
+A host has no clock: it is told the time, says when something next happens to it, and returns what ended.
 """
 
 import math
@@ -44,10 +44,10 @@ class SimulatedHost(Protocol):
 
     @property
     def shows_output(self) -> bool:
-        """Is it seen when an attempt first puts out something?"""
+        """Is the first output of an attempt seen?"""
 
     def shown(self, now: float) -> list[int]:
-        """The attempts that have put out something since the last call, for the first time."""
+        """The attempts whose first output came since the last call."""
 
     def draw(self, random: Random, kind: str = "") -> Job:
         """A job of this host's mix, or of one kind of it."""

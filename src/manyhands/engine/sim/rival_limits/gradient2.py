@@ -1,12 +1,9 @@
-"""Netflix's Gradient2 limit: short-term latency against a long-term mean of it. For comparison.
+"""Netflix's Gradient2 limit: it compares recent latency with its long-term mean. For comparison.
 
-Its own window wants ten samples a second, which tasks that take seconds never give; here it is ten samples.
+The original needs ten samples a second, which tasks that take seconds never give. Here a window is ten samples.
 """
 
-from msgspec import Struct
-
-from manyhands.core.values.host_memory import HostMemory
-from manyhands.core.values.widths import Reading, Sample
+from manyhands.core.values.widths import PlainLimit, Sample
 from manyhands.engine.sim.rival_limits.load_sign import LoadSign, load_sign
 
 WINDOW, WINDOW_S = 10, 1.0
@@ -16,12 +13,12 @@ SMOOTHING = 0.2
 LONG_WARM_UP, LONG_WINDOW = 10, 600
 
 
-class Gradient2(Struct, tag="gradient2"):
+class Gradient2(PlainLimit, tag="gradient2"):
     limit: float = 4.0
     width_min: int = 1
     width_max: int = 256
     reason: str = "the start"
-    took: list[float] = []
+    took: list[float] = []  # noqa: RUF012 - a struct copies it
     most_in_flight: float = 0.0
     window_until: float = 0.0
     long_s: float = 0.0
@@ -31,14 +28,8 @@ class Gradient2(Struct, tag="gradient2"):
     def width(self) -> int:
         return int(self.limit)
 
-    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> tuple[float, str]:
-        return at, ""
-
     def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
         self.most_in_flight = max(self.most_in_flight, in_flight)
-
-    def showed(self, at: float, attempt: int) -> None:
-        pass
 
     def observe(self, sample: Sample) -> None:
         if load_sign(sample.ending) is LoadSign.NONE:
@@ -63,16 +54,3 @@ class Gradient2(Struct, tag="gradient2"):
         warm = self.long_seen <= LONG_WARM_UP
         share = 1 / self.long_seen if warm else 2 / (LONG_WINDOW + 1)
         self.long_s += share * (short_s - self.long_s)
-
-    def read(self, reading: Reading) -> None:
-        pass
-
-    def tick(self, at: float) -> None:
-        pass
-
-    @property
-    def is_launching(self) -> bool:
-        return False
-
-    def export(self) -> HostMemory | None:
-        return None

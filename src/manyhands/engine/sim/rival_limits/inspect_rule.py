@@ -1,12 +1,10 @@
-"""Inspect AI's rule: double per clean round until the first refusal, then 5 % per round; 0.8 per episode.
+"""Inspect AI's rule: it doubles after each clean round until the first refusal, then grows by 5 %.
 
-For comparison. Inspect reads 429s only; here every overload counts as one, which favours it.
+A refusal cuts the width to 0.8 of it, once per episode. For comparison. Inspect counts only 429s; here every overload
+counts as one, which favours it.
 """
 
-from msgspec import Struct
-
-from manyhands.core.values.host_memory import HostMemory
-from manyhands.core.values.widths import Reading, Sample
+from manyhands.core.values.widths import PlainLimit, Sample
 from manyhands.engine.sim.rival_limits.load_sign import LoadSign, load_sign
 
 CUT = 0.8
@@ -14,7 +12,7 @@ COOLDOWN_S = 15.0
 ROUND_MIN = 4
 
 
-class InspectRule(Struct, tag="inspect"):
+class InspectRule(PlainLimit, tag="inspect"):
     width: int = 4
     width_min: int = 1
     width_max: int = 256
@@ -22,15 +20,6 @@ class InspectRule(Struct, tag="inspect"):
     successes: int = 0
     refused_once: bool = False
     cooled_at: float = -1e9
-
-    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> tuple[float, str]:
-        return at, ""
-
-    def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
-        pass
-
-    def showed(self, at: float, attempt: int) -> None:
-        pass
 
     def observe(self, sample: Sample) -> None:
         match load_sign(sample.ending):
@@ -55,19 +44,6 @@ class InspectRule(Struct, tag="inspect"):
             wider = self.width * 2
             self.reason = "doubled after a clean round"
         self.width = min(wider, self.width_max)
-
-    def read(self, reading: Reading) -> None:
-        pass
-
-    def tick(self, at: float) -> None:
-        pass
-
-    @property
-    def is_launching(self) -> bool:
-        return False
-
-    def export(self) -> HostMemory | None:
-        return None
 
 
 def _rounded_up(width: int) -> int:

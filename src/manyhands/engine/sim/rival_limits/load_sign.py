@@ -1,4 +1,4 @@
-"""What an ending says about the load of a host, to limits that go by endings alone."""
+"""What an ending tells about the load of a host, for limits that see only endings."""
 
 import enum
 from typing import assert_never

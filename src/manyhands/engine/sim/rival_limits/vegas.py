@@ -1,18 +1,15 @@
-"""Netflix's Vegas limit: the queue is guessed from latency against the best latency seen. For comparison."""
+"""Netflix's Vegas limit: it estimates the queue from latency and the best latency seen. For comparison."""
 
 import math
 from random import Random
 
-from msgspec import Struct
-
-from manyhands.core.values.host_memory import HostMemory
-from manyhands.core.values.widths import Reading, Sample
+from manyhands.core.values.widths import PlainLimit, Sample
 from manyhands.engine.sim.rival_limits.load_sign import LoadSign, load_sign
 
-PROBE_EVERY = 30  # times the width, in samples, between fresh looks at the best latency
+PROBE_EVERY = 30  # samples, times the width, after which the best latency is measured again
 
 
-class Vegas(Struct, tag="vegas"):
+class Vegas(PlainLimit, tag="vegas"):
     limit: float = 4.0
     width_min: int = 1
     width_max: int = 256
@@ -25,15 +22,6 @@ class Vegas(Struct, tag="vegas"):
     @property
     def width(self) -> int:
         return int(self.limit)
-
-    def start_at(self, at: float, kind: str, seen_bytes: int = 0) -> tuple[float, str]:
-        return at, ""
-
-    def started(self, at: float, attempt: int, kind: str, in_flight: int) -> None:
-        pass
-
-    def showed(self, at: float, attempt: int) -> None:
-        pass
 
     def observe(self, sample: Sample) -> None:
         if load_sign(sample.ending) is LoadSign.NONE:
@@ -67,16 +55,3 @@ class Vegas(Struct, tag="vegas"):
             return
         self.limit = float(max(self.width_min, min(self.width_max, moved)))
         self.reason = f"a queue of {queue} guessed from {sample.took_s:.1f} s against {self.best_s:.1f} s"
-
-    def read(self, reading: Reading) -> None:
-        pass
-
-    def tick(self, at: float) -> None:
-        pass
-
-    @property
-    def is_launching(self) -> bool:
-        return False
-
-    def export(self) -> HostMemory | None:
-        return None

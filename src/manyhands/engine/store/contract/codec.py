@@ -1,6 +1,7 @@
-"""Events to bytes and back, with a checksum, so that damage is found instead of decoded to something else.
+"""Encodes events as bytes and decodes them, with a checksum, so that damage is found and not decoded.
 
-MessagePack: on batches of 200 events an append costs 1.2–1.4 × as much with JSON, and JSON has no NaN or infinity.
+The format is MessagePack. On batches of 200 events an append costs 1.2–1.4 × as much with JSON, and JSON cannot
+hold NaN or infinity.
 """
 
 import zlib
@@ -29,7 +30,7 @@ def encode(events: Sequence[AnyEvent]) -> bytes:
     except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(
             f"an event holds a value that cannot be journalled: {error}",
-            "text must be valid Unicode, whole numbers fit in 64 bits, and arguments be plain values",
+            "text must be valid Unicode, whole numbers must fit in 64 bits, and arguments must be plain values",
         ) from error
 
 
@@ -48,12 +49,12 @@ def is_sound(body: object, crc: object, number: object) -> bool:
 
 
 def checksum(body: bytes, number: int) -> int:
-    """Starts from the row's number: bytes that are sound but in the wrong row are damage too."""
+    """The checksum includes the row's number, because sound bytes in the wrong row are damage too."""
     return zlib.crc32(body, number & 0xFFFFFFFF)
 
 
 def cut(events: Iterable[AnyEvent]) -> Iterator[list[AnyEvent]]:
-    """The events as the rows they are stored in, one row at a time."""
+    """Yields the events as the rows that hold them, one row at a time."""
     row: list[AnyEvent] = []
     weight = 0
     for event in events:

@@ -1,10 +1,10 @@
-"""What every store promises; held for each by tests/engine/store/test_store_contract.py.
+"""What every store promises. tests/engine/store/test_store_contract.py holds each store to it.
 
-- When `append` returns, its events survive `kill -9` (and, at the grade "power", a power cut), all of them or
-  none: a batch is never torn, whatever its size.
+- When `append` returns, its events survive `kill -9` and, with durability "power", a power cut. A batch is written
+  as a whole or not at all, whatever its size.
 - Events are numbered 1, 2, 3 … in the order they were appended.
-- One dispatcher holds the journal at a time; anyone may read it, and anyone may leave a request for whoever
-  dispatches now or next. A request stays until the append that answers it.
+- One dispatcher holds the journal at a time. Anyone may read it, and anyone may leave a request for the dispatcher
+  that runs now or next. A request stays until the append that answers it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,10 +17,10 @@ Durability = Literal["crash", "power"]
 
 
 class Reader(Protocol):
-    """A look at the journal from any process, whether a dispatcher is at work or not."""
+    """Reads the journal from any process, whether a dispatcher is running or not."""
 
     def read(self, after: int = 0) -> Iterator[tuple[int, AnyEvent]]:
-        """The events numbered above `after`, up to the last one there is when the reading begins."""
+        """The events numbered above `after`, up to the last one that exists when the read begins."""
 
     def latest_snapshot(self) -> tuple[int, bytes] | None:
         """The newest sound snapshot and the number of the last event in it."""
@@ -32,42 +32,42 @@ class Reader(Protocol):
 
 
 class Requests(Protocol):
-    """The way to ask a dispatcher for something without being it, and without waiting for it."""
+    """Leaves requests for the dispatcher from another process, without waiting for it."""
 
     def ask(self, event: AnyEvent) -> int:
-        """Leave a request, on disk when this returns, wake the dispatcher if there is one; the request's id."""
+        """Leave a request, wake the dispatcher if there is one, and return the request's id. It is on disk by then."""
 
     def close(self) -> None: ...
 
 
 class Journal(Reader, Protocol):
-    """The one dispatcher's journal. May be called from any thread, by one at a time."""
+    """The journal of the one dispatcher. It may be called from any thread, but by one at a time."""
 
     last: int  # the number of the last event; 0 for none
-    identity: str  # carried by the processes of its attempts: the same after a restart, another for a copy
+    identity: str  # marks the processes of its attempts: the same after a restart, different for a copy
     is_shared: bool  # may a dispatcher on another machine take it over?
-    strangers_s: float  # for how long what such a one has started may still live
+    strangers_s: float  # how long processes that such a dispatcher started may still live
 
     def append(self, events: Iterable[AnyEvent], answered: Sequence[int] = ()) -> int:
-        """Write the events and strike off the answered requests, in one transaction; the last event's number."""
+        """Write the events and delete the answered requests, in one transaction. Returns the last event's number."""
 
     def save_snapshot(self, seq: int, data: bytes) -> None:
-        """Keep the state after event `seq`; of older snapshots only one is kept."""
+        """Save the state after event `seq`. Only one older snapshot is kept."""
 
     def wake_fileno(self) -> int:
-        """Readable when a request came in: for the event loop to watch. Call `clear_wake`, then `requests`.
+        """A descriptor that becomes readable when a request comes in. Then call `clear_wake`, and after it `requests`.
 
-        Requests left while nobody dispatched wake no one: look at `requests` once after opening.
+        Requests that were left while no dispatcher ran wake nobody, so call `requests` once after opening.
         """
 
     def clear_wake(self) -> None: ...
 
     def watch(self, kept: Callable[[float], None], cut_off: Callable[[], None]) -> None:
-        """Tell, from any thread, until when (in seconds since boot) nobody else can lead, and when that has passed.
+        """Calls `kept`, from any thread, with the time (in seconds since boot) until which nobody else can lead.
 
-        Then nothing in flight may go on, though the journal may yet be kept. A journal that cannot be taken over
-        tells nothing.
+        Calls `cut_off` when that time has passed. Attempts in flight must then stop, although this dispatcher may still
+        lead afterwards. A journal that cannot be taken over calls neither.
         """
 
     def give_up(self) -> None:
-        """This dispatcher is closing: wait no longer for a store that is away."""
+        """This dispatcher is closing, so stop waiting for a store that is away."""

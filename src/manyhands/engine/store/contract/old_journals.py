@@ -1,6 +1,6 @@
-"""Events of older versions as those of today, with the values that were once told only by sentences and labels.
+"""Translates events of older versions, where sentences and labels told what fields tell today.
 
-Used wherever a journal is decoded, and nowhere else. Whoever writes an event today says its values, so that one
+It is used wherever a journal is decoded, and nowhere else. Every event written today has these fields, so an event
 without them is old.
 """
 
@@ -52,7 +52,7 @@ def _edited(edited: events.TaskEdited) -> events.TaskEdited:
 
 
 def _origin_of_all(tasks: tuple[Task, ...]) -> Origin:
-    """Tasks of several origins never came in one event."""
+    """All tasks of one event had the same origin."""
     origins = {_origin(task) for task in tasks}
     return origins.pop() if len(origins) == 1 else Origin.PLAN
 
@@ -86,7 +86,7 @@ def _stopped(stop: events.StopDecided) -> events.StopDecided:
 
 
 def _family_moved(moved: events.FamilyMoved) -> events.FamilyMoved:
-    """Its steps had the name of their barrier where they now have true: whose steps they are says the rest."""
+    """The steps of a family had a barrier's name where they now have true. Their parent names the family."""
     if not any(isinstance(task.barrier, str) for task in moved.tasks):
         return moved
     return replace(moved, tasks=tuple(replace(task, barrier=True) for task in moved.tasks))

@@ -1,8 +1,8 @@
-"""What went on at one moment and since the one before: small enough to keep every few seconds for weeks."""
+"""What happens now, and since the sample before: small enough to keep one every few seconds for weeks."""
 
 from msgspec import Struct
 
-#: Two weeks of samples every ten seconds are some 30 MB; those before are let go.
+#: Two weeks of samples, one every ten seconds, take about 30 MB. Older ones are deleted.
 SAMPLES_KEPT_S = 14 * 24 * 3600.0
 
 
@@ -18,7 +18,7 @@ class HostSample(Struct, frozen=True, array_like=True):
 
 
 class RunSample(Struct, frozen=True, array_like=True):
-    tasks: dict[str, int]  # state → how many, those of none left out
+    tasks: dict[str, int]  # state → how many; a state that no task is in is left out
     queue_age_s: float = 0.0
 
 

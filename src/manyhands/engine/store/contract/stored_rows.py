@@ -1,4 +1,4 @@
-"""From stored rows to numbered events, with damage told where it is; the same for every durable store."""
+"""Turns stored rows into numbered events, and names the row that is damaged. Every durable store uses it."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -60,7 +60,7 @@ def snapshot_parts(seq: int, data: bytes) -> Iterator[tuple[int, int, int, int, 
 
 
 def snapshot_of(seq: int, rows: list[tuple[int, int, bytes]]) -> bytes | None:
-    """From its (parts, checksum, body); None if damaged: an older one serves as well, or none: the events are there."""
+    """The snapshot from its parts, checksum and body. None if it is damaged: the events alone are enough."""
     if not rows or any(parts != len(rows) or not codec.is_sound(body, crc, seq) for parts, crc, body in rows):
         return None
     return b"".join(body for _, _, body in rows)

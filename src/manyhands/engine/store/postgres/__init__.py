@@ -1,6 +1,6 @@
-"""The journal in a PostgreSQL database: many may ask, several may stand by, one leads.
+"""The journal in a PostgreSQL database. Many processes may leave requests, several may stand by, and one leads.
 
-The lock is a lease: a row with a token that every append looks up and locks in its own statement. A thread with its
-own connection renews it and listens for requests. Another dispatcher takes over when the database's clock says that
-the lease has run out.
+The lock is a lease: a row with a token, which every append looks up and locks in its own statement. A thread with its
+own connection renews the lease and listens for requests. Another dispatcher takes over when the lease has run out by
+the database's clock.
 """

@@ -1,4 +1,4 @@
-"""A connection that comes back: what was under way when it broke is done again by whoever knows how."""
+"""A connection that reconnects. The caller says how to repeat what was under way when it broke."""
 
 import logging
 import random
@@ -41,14 +41,14 @@ class DatabaseLink:
     def __init__(self, place: DatabasePlace, settings: str = "", patience_s: float = 0.0) -> None:
         self.place = place
         self._settings = settings
-        self._patience_s = patience_s  # how long a server that is away is waited for
+        self._patience_s = patience_s  # how long to wait for a server that is away
         self._given_up = threading.Event()
         self._connection: Connection | None = None
         with postgres_faults.named(place):
             self._connection = connect(place, settings)
 
     def run(self, work: Callable[[Connection, bool], T]) -> T:
-        """Do it; when the connection breaks, again on a new one, with True: the first may have been done or not."""
+        """Do the work. If the connection breaks, repeat it on a new one with True: the first try may have been done."""
         again = False
         wait_s, broken_at, said = _FIRST_WAIT_S, 0.0, False
         while True:
@@ -75,7 +75,7 @@ class DatabaseLink:
             wait_s = min(_LONGEST_WAIT_S, wait_s * 2)
 
     def give_up(self) -> None:
-        """Wait no longer for a server that is away, now or later."""
+        """Stop waiting for a server that is away, now and later."""
         self._given_up.set()
 
     def _drop(self, connection: Connection | None) -> None:

@@ -1,6 +1,6 @@
 """Where a journal in PostgreSQL is, from its URL: `postgresql://user@host/database?project=name&sslmode=…`.
 
-Everything but `project` is libpq's and goes there as it is: hosts, TLS, services, password files.
+Everything except `project` belongs to libpq and is passed on unchanged: hosts, TLS, services, password files.
 """
 
 import re
@@ -13,7 +13,7 @@ from manyhands.errors import ConfigError, UsageError
 PROJECT = "manyhands"
 _PROJECT = re.compile(r"[a-z_][a-z0-9_]{0,62}\Z")
 _SECRET = re.compile(r"pass", re.IGNORECASE)  # password, sslpassword, passfile
-#: A server that does not answer is given up soon enough for another to take the lead, and for this one to know.
+#: A dispatcher gives up on a silent server early enough to know that another one may take the lead.
 _DEFAULTS = {
     "application_name": "manyhands",
     "connect_timeout": "3",
@@ -40,13 +40,13 @@ def place_of(url: str) -> DatabasePlace:
         given = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
     except ValueError:
         raise ConfigError(
-            "the URL of the store cannot be taken apart", "it reads postgresql://user@host:5432/database"
+            "the URL of the store cannot be parsed", "it reads postgresql://user@host:5432/database"
         ) from None
     project = given.pop("project", PROJECT)
     shown = _shown(parts, given, project)
     if not _PROJECT.match(project) or project.startswith("pg_"):
         raise ConfigError(
-            f"store `{shown}`: `project` must be small letters, digits and `_`, got `{project}`",
+            f"store `{shown}`: `project` may have only small letters, digits and `_`, got `{project}`",
             f"it names the schema of the journal; leave it out for `{PROJECT}`",
         )
     bare = f"{parts.scheme}://{parts.netloc}{parts.path}?{urlencode(given, quote_via=quote)}"

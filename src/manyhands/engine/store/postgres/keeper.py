@@ -1,4 +1,4 @@
-"""Keeps the lease and the ear of a leader: renews the one, and hears by NOTIFY when someone has left a request."""
+"""Renews the leader's lease, and learns by NOTIFY when someone has left a request."""
 
 import contextlib
 import select
@@ -17,7 +17,7 @@ _RETRY_S = 0.1
 
 
 class Keeper:
-    """Two threads with a connection of their own: a long append or a slow event loop does not cost the lead."""
+    """Two threads with their own connection, so that a long append or a slow event loop does not lose the lead."""
 
     def __init__(self, place: DatabasePlace, token: int, until: float) -> None:
         self.token = token
@@ -47,7 +47,7 @@ class Keeper:
         return self._woken.fileno()
 
     def wake(self) -> None:
-        # When the socket is full, one waking more makes no difference.
+        # If the socket is full, one more wake-up makes no difference.
         with contextlib.suppress(BlockingIOError):
             self._waker.send(b"!")
 
@@ -74,7 +74,7 @@ class Keeper:
             try:
                 with connect(self._place, "SET synchronous_commit = off") as connection:
                     connection.execute(f"LISTEN {channel(self._place)}".encode())
-                    self.wake()  # what was said while nobody listened
+                    self.wake()  # requests that came while nobody listened
                     self._serve(connection)
             except psycopg.Error:
                 self._closed.wait(_RETRY_S)
@@ -93,9 +93,9 @@ class Keeper:
                 self.renewed(leader_lease.renew(connection, self._place, self.token))
                 has_bell = has_bell or leader_lease.hold_bell(connection, self._place)
                 was, newest = newest, _newest_request(connection)
-                if newest > was:  # who left it may have died before it could tell
+                if newest > was:  # whoever left it may have died before the NOTIFY
                     self.wake()
-            # After the queries: what came with their answers waits here, and nothing more would tell of it.
+            # After the queries: a NOTIFY that came with their answers is held here, and nothing else would report it.
             for _ in connection.notifies(timeout=0):
                 self.wake()
             wait_s = max(0.0, renew_at - leader_lease.boot_time_s())

@@ -1,8 +1,8 @@
-"""Who leads: one row with a token and a time it holds until, by the database's clock.
+"""Decides which dispatcher leads: one row with a token and the time it expires, by the database's clock.
 
-The row alone decides. Whoever leads renews it; once it has run out, whoever comes first takes it and gets a new token;
-with the old one nothing can be written any more. An advisory lock held beside it tells those who stand by, without
-polling, that the leader's connection has gone.
+The row alone decides. The leader renews it. Once it has run out, the first dispatcher to ask gets it with a new token,
+and nothing can be written with the old token. The leader also holds an advisory lock, which tells those that stand
+by, without polling, that the leader's connection is gone.
 """
 
 import os
@@ -17,12 +17,12 @@ from manyhands.engine.store.postgres.database_link import Connection, DatabaseLi
 from manyhands.engine.store.postgres.database_place import DatabasePlace, place_of
 from manyhands.errors import LeaseLost, StoreBroken, StoreBusy
 
-#: A leader that has died is followed after this long at the most, and one that is cut off stops its attempts then.
+#: A dead leader is replaced after at most this long. A leader that is cut off stops its attempts after the same time.
 LEASE_S = 3.0
 RENEW_S = 1.0
-#: For the attempts of a leader on another machine to die in, once its lease has run out there.
+#: The time that attempts of a leader on another machine have to die, once its lease has run out there.
 KILL_S = 2.0
-#: How long a stand-by sits in the server before it looks whether it should stop.
+#: How long a stand-by waits in the server before it checks whether it should stop.
 _SLICE_S = 1.0
 _RENEW = "UPDATE lease SET expires_at = clock_timestamp() + make_interval(secs => %s) WHERE token = %s"
 
@@ -30,7 +30,7 @@ _RENEW = "UPDATE lease SET expires_at = clock_timestamp() + make_interval(secs =
 class Lead(NamedTuple):
     token: int
     until: float  # in seconds since boot: nobody else can lead before
-    strangers_s: float  # what a former leader on another machine ran may still live for this long
+    strangers_s: float  # attempts of a former leader on another machine may still live for this long
 
 
 class LeaderStanding(NamedTuple):
@@ -40,7 +40,7 @@ class LeaderStanding(NamedTuple):
 
 
 def boot_time_s() -> float:
-    """Seconds since boot, those asleep included: unlike the monotonic clock it goes on in a suspended machine."""
+    """Seconds since boot, sleep included. Unlike the monotonic clock it advances while the machine is suspended."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
@@ -49,7 +49,7 @@ def holder() -> str:
 
 
 def machine() -> str:
-    """The space of process ids this is in: from within it, and from nowhere else, an attempt can be killed."""
+    """The pid namespace of this process. An attempt can be killed only from inside its namespace."""
     return f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()} {os.readlink('/proc/self/ns/pid')}"
 
 
@@ -63,7 +63,7 @@ def standing(connection: Connection) -> LeaderStanding:
 
 
 def take(place: DatabasePlace) -> Lead:
-    """Waits for a lease whose leader has gone, and refuses while one is there."""
+    """Takes the lead. Waits for a lease whose leader is gone, and refuses while the leader is connected."""
     with postgres_faults.named(place), connect(place) as connection:
         before: LeaderStanding | None = None
         while True:
@@ -75,7 +75,7 @@ def take(place: DatabasePlace) -> Lead:
             if renewed or _is_connected(connection, place):
                 raise StoreBusy(
                     f"the journal in `{place}` is led by {now.holder}",
-                    "`manyhands add` hands it tasks, `manyhands serve` stands by to take over; or wait for it",
+                    "`manyhands add` gives it tasks, `manyhands serve` stands by to take over; or wait until it ends",
                 )
             before = now
             time.sleep(min(max(now.left_s, 0.0) + 0.01, 0.5))
@@ -100,7 +100,7 @@ def _take(connection: Connection) -> Lead | None:
     if led_s is None:
         strangers_s = 0.0  # nobody has led before
     elif was_on == machine():
-        strangers_s = LEASE_S + KILL_S - led_s  # those of its own predecessor had all the time it led
+        strangers_s = LEASE_S + KILL_S - led_s  # the attempts of its own predecessor had all the time that it led
     else:
         strangers_s = LEASE_S + KILL_S
     return Lead(int(row[0]), asked_at + LEASE_S, max(0.0, strangers_s))
@@ -120,20 +120,20 @@ def release(connection: Connection, token: int) -> None:
 
 def lost(connection: Connection, place: DatabasePlace) -> LeaseLost:
     return LeaseLost(
-        f"this dispatcher leads the journal in `{place}` no longer: {standing(connection).holder} took over"
-        f" after nothing was heard of this one for {LEASE_S:g} s",
-        "it wrote nothing since and has stopped what it ran; start it again to stand by",
+        f"this dispatcher no longer leads the journal in `{place}`: {standing(connection).holder} took over"
+        f" after this one was silent for {LEASE_S:g} s",
+        "it has written nothing since and has stopped its attempts; start it again to stand by",
     )
 
 
 def hold_bell(connection: Connection, place: DatabasePlace) -> bool:
-    """Hold the advisory lock for as long as this connection lasts; False while someone else does."""
+    """Take the advisory lock, held as long as this connection lasts. False if someone else has it."""
     row = connection.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", (_bell(place),)).fetchone()
     return row is not None and row[0] is True
 
 
 def _is_connected(connection: Connection, place: DatabasePlace) -> bool:
-    """Whether the leader's connection is there; it may be stopped all the same."""
+    """Is the leader connected? Its process may be stopped even so."""
     if hold_bell(connection, place):
         _let_go(connection, place)
         return False
@@ -149,13 +149,13 @@ def _bell(place: DatabasePlace) -> str:
 
 
 class PostgresStandBy:
-    """Waits for the lead without asking for it again and again: it is told when the leader's connection goes."""
+    """Waits for the lead without polling: the server tells it when the leader's connection is gone."""
 
     def __init__(self, place: DatabasePlace) -> None:
         self._link = DatabaseLink(place, patience_s=_SLICE_S)
 
     def wait(self) -> bool:
-        """Returns within a few seconds: whether the lead may be had now."""
+        """Can the lead be taken now? Returns within a few seconds."""
         try:
             return self._link.run(self._wait)
         except StoreBroken:
@@ -165,7 +165,7 @@ class PostgresStandBy:
         place = self._link.place
         left_s = standing(connection).left_s
         if left_s > 0:
-            # To the lease's end at the most: a leader may be stopped, with its connection open.
+            # At most until the lease ends: a stopped leader keeps its connection open.
             wait_ms = max(1, round(min(left_s, _SLICE_S) * 1000))
             connection.execute("SELECT set_config('lock_timeout', %s, false)", (str(wait_ms),))
             try:

@@ -1,4 +1,4 @@
-"""What PostgreSQL reports, as errors a person can act on; secrets of the URL are in none of them."""
+"""Turns what PostgreSQL reports into errors that a person can act on. None of them has a secret of the URL."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,13 +9,13 @@ from psycopg import errors
 from manyhands.engine.store.postgres.database_place import DatabasePlace
 from manyhands.errors import ManyhandsError, StoreBroken
 
-#: It starts, it stops, it has no room for another connection: all of them pass.
+#: The server is starting, is stopping, or has no room for another connection. All of these pass.
 _PASSING = {"57P01", "57P02", "57P03", "53300", "25006"}
 
 
 @contextmanager
 def named(place: DatabasePlace) -> Iterator[None]:
-    """Faults of the database leave as ours, naming it."""
+    """Raises faults of the database as our own errors, which name it."""
     try:
         yield
     except psycopg.Error as error:
@@ -23,7 +23,7 @@ def named(place: DatabasePlace) -> Iterator[None]:
 
 
 def is_passing(error: psycopg.Error, connection: "psycopg.Connection[object] | None") -> bool:
-    """Whether the same may work once the server is back."""
+    """May the same work once the server is back?"""
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return error.sqlstate in _PASSING
     return connection is None or connection.closed or error.sqlstate in _PASSING
@@ -43,6 +43,6 @@ def ours(error: psycopg.Error, place: DatabasePlace) -> ManyhandsError:
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return StoreBroken(
             f"cannot reach the store `{place}`: {said}",
-            "is the server there, and are address, user, password and TLS options right?",
+            "is the server running, and are the address, user, password and TLS options right?",
         )
     return StoreBroken(f"the journal in `{place}` cannot be read or written: {said}", "everything acknowledged is kept")

@@ -1,4 +1,4 @@
-"""The leader's journal. Every append is one transaction that holds the lease's token, or writes nothing."""
+"""The leader's journal. Every append is one transaction that has the lease's token, or it writes nothing."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext, suppress
@@ -14,11 +14,11 @@ from manyhands.engine.store.postgres.database_place import DatabasePlace, place_
 from manyhands.engine.store.postgres.keeper import Keeper
 from manyhands.engine.store.postgres.postgres_reader import PostgresReader, last_of, open_link
 
-#: A statement carries no more than this; a longer append is several in one transaction.
+#: The most that one statement carries. A longer append is several statements in one transaction.
 STATEMENT_BYTES = 8 << 20
 
-# FOR KEY SHARE bars who would change the token until this is committed, and not who renews the lease. Without the
-# token there is no row to join with, and nothing is written.
+# Until this is committed, FOR KEY SHARE blocks a change of the token but not a renewal of the lease. Without the token
+# there is no row to join with, and nothing is written.
 _HELD = "SELECT token FROM lease WHERE token = %s FOR KEY SHARE"
 _APPEND = f"""
 WITH held AS ({_HELD}),
@@ -26,7 +26,7 @@ written AS (INSERT INTO batch SELECT one.* FROM held, unnest(%s::int8[], %s::int
 struck AS (DELETE FROM request USING held WHERE id = ANY(%s::int8[]))
 SELECT count(*) FROM held
 """
-# A leader that stops in the midst of a long append must not bar the way to the next one.
+# A leader that stops in the middle of a long append must not block the next leader.
 _SETTINGS = f"SET synchronous_commit = on; SET idle_in_transaction_session_timeout = '{leader_lease.LEASE_S}s'"
 
 
@@ -36,7 +36,7 @@ class PostgresJournal(PostgresReader):
     def __init__(self, place: DatabasePlace, undo: ExitStack) -> None:
         token, until, self.strangers_s = leader_lease.take(place)
         undo.callback(_release, place, token)
-        # However long the server is away, the leader waits for it: nothing is acknowledged meanwhile.
+        # The leader waits for the server, however long it is away. Nothing is acknowledged meanwhile.
         link = open_link(place, _SETTINGS, patience_s=float("inf"))
         undo.callback(link.close)
         super().__init__(link)
@@ -54,7 +54,7 @@ class PostgresJournal(PostgresReader):
         self._link.run(lambda connection, again: self._append(connection, written, list(answered), again))
         self.last = written[-1][0] if written else self.last
         if self._keeper.is_cut_off():
-            # Stopped or cut off meanwhile: what follows from this append is for the leader alone to do.
+            # This dispatcher was stopped or cut off meanwhile. Only the leader may act on this append.
             until = self._link.run(lambda connection, _: leader_lease.renew(connection, self._place, self.token))
             self._keeper.renewed(until)
         return self.last
@@ -72,7 +72,7 @@ class PostgresJournal(PostgresReader):
                     if row is None or row[0] == 0:
                         raise leader_lease.lost(connection, self._place)
         except errors.UniqueViolation:
-            # The server was still at work on the first try when its connection broke.
+            # The server was still working on the first try when its connection broke.
             if not (again and _is_there(connection, written[-1])):
                 raise
 
@@ -92,7 +92,7 @@ class PostgresJournal(PostgresReader):
         self._link.run(save)
 
     def requests(self) -> list[tuple[int, AnyEvent]]:
-        if self._keeper.lost is not None:  # found out while there was nothing to append
+        if self._keeper.lost is not None:  # noticed while there was nothing to append
             raise self._keeper.lost
         return super().requests()
 
@@ -113,9 +113,9 @@ class PostgresJournal(PostgresReader):
 
 
 def open_journal(url: str) -> PostgresJournal:
-    """The journal in the project's schema, made if it is not there yet, led until it is closed or silent too long.
+    """Leads the journal in the project's schema until it is closed or silent for too long. Creates it if needed.
 
-    It has one grade of durability: the server's. An acknowledged append survives what the server's commits do.
+    Its durability is that of the server: an acknowledged append survives whatever the server's commits survive.
     """
     place = place_of(url)
     postgres_schema.prepare(place)
@@ -124,12 +124,12 @@ def open_journal(url: str) -> PostgresJournal:
 
 
 def prepare(url: str) -> None:
-    """Make the tables of a journal without leading it."""
+    """Create the tables of a journal without leading it."""
     postgres_schema.prepare(place_of(url))
 
 
 def _statements(written: list[stored_rows.Row]) -> Iterator[list[stored_rows.Row]]:
-    """The rows in pieces of a bounded size; one empty piece if there are none."""
+    """The rows in pieces of bounded size. One empty piece if there are no rows."""
     piece: list[stored_rows.Row] = []
     size = 0
     for row in written:
@@ -153,6 +153,6 @@ def _identity(connection: Connection) -> str:
 
 
 def _release(place: DatabasePlace, token: int) -> None:
-    # A server that is away gives the lease free by itself, when its time has run out.
+    # If the server is away, the lease expires by itself.
     with suppress(psycopg.Error), connect(place) as connection:
         leader_lease.release(connection, token)

@@ -1,4 +1,4 @@
-"""A look at the journal from anywhere, whether it is led or not."""
+"""Reads the journal from any machine, whether it is led or not."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from manyhands.engine.store.postgres import postgres_schema
 from manyhands.engine.store.postgres.database_link import Connection, DatabaseLink
 from manyhands.engine.store.postgres.database_place import DatabasePlace, place_of
 
-#: How many rows are fetched at once: no long transaction, and no more memory than a few rows need.
+#: How many rows are fetched at once. This avoids long transactions and takes little memory.
 ROWS_AT_ONCE = 64
 
 
@@ -69,7 +69,7 @@ def last_of(connection: Connection, place: DatabasePlace) -> int:
 
 
 def open_link(place: DatabasePlace, settings: str = "", patience_s: float = 0.0) -> DatabaseLink:
-    """To a journal that is there, in tables of this version."""
+    """Connects to a journal that exists, in tables of this version."""
     link = DatabaseLink(place, settings, patience_s)
     try:
         link.run(lambda connection, _: postgres_schema.check_current(connection, place))

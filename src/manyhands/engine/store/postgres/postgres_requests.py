@@ -10,7 +10,7 @@ from manyhands.engine.store.postgres.database_place import place_of
 from manyhands.engine.store.postgres.keeper import channel
 from manyhands.engine.store.postgres.postgres_reader import open_link
 
-#: Who asks is a person at a terminal, or a program that can ask again.
+#: The asker is a person at a terminal, or a program that can ask again.
 PATIENCE_S = 10.0
 
 
@@ -18,16 +18,16 @@ class PostgresRequests:
     def __init__(self, link: DatabaseLink) -> None:
         self._link = link
         self._channel = channel(link.place)
-        self.heard = False  # is a leader there that was told of the last request?
+        self.heard = False  # was a leader told of the last request?
 
     def ask(self, event: AnyEvent) -> int:
         body = codec.encode([event])
-        # Sent again after a lost connection, the same key is the same request.
+        # When a request is sent again after a lost connection, its key says that it is the same one.
         key, crc = secrets.randbits(63), codec.checksum(body, 0)
         return self._link.run(lambda connection, _: self._ask(connection, key, crc, body))
 
     def _ask(self, connection: Connection, key: int, crc: int, body: bytes) -> int:
-        # In a transaction of its own, the NOTIFY: commits that have one wait in line, and each for its disk.
+        # The NOTIFY has its own transaction: commits with a NOTIFY wait for each other, and each waits for its disk.
         with connection.pipeline() as pipeline:
             inserted = connection.execute(
                 "INSERT INTO request (key, crc, body) VALUES (%s, %s, %b)"
@@ -52,7 +52,7 @@ def open_requests(url: str) -> PostgresRequests:
 
 
 def is_led(url: str) -> bool:
-    """Is a dispatcher at work on this journal?"""
+    """Does a dispatcher lead this journal?"""
     link = open_link(place_of(url))
     try:
         return link.run(lambda connection, _: leader_lease.standing(connection).left_s > 0)

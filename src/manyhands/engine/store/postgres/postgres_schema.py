@@ -1,4 +1,4 @@
-"""The journal's tables: made, or brought up to date, one migration after the other, by who may."""
+"""Creates the journal's tables or brings them up to date, one migration after the other."""
 
 from collections.abc import Mapping
 from importlib import resources
@@ -23,7 +23,7 @@ VERSION = max(MIGRATIONS)
 
 
 def prepare(place: DatabasePlace) -> None:
-    """Make the schema and its tables, or bring those of an older version up to date."""
+    """Create the schema and its tables, or bring those of an older version up to date."""
     with postgres_faults.named(place), connect(place) as connection:
         if version(connection, place) < VERSION:
             migrate(connection, place, MIGRATIONS)
@@ -31,7 +31,7 @@ def prepare(place: DatabasePlace) -> None:
 
 def migrate(connection: Connection, place: DatabasePlace, migrations: Mapping[int, str]) -> None:
     with connection.transaction():
-        # Of two that begin at once, the second finds the work done.
+        # If two begin at once, the second finds the work done.
         connection.execute(
             "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (f"manyhands {place.project} tables",)
         )
@@ -98,6 +98,6 @@ def _make_schema(connection: Connection, place: DatabasePlace) -> None:
     except errors.InsufficientPrivilege as error:
         row = connection.info.user
         raise StoreBroken(
-            f"store `{place}`: role `{row}` may not make the schema `{place.project}`",
-            f"let an administrator run: CREATE SCHEMA {place.project} AUTHORIZATION {row}",
+            f"store `{place}`: role `{row}` may not create the schema `{place.project}`",
+            f"ask an administrator to run: CREATE SCHEMA {place.project} AUTHORIZATION {row}",
         ) from error

@@ -1,4 +1,4 @@
-"""Samples over time, on a connection of their own: whoever keeps them need not be in step with the journal."""
+"""Samples over time, on their own connection, so that writing them never waits for the journal."""
 
 import msgspec
 
@@ -25,7 +25,7 @@ class PostgresSeries:
         self._link.run(keep)
 
     def read(self, since: float = 0.0) -> list[SeriesSample]:
-        """From `since` on, oldest first."""
+        """The samples from `since` on, oldest first."""
         found = self._link.run(
             lambda connection, _: connection.execute(
                 "SELECT body FROM sample WHERE at_ms >= %s ORDER BY at_ms", (round(since * 1000),), binary=True

@@ -1,4 +1,4 @@
-"""One dispatcher per directory: an flock the kernel releases however its holder dies."""
+"""Allows one dispatcher per directory, by an flock that the kernel releases however its holder dies."""
 
 import fcntl
 import os
@@ -10,8 +10,8 @@ _held: set[int] = set()
 
 
 def _let_go_in_child() -> None:
-    # An flock lives as long as any copy of its descriptor: a forked worker that outlives
-    # the dispatcher would keep the next one out.
+    # An flock lives as long as any copy of its descriptor. A forked worker that outlives the dispatcher would otherwise
+    # keep the next one out.
     for fd in _held:
         os.close(fd)
     _held.clear()
@@ -50,4 +50,4 @@ class DirectoryLock:
         if self._fd in _held:
             _held.discard(self._fd)
             os.close(self._fd)
-            self._fd = -1  # the number may be another lock's by the next call
+            self._fd = -1  # by the next call another lock may have this number

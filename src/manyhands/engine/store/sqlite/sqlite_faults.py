@@ -1,4 +1,4 @@
-"""What SQLite reports, as errors a person can act on."""
+"""Turns what SQLite reports into errors that a person can act on."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from manyhands.errors import ManyhandsError, StoreBroken, StoreBusy
 
 @contextmanager
 def named(path: Path) -> Iterator[None]:
-    """Faults of the file at `path` leave as ours, naming it."""
+    """Raises faults of the file at `path` as our own errors, which name it."""
     try:
         yield
     except sqlite3.Error as error:
@@ -20,7 +20,7 @@ def named(path: Path) -> Iterator[None]:
 
 @contextmanager
 def opening(path: Path) -> Iterator[None]:
-    """As `named`, where SQLite may quote damaged text in its message, which Python then fails to decode."""
+    """Like `named`, for calls where SQLite may quote damaged text that Python cannot decode."""
     try:
         with named(path):
             yield
@@ -42,7 +42,7 @@ def _ours(error: sqlite3.Error, path: Path) -> ManyhandsError:
     if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
         return StoreBroken(
             f"the journal `{path}` cannot be opened for this: {error}",
-            "the file and its directory must be there and writable by this user",
+            "the file and its directory must exist and be writable by this user",
         )
     if code.startswith(("SQLITE_CORRUPT", "SQLITE_CONSTRAINT")):
         return StoreBroken(f"the journal `{path}` is damaged: {error}", SALVAGE)

@@ -1,7 +1,7 @@
-"""The journal's tables and their history. The version is in the file itself, as SQLite's `user_version`.
+"""The journal's tables and their migrations. The file itself has the version, as SQLite's `user_version`.
 
-A new field or kind of event is a new version too, with a migration that need not change any table: an older
-manyhands must refuse such a journal rather than read it without the field.
+A new field or kind of event also needs a new version, although its migration changes no table: an older manyhands must
+refuse such a journal instead of reading it without the field.
 """
 
 import sqlite3
@@ -27,7 +27,7 @@ VERSION = max(MIGRATIONS)
 
 
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables in a new file, or bring those of an older version up to date."""
+    """Create the tables in a new file, or bring those of an older version up to date."""
     found = _version(connection, path)
     if found == 0:
         _apply(connection, SCHEMA, VERSION)
@@ -42,7 +42,7 @@ def migrate(connection: sqlite3.Connection, found: int, migrations: Mapping[int,
 
 
 def is_current(connection: sqlite3.Connection, path: Path) -> bool:
-    """Whether the tables are there; those of an older version are refused, as only a dispatcher may change them."""
+    """Do the tables exist? Those of an older version are refused, because only a dispatcher may change them."""
     found = _version(connection, path)
     if 0 < found < VERSION:
         raise StoreBroken(

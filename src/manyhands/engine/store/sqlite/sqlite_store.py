@@ -1,4 +1,4 @@
-"""The journal as one SQLite file: `journal.db` in a directory of its own, with `lock` and `wake` beside it."""
+"""The journal as one SQLite file: `journal.db` in its own directory, with `lock` and `wake` beside it."""
 
 import os
 import sqlite3
@@ -19,19 +19,19 @@ from manyhands.engine.store.sqlite.wake import WakeSocket, wake
 from manyhands.errors import StoreBroken, UsageError
 
 FILE = "journal.db"
-#: Others hold the write lock for one commit; the longest is a submit of a million tasks.
+#: Other processes hold the write lock for one commit. The longest commit submits a million tasks.
 LOCK_TIMEOUT_S = 10.0
-#: Between tries for the write lock. SQLite's own waits grow to 100 ms: beside a dispatcher that
-#: commits without pause an asker then waited up to 6 s for a gap.
+#: The time between tries for the write lock. SQLite's own waits grow to 100 ms, and then a request waited up to 6 s
+#: for a gap between the commits of a busy dispatcher.
 LOCK_RETRY_S = 0.0003
-#: 16 MB of write-ahead log between checkpoints: measured 1.3–2 × faster than the default 4 MB, little more above.
+#: 16 MB of write-ahead log between checkpoints: 1.3–2 × faster than the default of 4 MB. More gained little.
 CHECKPOINT_PAGES = 4000
-#: A large transaction blows the log up; it is cut back to this.
+#: A large transaction makes the log grow. Afterwards it is truncated to this size.
 LOG_BYTES_MAX = 64 << 20
-#: How many rows a reader takes at once. It lets go of the file in between: a long read holds up no checkpoint.
+#: How many rows a reader takes at once. It releases the file in between, so that a long read delays no checkpoint.
 ROWS_AT_ONCE = 64
 
-# NORMAL syncs at checkpoints only: a commit is then in the kernel's hands, which kill -9 does not reach.
+# NORMAL syncs only at checkpoints. Until then the kernel holds the commit, and it survives kill -9.
 _SYNCHRONOUS: dict[Durability, str] = {"crash": "NORMAL", "power": "FULL"}
 
 
@@ -78,7 +78,7 @@ class SqliteReader:
 
 
 class SqliteJournal(SqliteReader):
-    is_shared = False  # its lock goes with its holder, on this machine
+    is_shared = False  # its lock ends with its holder, on this machine
     strangers_s = 0.0
 
     def __init__(
@@ -89,7 +89,7 @@ class SqliteJournal(SqliteReader):
         self._wake = wake_socket
         with sqlite_faults.named(path):
             self.last = _last(connection, path)
-        import hashlib  # here: reading needs no digests
+        import hashlib  # imported here, because reading needs no digests
 
         self.identity = hashlib.sha256(f"{path}:{path.stat().st_ino}".encode()).hexdigest()[:16]
 
@@ -141,7 +141,7 @@ class SqliteRequests:
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
-        self.heard = False  # is a dispatcher there that was woken by the last request?
+        self.heard = False  # did the last request wake a dispatcher?
 
     def ask(self, event: AnyEvent) -> int:
         body = codec.encode([event])
@@ -157,7 +157,7 @@ class SqliteRequests:
 
 
 class SqliteSeries:
-    """Samples over time, on a connection of their own: whoever keeps them need not be in step with the journal."""
+    """Samples over time, on their own connection, so that writing them never waits for the journal."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
@@ -171,7 +171,7 @@ class SqliteSeries:
             self._connection.execute("DELETE FROM sample WHERE at_ms < ?", (at_ms - round(SAMPLES_KEPT_S * 1000),))
 
     def read(self, since: float = 0.0) -> list[SeriesSample]:
-        """From `since` on, oldest first."""
+        """The samples from `since` on, oldest first."""
         with sqlite_faults.named(self._path):
             rows = self._connection.execute(
                 "SELECT body FROM sample WHERE at_ms >= ? ORDER BY at_ms", (round(since * 1000),)
@@ -183,7 +183,7 @@ class SqliteSeries:
 
 
 def open_journal(directory: Path, durability: Durability = "power") -> SqliteJournal:
-    """The journal in `directory`, made if it is not there yet, held until it is closed or the process ends."""
+    """Holds the journal in `directory` until it is closed or the process ends. Creates it if needed."""
     directory = directory.absolute()
     _make(directory)
     with ExitStack() as undo:
@@ -204,7 +204,7 @@ def open_journal(directory: Path, durability: Durability = "power") -> SqliteJou
 
 
 def open_requests(directory: Path, durability: Durability = "power") -> SqliteRequests:
-    """The way to leave requests; takes no lock, and works while a dispatcher runs or none does."""
+    """Opens the place for requests. It takes no lock and works whether a dispatcher runs or not."""
     connection, path = _open_existing(directory, "rw")
     with sqlite_faults.named(path):
         _tune(connection, durability)
@@ -212,7 +212,7 @@ def open_requests(directory: Path, durability: Durability = "power") -> SqliteRe
 
 
 def open_series(directory: Path) -> SqliteSeries:
-    """The samples of the journal there; a power cut may take the last ones."""
+    """The samples beside the journal. A power cut may lose the last ones."""
     connection, path = _open_existing(directory, "rw")
     with sqlite_faults.named(path):
         _tune(connection, "crash")
@@ -220,8 +220,8 @@ def open_series(directory: Path) -> SqliteSeries:
 
 
 def open_reader(directory: Path) -> SqliteReader:
-    """A view of the journal; takes no lock and changes nothing."""
-    # Where SQLite may not make the files it shares with writers and there are none, no one is writing.
+    """Opens the journal for reading. It takes no lock and changes nothing."""
+    # If SQLite cannot create the files that it shares with writers, and they do not exist, nobody is writing.
     still = not os.access(directory, os.W_OK) and not (directory / f"{FILE}-wal").exists()
     return SqliteReader(*_open_existing(directory, "ro&immutable=1" if still else "ro"))
 
@@ -249,13 +249,13 @@ def _make(directory: Path) -> None:
             _sync(directory.parent)
     except OSError as error:
         raise StoreBroken(
-            f"cannot make the journal's directory `{directory}`: {error.strerror}",
+            f"cannot create the journal's directory `{directory}`: {error.strerror}",
             "choose one that this user can write to",
         ) from error
 
 
 def _sync(directory: Path) -> None:
-    """The name of a new directory must survive a power cut as its contents do."""
+    """The name of a new directory must survive a power cut, as its contents do."""
     fd = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(fd)
@@ -286,7 +286,7 @@ def _tune(connection: sqlite3.Connection, durability: Durability) -> None:
     connection.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[durability]}")
     connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
     connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES_MAX}")
-    connection.execute("PRAGMA busy_timeout = 0")  # `_begin` does the waiting
+    connection.execute("PRAGMA busy_timeout = 0")  # `_begin` waits instead
 
 
 @contextmanager
@@ -302,7 +302,7 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _begin(connection: sqlite3.Connection) -> None:
-    """Take the write lock at once, where waiting for it is possible."""
+    """Take the write lock at the start of a transaction, where it is still possible to wait for it."""
     deadline = time.monotonic() + LOCK_TIMEOUT_S
     while True:
         try:

@@ -1,4 +1,4 @@
-"""A datagram socket in the journal's directory, by which those who leave a request wake the dispatcher."""
+"""A datagram socket in the journal's directory. Whoever leaves a request wakes the dispatcher through it."""
 
 import contextlib
 import os
@@ -8,10 +8,10 @@ from manyhands.errors import StoreBroken
 
 
 class WakeSocket:
-    """The dispatcher's end. Its path is free to take over: whoever binds it holds the directory's lock."""
+    """The dispatcher's end. It may replace a socket at its path, because it holds the directory's lock."""
 
     def __init__(self, directory: Path) -> None:
-        import socket  # here and below: a command that only reads the journal needs no sockets
+        import socket  # imported here and below, because a command that only reads the journal needs no sockets
 
         self._path = directory / "wake"
         _remove(self._path)
@@ -21,14 +21,14 @@ class WakeSocket:
         except OSError as error:
             self._socket.close()
             raise StoreBroken(
-                f"cannot make the socket `{self._path}`: {error}", "the directory must be writable by this user"
+                f"cannot create the socket `{self._path}`: {error}", "the directory must be writable by this user"
             ) from error
 
     def _bind(self) -> None:
         try:
             self._socket.bind(str(self._path))
         except OSError:
-            # The path is longer than a socket's may be (107 bytes), or its file system has no sockets.
+            # The path is too long for a socket (107 bytes), or its file system has no sockets.
             elsewhere = _short_directory() / "wake"
             self._socket.bind(str(elsewhere))
             self._path.symlink_to(elsewhere)
@@ -48,16 +48,16 @@ class WakeSocket:
 
 
 def wake(directory: Path) -> bool:
-    """Wake the dispatcher of this directory; was there one?"""
+    """Wake the dispatcher of this directory. Was there one?"""
     import socket
 
     path = directory / "wake"
     with (
-        # Nobody there, or its leavings only.
+        # There is no dispatcher, or only the socket that one left behind.
         contextlib.suppress(OSError),
         socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as sender,
     ):
-        # With too many wakings under way one more makes no difference.
+        # If the socket is full, one more wake-up makes no difference.
         with contextlib.suppress(BlockingIOError):
             sender.sendto(b"!", str(path.readlink() if path.is_symlink() else path))
         return True

@@ -21,7 +21,7 @@ from manyhands.core.events import (
 from manyhands.core.state import Record, Run
 from manyhands.core.values.task import TERMINAL, Task, TaskState
 
-#: With every start, so much of what has been passed by is let go: a scrape then finds little of it.
+#: How many entries that no longer wait are dropped with every start, so that a scrape finds few of them.
 STEPS_PER_START = 8
 
 

@@ -25,7 +25,7 @@ CREATE TABLE snapshot (
 -- What others ask of the dispatcher.
 CREATE TABLE request (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    key bigint NOT NULL UNIQUE, -- chosen by who asks: asking again after a lost connection asks once
+    key bigint NOT NULL UNIQUE, -- chosen by the asker, so that a request sent again is still one request
     crc bigint NOT NULL,        -- CRC-32 of the body
     body bytea NOT NULL         -- one event, in a MessagePack array
 );
