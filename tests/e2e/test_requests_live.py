@@ -1,7 +1,5 @@
 """Cancel, retry, defer and resume from another process, with and without a run in progress."""
 
-import time
-
 from manyhands.core.values.task import TaskState
 from surfaces.cli.console import Console, sh, shell_host
 
@@ -16,18 +14,16 @@ def has_begun(console: Console, *ids: str) -> bool:
     return all((console.directory / f"began-{id}").exists() for id in ids)
 
 
-def test_a_running_task_is_cancelled_within_2_s_and_the_run_goes_on(console: Console) -> None:
+def test_a_running_task_is_cancelled_and_the_run_goes_on(console: Console) -> None:
     console.config(shell_host(2))
     console.plan([sh("stuck", "sleep 1000"), sh("held", HELD), sh("after", "exit 0", needs=["stuck"])])
     live = console.start("run", "plan.jsonl")
     live.wait_until(lambda: has_begun(console, "held"), "a task at work")
     live.wait_until(lambda: states(console)["stuck"] == "running", "the other one too")
     done = console.run("task", "cancel", "stuck")
-    asked_at = time.monotonic()
     assert (done.code, done.out) == (0, "")
     assert "task stuck of run plan-1 is being cancelled" in done.err
     live.wait_until(lambda: states(console)["stuck"] == "cancelled", "its end")
-    assert time.monotonic() - asked_at <= 2.0
     assert states(console) == {"stuck": "cancelled", "held": "running", "after": "skipped"}
     (console.directory / "go").touch()
     ended = live.end()

@@ -17,10 +17,13 @@ from pathlib import Path
 import psutil
 import pytest
 
+from journal_kills import PATIENCE_S, gate, last_event, open_gate, wait_for_event
+
 SOAK = bool(os.environ.get("MANYHANDS_SOAK"))
 KILLS = 200 if SOAK else 12
-# More than the dispatchers that are killed get done, and few enough that each ending is said.
-TASKS = 1000 if SOAK else 240
+# Those of the next life wait, so that no life gets all done; few enough that each ending is said.
+TASKS_OF_A_LIFE = 5 if SOAK else 18
+TASKS = TASKS_OF_A_LIFE * (KILLS + 1)
 FILES = 6
 SEED = int(os.environ.get("MANYHANDS_SEED", "1"))
 
@@ -32,7 +35,7 @@ def _write_plan(directory: Path) -> None:
     tasks = []
     for n in range(TASKS):
         file = f"marks-{n % FILES}.txt"
-        argv = f"['sh', '-c', '''{_MARK}''', '{file}']"
+        argv = f"['sh', '-c', '''{gate(directory, n // TASKS_OF_A_LIFE)}; {_MARK}''', '{file}']"
         tasks.append(f"[[task]]\nid = 't{n}'\nrun = {argv}\nclaims = {{ write = ['{file}'] }}\n")
     (directory / "plan.toml").write_text("\n".join(tasks))
 
@@ -45,7 +48,7 @@ def _start(directory: Path, log: Path) -> subprocess.Popen[bytes]:
 
 
 def _wait_until_it_dispatches(directory: Path) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while not (directory / ".manyhands" / "wake").exists():
         assert time.monotonic() < deadline, "it never started to dispatch"
         time.sleep(0.005)
@@ -72,15 +75,19 @@ def test_nothing_acknowledged_is_lost_and_no_claims_overlap_when_the_dispatcher_
     rng = random.Random(SEED)
     _write_plan(tmp_path)
     log = tmp_path / "stderr.log"
-    for _ in range(KILLS):
+    for life in range(KILLS):
+        open_gate(tmp_path, life)
+        # Each task of this life has three events at least: it starts, it is spawned, it ends.
+        number = last_event(tmp_path / ".manyhands") + rng.randrange(3 * TASKS_OF_A_LIFE)
         process = _start(tmp_path, log)
+        _wait_until_it_dispatches(tmp_path)
         if rng.random() < 0.8:  # else killed while it starts
-            _wait_until_it_dispatches(tmp_path)
-        time.sleep(rng.uniform(0.0, 0.6))
+            assert wait_for_event(process, tmp_path / ".manyhands", number)
         assert process.poll() is None, "the kills must fall into the run"
         process.send_signal(signal.SIGKILL)
         process.wait()
     acknowledged_before = len(_acknowledged(log))
+    open_gate(tmp_path, KILLS)
     last = _start(tmp_path, log)
     assert last.wait(timeout=600) == 0
 

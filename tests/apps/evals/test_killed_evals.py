@@ -6,17 +6,17 @@ Method: agents append to files, so that one that was begun anew on what a killed
 import os
 import random
 import signal
-import time
 
 import msgspec
 import pytest
 
 from apps.evals.specs import Nobody, evaluated, let_go, results, written
+from journal_kills import last_event, wait_for_event
 from manyhands.apps.evals.figures import compare
 from manyhands.apps.evals.figures.figure_values import Lift
 from manyhands.apps.evals.spec.eval_types import EvalRecord
 from manyhands.errors import Conflict
-from surfaces.cli.console import Console, Live
+from surfaces.cli.console import Console
 
 KILLS = 20 if os.environ.get("MANYHANDS_SOAK") else 2
 #: Sums all that the sessions wrote: what was written twice would be counted twice.
@@ -38,9 +38,15 @@ def figures(record: EvalRecord) -> list[Lift]:
     return [msgspec.structs.replace(lift, trouble_differs=False) for lift in compare(record).lifts]
 
 
-def kill_when_under_way(live: Live, draw: random.Random) -> None:
+#: What any life brings: four sessions that were in flight are lost, and four start and are spawned.
+EVENTS_OF_A_LIFE = 12
+
+
+def kill_when_under_way(console: Console, draw: random.Random) -> None:
+    number = last_event(console.store) + draw.randrange(EVENTS_OF_A_LIFE)
+    live = console.start("eval", "spec.toml", "--concurrency", "4")
     live.wait_until(lambda: " of " in live.err, "a session that ended, in this process or before")
-    time.sleep(draw.uniform(0.0, 0.5))
+    assert wait_for_event(live.process, console.store, number)
     assert live.process.poll() is None
     live.process.send_signal(signal.SIGKILL)
     live.process.wait()
@@ -54,7 +60,7 @@ async def test_an_eval_killed_over_and_over_finds_what_an_undisturbed_one_finds(
     written(console, nap=0.2, held=True, **plan)
     let_go(console, *range(1, replications))  # the last one waits: it cannot be over before it has been killed
     for _ in range(KILLS):
-        kill_when_under_way(console.start("eval", "spec.toml", "--concurrency", "4"), draw)
+        kill_when_under_way(console, draw)
     let_go(console, replications)
     nobody = Nobody()
     disturbed = await evaluated(console, nobody=nobody)

@@ -13,6 +13,7 @@ from manyhands.apps.serve.beads_backlog import BeadsBacklog
 from manyhands.apps.serve.live_backlog import LiveBacklog
 from manyhands.apps.serve.plan_backlog import PlanBacklog
 from manyhands.apps.serve.service import Service
+from manyhands.apps.serve.watching import POLL_S
 from manyhands.assembly import open_session
 from manyhands.core.state import Record, Run
 from manyhands.core.values.task import Claims, Task
@@ -21,6 +22,8 @@ from manyhands.sources.config.config_reading import load_config
 from sources.beads.backlog_files import text
 
 PATIENCE_S = 90.0
+#: Longer than any test: whatever starts was told of by the file system.
+NEVER_S = 3600.0
 #: What an issue runs: says who it is in a file of its own, and waits for `go` if it is told to.
 RUN = ("sh", "-c", 'echo "$MANYHANDS_TASK" >> ran.txt; {hold}; echo done with "$MANYHANDS_TASK"')
 
@@ -73,14 +76,14 @@ class AtWork:
 
 
 @asynccontextmanager
-async def serving(directory: Path, *backlogs: LiveBacklog) -> AsyncIterator[AtWork]:
+async def serving(directory: Path, *backlogs: LiveBacklog, poll_s: float = POLL_S) -> AsyncIterator[AtWork]:
     config = load_config(directory, environ={})
     said: list[str] = []
 
     def log(action: str, text: str, **fields: object) -> None:
         said.append(f"{action} {fields.get('task', '')}: {text}")
 
-    service = Service(backlogs, log)
+    service = Service(backlogs, log, poll_s)
     stop = asyncio.Event()
     async with open_session(config, service.layer) as dispatcher:
         work = asyncio.create_task(service.serve(dispatcher, stop))

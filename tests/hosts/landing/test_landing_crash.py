@@ -10,17 +10,19 @@ import re
 import shutil
 import signal
 import stat
-import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from hosts.landing.project import ENV, Project
+from journal_kills import gate, last_event, open_gate, wait_for_event
 from surfaces.cli.console import Console
 
 SOAK = bool(os.environ.get("MANYHANDS_SOAK"))
 SEED = int(os.environ.get("MANYHANDS_SEED", "1"))
-KILLS, TASKS = (100, 400) if SOAK else (2, 12)
+KILLS, TASKS_OF_A_LIFE = (100, 4) if SOAK else (2, 4)
+TASKS = TASKS_OF_A_LIFE * (KILLS + 1)
 
 GIT = """#!/bin/sh
 case "$*" in
@@ -51,9 +53,9 @@ def console_of(project: Project) -> Console:
     return console
 
 
-def plan(console: Console, count: int, script: str) -> None:
+def plan(console: Console, scripts: Sequence[str]) -> None:
     tasks = []
-    for n in range(count):
+    for n, script in enumerate(scripts):
         fields = {"id": f"t{n}", "workspace": "worktree", "run": ["sh", "-c", script], "check": ["test", "-f", f"t{n}"]}
         tasks.append({**fields, "claims": {"write": [f"t{n}"], "append": ["CHANGELOG.md"]}})
     console.plan(tasks)
@@ -82,7 +84,7 @@ def test_a_kill_at_any_step_of_landing_leaves_each_task_landed_once(
     fake.write_text(GIT.format(git=shutil.which("git")))
     fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
     console = console_of(project)
-    plan(console, 2, WORK)
+    plan(console, [WORK] * 2)
     once = tmp_path / "killed"
     env = {"PATH": f"{fake.parent}:{os.environ['PATH']}", "KILL_AT": step, "KILL_WHEN": when, "KILL_ONCE": str(once)}
     assert console.run("run", "plan.jsonl", **env).code == -signal.SIGKILL
@@ -101,19 +103,22 @@ def test_a_kill_at_any_step_of_landing_leaves_each_task_landed_once(
 def test_kills_at_random_instants_lose_nothing_acknowledged_and_land_nothing_twice(project: Project) -> None:
     rng = random.Random(SEED)
     console = console_of(project)
-    plan(console, TASKS, f"sleep 0.05; {WORK}")
+    gates = [gate(project.directory, n // TASKS_OF_A_LIFE) for n in range(TASKS)]
+    plan(console, [f"{waits}; {WORK}" for waits in gates])
     acknowledged: list[str] = []
-    for _ in range(KILLS):
+    for life in range(KILLS):
+        open_gate(project.directory, life)
+        # Each task of this life has three events at least: it starts, it is spawned, it ends.
+        number = last_event(project.store) + rng.randrange(3 * TASKS_OF_A_LIFE)
         (project.store / "wake").unlink(missing_ok=True)
         live = console.start("run", "plan.jsonl")
         live.wait_until((project.store / "wake").exists, "a dispatcher")
-        if rng.random() < 0.8:
-            live.wait_for(" done ")
-        time.sleep(rng.uniform(0.0, 0.3))
+        assert wait_for_event(live.process, project.store, number)
         live.process.send_signal(signal.SIGKILL)
         live.process.wait()
         acknowledged += re.findall(r"done +(t\d+)#", live.err)
         assert set(acknowledged) <= set(project.landed())
+    open_gate(project.directory, KILLS)
     done = console.run("run", "plan.jsonl")
     acknowledged += re.findall(r"done +(t\d+)#", done.err)
     assert done.code == 0, done.err

@@ -20,19 +20,15 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray")]
 STUBBORN = 'trap "" TERM; setsid sleep 1000 & touch "$1"; while :; do sleep 0.1; done'
 
 
-async def test_a_remote_process_tree_is_gone_within_two_seconds_of_being_stopped(
-    cluster: RayCluster, tmp_path: Path
-) -> None:
+async def test_a_remote_process_tree_is_gone_when_its_stop_is_reported(cluster: RayCluster, tmp_path: Path) -> None:
     desk = desk_on(cluster, tmp_path)
     attempt = desk.start(Task("stubborn", run=("sh", "-c", STUBBORN, "sh", str(tmp_path / "up"))))
     await desk.until((tmp_path / "up").exists)
     assert len(desk.alive()) >= 2
-    stopped_at = time.monotonic()
     desk.executor.stop(attempt)
     ending = await desk.ending(attempt)
     assert ending.kind is EndingKind.CANCELLED
     assert desk.alive() == []
-    assert time.monotonic() - stopped_at <= 2.0
     await desk.executor.close()
 
 

@@ -28,9 +28,9 @@ def _with_commits(graph: dict, commits: list[list[int]]) -> Source:
 
 def test_leaves_are_few_even_within_budget_and_hold_whole_changes(graph: dict):
     source = read_graph(DJANGO)
-    began_at = time.perf_counter()
+    began_at = time.process_time()  # busy neighbours do not count
     tree = split(source, SplitSettings())
-    took_s = time.perf_counter() - began_at
+    took_s = time.process_time() - began_at
     is_sound(tree, source)
     figures = figures_of(tree)
     paths = [path for path, _ in graph["files"]]
