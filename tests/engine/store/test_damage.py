@@ -63,8 +63,8 @@ def test_a_damaged_row_is_named_and_what_lies_before_it_can_be_read(directory: P
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("DELETE FROM batch WHERE seq = 6", r"row 10 \(events 4 to 10\): events 4 to 6 are missing"),
-        ("DELETE FROM batch WHERE seq > 700", r"event 667: events up to 820 are missing"),
+        ("DELETE FROM batch WHERE seq = 6", r"row 10 \(events 4 to 10\): the checksum"),
+        ("DELETE FROM batch WHERE seq = 1", r"row 3 \(events 1 to 3\): the checksum"),
         ("UPDATE batch SET seq = 11 WHERE seq = 10", r"row 11 .*checksum"),
         ("UPDATE batch SET crc = 'x' WHERE seq = 10", r"row 10 .*checksum"),
         ("UPDATE batch SET body = 'x' WHERE seq = 10", r"row 10 .*checksum"),
@@ -75,6 +75,24 @@ def test_rows_that_are_missing_or_not_their_own_are_found(directory: Path, state
     with closing(sqlite_store.open_reader(directory)) as reader:
         _, error = read_until_damage(reader)
     assert re.search(message, error.message)
+
+
+def test_rows_that_are_missing_at_the_end_are_found_at_once(directory: Path) -> None:
+    change(directory, "DELETE FROM batch WHERE seq > 700")
+    for open_it in (sqlite_store.open_journal, sqlite_store.open_reader, sqlite_store.open_requests):
+        with pytest.raises(StoreBroken, match="is missing: it ends with event 666, and event 820 was recorded"):
+            open_it(directory)
+
+
+def test_another_history_of_the_same_length_is_found(directory: Path, tmp_path: Path) -> None:
+    """A journal that lost its end, was continued, and reaches as far as its mark again."""
+    other = tmp_path / "other"
+    with closing(sqlite_store.open_journal(other)) as journal:
+        for size in range(1, 41):
+            journal.append([started(size, place + 1) for place in range(size)])
+    (other / "journal.db").replace(directory / "journal.db")
+    with pytest.raises(StoreBroken, match="damaged at event 820: it is not the event that its mark knows"):
+        sqlite_store.open_journal(directory)
 
 
 def test_a_damaged_snapshot_gives_way_to_the_one_before(directory: Path) -> None:
@@ -161,4 +179,4 @@ def test_a_row_met_twice_is_damage(directory: Path) -> None:
     with closing(sqlite_store.open_reader(directory)) as reader:
         read, error = read_until_damage(reader)
     assert len(read) == 3
-    assert "damaged at row 3: it follows event 3" in error.message
+    assert "damaged at row 3 (events 4 to 3): the checksum does not match" in error.message

@@ -41,7 +41,7 @@ def copy(source: Where, target: Where, durability: Durability = "power") -> Copi
         raise UsageError(f"there is no journal in `{shown(source)}`", "check the path, or the `project` in the URL")
     # Both stores are held, so nothing can be added to either of them while the copy is made.
     with closing(open_journal(source, durability)) as old, closing(open_journal(target, durability)) as new:
-        _check_empty(new, target)
+        check_empty(new, target)
         waiting = old.requests()
         written = _Digest()
         new.append(written.over(old))
@@ -55,7 +55,7 @@ def copy(source: Where, target: Where, durability: Durability = "power") -> Copi
     return Copied(written.events, len(waiting), written.checksum())
 
 
-def _check_empty(journal: Journal, target: Where) -> None:
+def check_empty(journal: Journal, target: Where) -> None:
     if journal.last or journal.requests():
         raise Conflict(
             f"there is a journal in `{shown(target)}` already: {journal.last:,} events",

@@ -93,7 +93,7 @@ def make(where: Where, durability: Durability = "power") -> None:
 
 def exists(where: Where) -> bool:
     if isinstance(where, Path):
-        return (where / sqlite_store.FILE).exists()
+        return sqlite_store.exists(where)
     _check_driver()
     from manyhands.engine.store.postgres.postgres_reader import exists
 

@@ -16,6 +16,8 @@ from manyhands.errors import UsageError
 #: Events (or tasks inside them) per row. Long appends are cut so that no row needs much memory to write or read.
 ROW_WEIGHT_MAX = 1000
 
+MISMATCH = "the checksum does not match"
+
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[AnyEvent])
 
@@ -36,7 +38,12 @@ def encode(events: Sequence[AnyEvent]) -> bytes:
 
 def decode(body: bytes, crc: int, number: int) -> list[AnyEvent]:
     if not is_sound(body, crc, number):
-        raise Damaged("the checksum does not match")
+        raise Damaged(MISMATCH)
+    return decode_sound(body)
+
+
+def decode_sound(body: bytes) -> list[AnyEvent]:
+    """The events of a row whose checksum was compared."""
     try:
         return [brought_up_to_date(event) for event in _decoder.decode(body)]
     except msgspec.MsgspecError as error:

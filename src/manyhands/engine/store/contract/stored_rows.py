@@ -6,7 +6,7 @@ from manyhands.core.events import AnyEvent
 from manyhands.engine.store.contract import codec
 from manyhands.errors import StoreBroken
 
-SALVAGE = "restore it from a copy, or move it aside to begin a new journal"
+SALVAGE = "restore it from a copy, or save what can be read with `manyhands store repair --to DIR`"
 SNAPSHOT_PART_BYTES = 4 << 20
 
 Row = tuple[int, int, bytes]  # the number of the last event, checksum, body
@@ -16,16 +16,22 @@ def damaged(where: object, row: str, what: str) -> StoreBroken:
     return StoreBroken(f"the journal `{where}` is damaged at {row}: {what}", SALVAGE)
 
 
-def rows_of(events: Iterable[AnyEvent], last: int) -> Iterator[Row]:
+def rows_of(
+    events: Iterable[AnyEvent], last: int, checksum: Callable[[bytes, int], int] = codec.checksum
+) -> Iterator[Row]:
     """The events as the rows to store after event `last`."""
     for row in codec.cut(events):
         body = codec.encode(row)
         last += len(row)
-        yield last, codec.checksum(body, last), body
+        yield last, checksum(body, last), body
 
 
 def events_of(
-    fetch: Callable[[int, int], list[Row]], after: int, last: int, where: object
+    fetch: Callable[[int, int], list[Row]],
+    after: int,
+    last: int,
+    where: object,
+    is_sound: Callable[[bytes, int, int], bool] = codec.is_sound,
 ) -> Iterator[tuple[int, AnyEvent]]:
     """The events from `after` to `last`; `fetch(done, last)` gives the next few rows."""
     done = after
@@ -34,15 +40,17 @@ def events_of(
         if not rows:
             raise damaged(where, f"event {done + 1}", f"events up to {last} are missing")
         for seq, crc, body in rows:
-            for event in _events_after(done, seq, crc, body, where):
+            if not is_sound(body, crc, seq):
+                raise damaged(where, f"row {seq} (events {done + 1} to {seq})", codec.MISMATCH)
+            for event in _events_after(done, seq, body, where):
                 done += 1
                 yield done, event
 
 
-def _events_after(done: int, seq: int, crc: int, body: bytes, where: object) -> list[AnyEvent]:
+def _events_after(done: int, seq: int, body: bytes, where: object) -> list[AnyEvent]:
     row = f"row {seq} (events {done + 1} to {seq})"
     try:
-        events = codec.decode(body, crc, seq)
+        events = codec.decode_sound(body)
     except codec.Damaged as error:
         raise damaged(where, row, str(error)) from error
     if seq <= done:

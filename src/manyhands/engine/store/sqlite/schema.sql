@@ -29,3 +29,9 @@ CREATE TABLE sample (
     at_ms INTEGER PRIMARY KEY, -- since 1970
     body BLOB NOT NULL         -- as MessagePack
 );
+
+-- In the rows after event `since` the checksum starts from that of the row before. Older rows start from their number.
+CREATE TABLE chain (
+    since INTEGER NOT NULL
+);
+INSERT INTO chain SELECT coalesce(max(seq), 0) FROM batch;

@@ -28,7 +28,7 @@ VERSION = max(MIGRATIONS)
 
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Create the tables in a new file, or bring those of an older version up to date."""
-    found = _version(connection, path)
+    found = version_of(connection, path)
     if found == 0:
         _apply(connection, SCHEMA, VERSION)
     else:
@@ -43,7 +43,7 @@ def migrate(connection: sqlite3.Connection, found: int, migrations: Mapping[int,
 
 def is_current(connection: sqlite3.Connection, path: Path) -> bool:
     """Do the tables exist? Those of an older version are refused, because only a dispatcher may change them."""
-    found = _version(connection, path)
+    found = version_of(connection, path)
     if 0 < found < VERSION:
         raise StoreBroken(
             f"the journal `{path}` has schema {found}, of an older manyhands; this one reads schema {VERSION}",
@@ -52,7 +52,7 @@ def is_current(connection: sqlite3.Connection, path: Path) -> bool:
     return found == VERSION
 
 
-def _version(connection: sqlite3.Connection, path: Path) -> int:
+def version_of(connection: sqlite3.Connection, path: Path) -> int:
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     mark: int = connection.execute("PRAGMA application_id").fetchone()[0]
     tables: int = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]

@@ -1,10 +1,10 @@
-"""The journal as one SQLite file: `journal.db` in its own directory, with `lock` and `wake` beside it."""
+"""The journal as one SQLite file: `journal.db` in a directory of its own, with `lock`, `wake` and a mark beside it."""
 
 import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -13,7 +13,9 @@ from manyhands.core.events import AnyEvent
 from manyhands.engine.store.contract import codec, stored_rows
 from manyhands.engine.store.contract.journal import Durability
 from manyhands.engine.store.contract.samples import SAMPLES_KEPT_S, SeriesSample
-from manyhands.engine.store.sqlite import sqlite_faults, sqlite_schema
+from manyhands.engine.store.sqlite import journal_checks, row_chain, sqlite_faults, sqlite_schema
+from manyhands.engine.store.sqlite.high_water_mark import Kept, Mark, MarkFile, this_boot
+from manyhands.engine.store.sqlite.idle_checkpoint import IdleCheckpoint, is_all_moved
 from manyhands.engine.store.sqlite.lock import DirectoryLock
 from manyhands.engine.store.sqlite.wake import WakeSocket, wake
 from manyhands.errors import StoreBroken, UsageError
@@ -43,6 +45,8 @@ class SqliteReader:
     def read(self, after: int = 0) -> Iterator[tuple[int, AnyEvent]]:
         with sqlite_faults.named(self._path):
             last = _last(self._connection, self._path)
+            _, before = row_chain.row_before(self._connection, after)
+            follows = row_chain.ChainCheck(row_chain.since_of(self._connection, self._path), before)
 
         def fetch(done: int, last: int) -> list[stored_rows.Row]:
             with sqlite_faults.named(self._path):
@@ -51,7 +55,7 @@ class SqliteReader:
                     (done, last, ROWS_AT_ONCE),
                 ).fetchall()
 
-        return stored_rows.events_of(fetch, after, last, self._path)
+        return stored_rows.events_of(fetch, after, last, self._path, follows)
 
     def latest_snapshot(self) -> tuple[int, bytes] | None:
         with sqlite_faults.named(self._path):
@@ -73,6 +77,10 @@ class SqliteReader:
             waiting = self._connection.execute("SELECT id, crc, body FROM request ORDER BY id").fetchall()
         return stored_rows.requests_of(waiting, self._path)
 
+    def check_pages(self) -> None:
+        with sqlite_faults.named(self._path):
+            journal_checks.check_pages(self._connection, self._path)
+
     def close(self) -> None:
         self._connection.close()
 
@@ -82,31 +90,45 @@ class SqliteJournal(SqliteReader):
     strangers_s = 0.0
 
     def __init__(
-        self, connection: sqlite3.Connection, path: Path, lock: DirectoryLock, wake_socket: WakeSocket
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        lock: DirectoryLock,
+        wake_socket: WakeSocket,
+        marks: MarkFile,
+        durability: Durability,
     ) -> None:
         super().__init__(connection, path)
         self._lock = lock
         self._wake = wake_socket
+        self._marks = marks
+        self._synced = durability == "power"
         with sqlite_faults.named(path):
             self.last = _last(connection, path)
+            _, self._crc = row_chain.row_before(connection, self.last)
+        # A crash may have come between the last commit and its mark. Whether it is synced is not known.
+        marks.note_event(self.last, self._crc, synced=False)
+        self._idle = IdleCheckpoint(path, marks)
         import hashlib  # imported here, because reading needs no digests
 
         self.identity = hashlib.sha256(f"{path}:{path.stat().st_ino}".encode()).hexdigest()[:16]
 
     def append(self, events: Iterable[AnyEvent], answered: Sequence[int] = ()) -> int:
-        last = self.last
+        last, crc = self.last, self._crc
 
-        def counted() -> Iterator[stored_rows.Row]:
-            nonlocal last
-            for row in stored_rows.rows_of(events, last):
-                last = row[0]
-                yield row
+        def link(body: bytes, number: int) -> int:
+            nonlocal last, crc
+            last, crc = number, row_chain.linked(body, number, crc)
+            return crc
 
         with sqlite_faults.named(self._path), _transaction(self._connection):
-            self._connection.executemany("INSERT INTO batch VALUES (?, ?, ?)", counted())
+            rows = stored_rows.rows_of(events, last, link)
+            self._connection.executemany("INSERT INTO batch VALUES (?, ?, ?)", rows)
             if answered:
                 self._connection.executemany("DELETE FROM request WHERE id = ?", ((id,) for id in answered))
-        self.last = last
+        self.last, self._crc = last, crc
+        self._marks.note_event(last, crc, synced=self._synced)
+        self._idle.stir()
         return last
 
     def save_snapshot(self, seq: int, data: bytes) -> None:
@@ -133,14 +155,21 @@ class SqliteJournal(SqliteReader):
 
     def close(self) -> None:
         self._wake.close()
+        self._idle.close()
+        # Where the disk fails, the mark stays behind, which is always right.
+        with suppress(sqlite3.Error, OSError, StoreBroken):
+            if is_all_moved(self._connection):
+                self._marks.note_synced(self.last, self._crc)
         super().close()
+        self._marks.close()
         self._lock.release()
 
 
 class SqliteRequests:
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, durability: Durability) -> None:
         self._connection = connection
         self._path = path
+        self._synced = durability == "power"
         self.heard = False  # did the last request wake a dispatcher?
 
     def ask(self, event: AnyEvent) -> int:
@@ -149,8 +178,17 @@ class SqliteRequests:
             number = self._connection.execute(
                 "INSERT INTO request (crc, body) VALUES (?, ?)", (codec.checksum(body, 0), body)
             ).lastrowid
+        assert number is not None
+        self._mark(number)
         self.heard = wake(self._path.parent)
-        return number or 0
+        return number
+
+    def _mark(self, number: int) -> None:
+        marks = MarkFile(journal_checks.mark_path(self._path), writes=True)
+        with closing(marks):
+            marks.note_request(number, synced=self._synced)
+            if self._synced:
+                marks.sync()
 
     def close(self) -> None:
         self._connection.close()
@@ -191,6 +229,8 @@ def open_journal(directory: Path, durability: Durability = "power") -> SqliteJou
         undo.callback(lock.release)
         path = directory / FILE
         with sqlite_faults.opening(path):
+            marks = _checked(path)
+            undo.callback(marks.close)
             connection = _connect(path, "rwc")
             undo.callback(connection.close)
             _write_ahead(connection, path)
@@ -198,9 +238,32 @@ def open_journal(directory: Path, durability: Durability = "power") -> SqliteJou
             _tune(connection, durability)
         wake_socket = WakeSocket(directory)
         undo.callback(wake_socket.close)
-        journal = SqliteJournal(connection, path, lock, wake_socket)
+        journal = SqliteJournal(connection, path, lock, wake_socket, marks, durability)
         undo.pop_all()
     return journal
+
+
+def _checked(path: Path) -> MarkFile:
+    """The mark of the journal there, once the journal is known to be whole. Both may have to be made first."""
+    found = Mark()
+    if not path.exists() or not path.stat().st_size:
+        journal_checks.check_absent(path)
+    else:
+        with closing(_connect(path, "ro")) as looking:
+            version = sqlite_schema.version_of(looking, path)
+            if version == sqlite_schema.VERSION:
+                journal_checks.check_end(looking, path)
+            elif version == 0:
+                journal_checks.check_absent(path)
+            else:  # of an older manyhands, which kept no mark
+                number, crc = row_chain.row_before(looking, _last(looking, path))
+                found = Mark(number, crc, boot=this_boot())
+            journal_checks.check_pages(looking, path)
+    place = journal_checks.mark_path(path)
+    # Before the tables are brought up to date: from then on a journal without a mark is one that has lost it.
+    marks = MarkFile(place, writes=True) if place.exists() else MarkFile.make(place, found)
+    marks.read(Kept.EVENTS)
+    return marks
 
 
 def open_requests(directory: Path, durability: Durability = "power") -> SqliteRequests:
@@ -208,7 +271,7 @@ def open_requests(directory: Path, durability: Durability = "power") -> SqliteRe
     connection, path = _open_existing(directory, "rw")
     with sqlite_faults.named(path):
         _tune(connection, durability)
-    return SqliteRequests(connection, path)
+    return SqliteRequests(connection, path, durability)
 
 
 def open_series(directory: Path) -> SqliteSeries:
@@ -226,19 +289,38 @@ def open_reader(directory: Path) -> SqliteReader:
     return SqliteReader(*_open_existing(directory, "ro&immutable=1" if still else "ro"))
 
 
+@contextmanager
+def reading_unchecked(directory: Path) -> Iterator[SqliteReader]:
+    """A copy of a journal that may be damaged, made for this: its end is not compared with anything."""
+    path = directory / FILE
+    with sqlite_faults.opening(path), closing(_connect(path, "rw")) as connection:
+        sqlite_schema.prepare(connection, path)
+        yield SqliteReader(connection, path)
+
+
+def exists(directory: Path) -> bool:
+    """Whether there is a journal, or was one whose file is lost."""
+    path = directory / FILE
+    return path.exists() or journal_checks.mark_path(path).exists()
+
+
 def _open_existing(directory: Path, mode: str) -> tuple[sqlite3.Connection, Path]:
     path = directory.absolute() / FILE
     nothing = UsageError(f"there is no journal in `{directory}`", "`manyhands run PLAN` begins one")
     if not path.exists():
+        journal_checks.check_absent(path)
         raise nothing
-    with sqlite_faults.opening(path):
-        connection = _connect(path, mode)
-        try:
-            if not sqlite_schema.is_current(connection, path):
-                raise nothing
-        except BaseException:
-            connection.close()
-            raise
+    with sqlite_faults.opening(path), ExitStack() as undo:
+        connection = _connect(path, "ro" if mode == "rw" else mode)
+        undo.callback(connection.close)
+        if not sqlite_schema.is_current(connection, path):
+            journal_checks.check_absent(path)
+            raise nothing
+        journal_checks.check_end(connection, path)
+        if mode == "rw":
+            connection = _connect(path, mode)
+        else:
+            undo.pop_all()
     return connection, path
 
 
