@@ -1,5 +1,6 @@
 """The command's body: what it prints, and the plan it writes, read back by the plan reader."""
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from manyhands.core.values.task import Claims, claims_of
 from manyhands.errors import UsageError
 from manyhands.sources.plans.plan_reading import read_plan
 from manyhands.sources.split.leaf_tasks import claim_of
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.cli.split import split_code_base
 from manyhands.surfaces.cli.split_options import SplitOptions, SplitOutput
 from sources.split.trees import write_files
@@ -29,7 +31,8 @@ ODD_NAMES = (
 
 
 def _split(path: Path | None, output: SplitOutput = SplitOutput.TREE, **more) -> None:
-    split_code_base(SplitOptions(path, output=output, **({"budget": 300} | more)))
+    with contextlib.chdir(path or "."):
+        split_code_base(SplitOptions(path, output=output, **({"budget": 300} | more)), Settings())
 
 
 @pytest.fixture
