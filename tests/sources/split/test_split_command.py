@@ -118,6 +118,21 @@ def test_a_correction_says_what_it_kept(project: Path, tmp_path: Path, capsys):
     assert len(json.loads(printed.out)["nodes"]) == 5
 
 
+def test_a_correction_keeps_the_bounds_of_its_tree_unless_others_are_typed(project: Path, tmp_path: Path, capsys):
+    _split(project, SplitOutput.JSON, max_depth=3)
+    printed = json.loads(capsys.readouterr().out)
+    earlier = tmp_path / "tree.json"
+    earlier.write_text(json.dumps(printed))
+    _split(project, SplitOutput.JSON, correct=earlier, again=[printed["root"]], budget=None)
+    again = json.loads(capsys.readouterr().out)
+    assert again["settings"] == printed["settings"]
+    assert [node["id"] for node in again["nodes"]] == [node["id"] for node in printed["nodes"]]
+    _split(project, SplitOutput.JSON, correct=earlier, again=[printed["root"]], budget=2_000)
+    wider = json.loads(capsys.readouterr().out)
+    assert wider["settings"] == printed["settings"] | {"budget_tokens": 2_000}
+    assert len(wider["nodes"]) == 1
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

@@ -3,6 +3,8 @@
 import shlex
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from manyhands.core.values.task import WORKTREE
 from manyhands.errors import UsageError
 from manyhands.sources.split.correction import correct
@@ -33,7 +35,7 @@ def split_code_base(options: SplitOptions, settings: Settings) -> None:
         raise UsageError("`--again` names subplans of an earlier tree, but no tree is given", "add --correct TREE.json")
     earlier = read_tree(options.correct) if options.correct is not None else None
     code = _read(options)
-    bounds = SplitSettings(options.budget, options.max_depth, options.min_files)
+    bounds = _bounds(options, earlier.settings if earlier is not None else SplitSettings())
     tree = _split(code, bounds, earlier, tuple(options.again))
     for note in tree.notes:
         say(f"note: {note}")
@@ -60,6 +62,12 @@ def _place_in_workspace(path: Path | None, settings: Settings) -> str:
         )
     inside = place.relative_to(workspace).as_posix()
     return "" if inside == "." else f"{inside}/"
+
+
+def _bounds(options: SplitOptions, earlier: SplitSettings) -> SplitSettings:
+    """Those of the earlier tree, except for the ones that were typed."""
+    typed = {"budget_tokens": options.budget, "max_depth": options.max_depth, "min_files": options.min_files}
+    return replace(earlier, **{name: value for name, value in typed.items() if value is not None})
 
 
 def _read(options: SplitOptions) -> CodeBase:
