@@ -1,5 +1,6 @@
 """The command's body: what it prints, and the plan it writes, read back by the plan reader."""
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from manyhands.core.values.task import Claims, claims_of
 from manyhands.errors import UsageError
 from manyhands.sources.plans.plan_reading import read_plan
 from manyhands.sources.split.leaf_tasks import claim_of
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.cli.split import split_code_base
 from manyhands.surfaces.cli.split_options import SplitOptions, SplitOutput
 from sources.split.trees import write_files
@@ -29,7 +31,8 @@ ODD_NAMES = (
 
 
 def _split(path: Path | None, output: SplitOutput = SplitOutput.TREE, **more) -> None:
-    split_code_base(SplitOptions(path, output=output, **({"budget": 300} | more)))
+    with contextlib.chdir(path or "."):
+        split_code_base(SplitOptions(path, output=output, **({"budget": 300} | more)), Settings())
 
 
 @pytest.fixture
@@ -113,6 +116,21 @@ def test_a_correction_says_what_it_kept(project: Path, tmp_path: Path, capsys):
     printed = capsys.readouterr()
     assert "1 gone, 1 new" in printed.err
     assert len(json.loads(printed.out)["nodes"]) == 5
+
+
+def test_a_correction_keeps_the_bounds_of_its_tree_unless_others_are_typed(project: Path, tmp_path: Path, capsys):
+    _split(project, SplitOutput.JSON, max_depth=3)
+    printed = json.loads(capsys.readouterr().out)
+    earlier = tmp_path / "tree.json"
+    earlier.write_text(json.dumps(printed))
+    _split(project, SplitOutput.JSON, correct=earlier, again=[printed["root"]], budget=None)
+    again = json.loads(capsys.readouterr().out)
+    assert again["settings"] == printed["settings"]
+    assert [node["id"] for node in again["nodes"]] == [node["id"] for node in printed["nodes"]]
+    _split(project, SplitOutput.JSON, correct=earlier, again=[printed["root"]], budget=2_000)
+    wider = json.loads(capsys.readouterr().out)
+    assert wider["settings"] == printed["settings"] | {"budget_tokens": 2_000}
+    assert len(wider["nodes"]) == 1
 
 
 @pytest.mark.parametrize(

@@ -78,13 +78,6 @@ def test_max_depth_is_kept_and_leaves_still_fit_where_one_level_is_left():
     assert [node.reason.split(":")[0] for node in tree.nodes] == ["max_depth"]
 
 
-def test_so_few_files_as_min_files_are_not_taken_apart():
-    source = a_source({f"{i}.txt": 4_000 for i in range(8)})
-    tree = split(source, budget(1_000, min_files=8))
-    assert [node.reason.split(":")[0] for node in tree.nodes] == ["min_files"]
-    assert len(list(split(source, budget(1_000, min_files=7)).leaves())) == 8
-
-
 @pytest.mark.parametrize("tied", [True, False])
 def test_a_project_of_forty_files_in_three_levels_stays_flat(tied: bool):
     paths = [f"{a}/{b}/{c}{i}.py" for a in "ab" for b in "cd" for c in "ef" for i in range(5)]

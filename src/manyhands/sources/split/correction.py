@@ -9,6 +9,7 @@ import msgspec
 
 from manyhands.errors import UsageError
 from manyhands.sources.split.nesting import Part
+from manyhands.sources.split.smallest_budget import check_budget
 from manyhands.sources.split.split_types import Source, SplitSettings, Subplan, Tree
 from manyhands.sources.split.splitter import Reader, Splitter
 from manyhands.sources.split.splitting import finished, nothing_to_read
@@ -30,6 +31,7 @@ def correct(
     again: tuple[str, ...] = (),
 ) -> Corrected:
     """`again` names subplans to split again even though nothing in them changed."""
+    check_budget(source, settings, read)
     correction = _Correction(tree, source, settings, read, again)
     nodes, root = correction.run()
     corrected = finished(nodes, root, source, settings, notes)

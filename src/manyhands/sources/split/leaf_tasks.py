@@ -29,36 +29,38 @@ def tasks_of(
     kind: str = "code",
     run: Sequence[str] = (),
     workspace: str = "",
+    inside: str = "",
 ) -> list[Task]:
+    """`inside` is the split directory as the workspace sees it, with its slash: tasks name files from there."""
     near = neighbours_of_leaves(tree, source)
     like = Task("", kind=kind, run=tuple(run), workspace=workspace)
-    return [_task(leaf, near.get(leaf.id, []), template, like) for leaf in tree.leaves()]
+    return [_task(leaf, near.get(leaf.id, []), template, like, inside) for leaf in tree.leaves()]
 
 
-def _task(leaf: Subplan, near: list[Neighbour], template: str, like: Task) -> Task:
+def _task(leaf: Subplan, near: list[Neighbour], template: str, like: Task, inside: str) -> Task:
     part = f" lines {leaf.ranges[0].first_line}-{leaf.ranges[0].last_line}" if leaf.ranges else ""
     values = {
         "id": leaf.id,
         "name": leaf.name,
         "tokens": f"{leaf.tokens:,}",
-        "files": "\n".join(_listed(leaf)),
-        "neighbours": "\n".join(f"- {each.file} ({each.leaf})" for each in near) or "(none)",
+        "files": "\n".join(_listed(leaf, inside)),
+        "neighbours": "\n".join(f"- {inside}{each.file} ({each.leaf})" for each in near) or "(none)",
         "parent": leaf.parent or "",
     }
     return replace(
         like,
         id=leaf.id,
         title=f"{leaf.name}{part} ({len(leaf.files)} files, {leaf.tokens:,} tokens)",
-        claims=Claims(write=tuple(dict.fromkeys(claim_of(file) for file in leaf.files))),
+        claims=Claims(write=tuple(dict.fromkeys(claim_of(inside + file) for file in leaf.files))),
         prompt=_FIELD.sub(lambda match: values[match[1]], template),
         parent=leaf.parent or "",
     )
 
 
-def _listed(leaf: Subplan) -> list[str]:
+def _listed(leaf: Subplan, inside: str) -> list[str]:
     if leaf.ranges:
-        return [f"- {part.file} lines {part.first_line}-{part.last_line}" for part in leaf.ranges]
-    return [f"- {file}" for file in leaf.files]
+        return [f"- {inside}{part.file} lines {part.first_line}-{part.last_line}" for part in leaf.ranges]
+    return [f"- {inside}{file}" for file in leaf.files]
 
 
 def claim_of(path: str) -> str:

@@ -10,14 +10,27 @@ from manyhands.sources.split.tie_weights import Ties
 _SMALL = 0.6
 
 
-def pack(groups: list[Group], paths: tuple[str, ...], tokens: list[int], ties: Ties, cap: int) -> list[Group]:
-    """Groups without ties go to those with the nearest home directory, so that no group stays alone."""
-    return _Packing(groups, paths, tokens, ties, cap).run()
+def pack(
+    groups: list[Group], paths: tuple[str, ...], tokens: list[int], ties: Ties, cap: int, min_files: int = 1
+) -> list[Group]:
+    """Groups without ties go to those with the nearest home directory, so that no group stays alone.
+
+    A group of fewer than `min_files` files is joined to another too, if there is one with room.
+    """
+    return _Packing(groups, paths, tokens, ties, cap, min_files).run()
 
 
 class _Packing:
-    def __init__(self, groups: list[Group], paths: tuple[str, ...], tokens: list[int], ties: Ties, cap: int) -> None:
-        self._paths, self._tokens, self._cap = paths, tokens, cap
+    def __init__(
+        self,
+        groups: list[Group],
+        paths: tuple[str, ...],
+        tokens: list[int],
+        ties: Ties,
+        cap: int,
+        min_files: int,
+    ) -> None:
+        self._paths, self._tokens, self._cap, self._min_files = paths, tokens, cap, min_files
         self._members = {min(group): group for group in groups}
         self._size = {name: sum(tokens[i] for i in group) for name, group in self._members.items()}
         self._home = {name: self._home_of(group) for name, group in self._members.items()}
@@ -34,7 +47,7 @@ class _Packing:
         return tuple(home.split("/"))
 
     def run(self) -> list[Group]:
-        small = [(size, name) for name, size in self._size.items() if self._is_small(size)]
+        small = [(size, name) for name, size in self._size.items() if self._is_small(name)]
         heapq.heapify(small)
         while small:
             size, name = heapq.heappop(small)
@@ -44,12 +57,12 @@ class _Packing:
             if partner is None:
                 continue
             kept = self._join(min(name, partner), max(name, partner))
-            if self._is_small(self._size[kept]):
+            if self._is_small(kept):
                 heapq.heappush(small, (self._size[kept], kept))
         return [sorted(self._members[name]) for name in sorted(self._members)]
 
-    def _is_small(self, size: int) -> bool:
-        return size < self._cap * _SMALL
+    def _is_small(self, name: int) -> bool:
+        return self._size[name] < self._cap * _SMALL or len(self._members[name]) < self._min_files
 
     def _partner_of(self, name: int) -> int | None:
         room = self._cap - self._size[name]

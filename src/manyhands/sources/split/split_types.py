@@ -16,7 +16,7 @@ def tokens_of(size_bytes: int) -> int:
 class SplitSettings(Struct, frozen=True, omit_defaults=False):
     budget_tokens: int = 40_000  # the most that a leaf may have
     max_depth: int = 8  # the root is at depth 0
-    min_files: int = 1  # a set of this few files is not split
+    min_files: int = 1  # a leaf has at least this many files, where they fit into the budget
 
 
 class Source(Struct, frozen=True):

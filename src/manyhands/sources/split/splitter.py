@@ -30,7 +30,7 @@ class Splitter:
         self.nodes: dict[str, Subplan] = {}
         self._source, self._settings, self._read, self._taken = source, settings, read, taken
         self._tokens = source.tokens
-        self._strategies = Strategies(source, settings.budget_tokens)
+        self._strategies = Strategies(source, settings)
         self._spans: dict[int, dict[tuple[int, int], Span]] = {}
 
     def split(self, part: Part, depth: int, parent: str | None, strategy: str = "") -> str:
@@ -69,11 +69,9 @@ class Splitter:
         if tokens <= budget:
             return f"fits: {tokens:,} of {budget:,} tokens"
         if part.lines is not None:
-            return f"one_line: {over}, but a single line is not split"
+            return f"few_lines: {over}, but so few lines are not split"
         if depth >= self._settings.max_depth:
             return f"max_depth: {over}, but depth {depth} is the maximum"
-        if 1 < len(part.files) <= self._settings.min_files:
-            return f"min_files: {over}, but {len(part.files)} files are not split"
         if len(part.files) == 1 and len(self._spans_of(part.files[0])) < 2:
             return f"oversize: {over}, and the file could not be split by symbols or lines"
         return ""

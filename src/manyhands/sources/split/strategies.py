@@ -7,7 +7,7 @@ from manyhands.sources.split.directories import directory_groups
 from manyhands.sources.split.even_runs import even_runs
 from manyhands.sources.split.nesting import Part, nest_by_ties, nest_in_order
 from manyhands.sources.split.packing import pack
-from manyhands.sources.split.split_types import Source
+from manyhands.sources.split.split_types import Source, SplitSettings
 from manyhands.sources.split.tie_weights import Ties, all_ties, static_ties
 
 #: Ties closer than this share are decided with everything that is known. Looser ones are so close that any new commit
@@ -19,8 +19,8 @@ _CLOSE = 0.15
 class Strategies:
     """The strategies for one source. What they share is computed once."""
 
-    def __init__(self, source: Source, budget: int) -> None:
-        self._source, self._budget = source, budget
+    def __init__(self, source: Source, settings: SplitSettings) -> None:
+        self._source, self._budget, self._min_files = source, settings.budget_tokens, settings.min_files
         self._tokens = source.tokens
         self._connected = bool(source.imports or source.commits)
         self._all: Ties | None = None
@@ -53,7 +53,7 @@ class Strategies:
         static = {tie: weight for tie, weight in self._static.items() if tie[0] in inside and tie[1] in inside}
         groups = agglomerate([[i] for i in files], self._tokens, ties, self._budget, _CLOSE)
         groups = agglomerate(groups, self._tokens, static, self._budget)
-        leaves = pack(groups, self._source.paths, self._tokens, ties, self._budget)
+        leaves = pack(groups, self._source.paths, self._tokens, ties, self._budget, self._min_files)
         return nest_by_ties(leaves, self._source, self._tokens, ties, self._budget)
 
     def _is_tied(self, files: Group) -> bool:
@@ -64,11 +64,16 @@ class Strategies:
 
     def by_directory(self, files: Group) -> list[Part]:
         leaves = directory_groups(files, self._source.paths, self._tokens, self._budget)
-        return nest_in_order(leaves, self._tokens, self._budget)
+        return nest_in_order(self._with_enough_files(leaves), self._tokens, self._budget)
 
     def by_chunks(self, files: Group) -> list[Part]:
         """Groups of neighbours by path, as even as the files allow."""
-        return nest_in_order(self._even(files), self._tokens, self._budget)
+        return nest_in_order(self._with_enough_files(self._even(files)), self._tokens, self._budget)
+
+    def _with_enough_files(self, leaves: list[Group]) -> list[Group]:
+        if self._min_files == 1:
+            return leaves
+        return pack(leaves, self._source.paths, self._tokens, {}, self._budget, self._min_files)
 
     def _even(self, files: Group) -> list[Group]:
         return even_runs(files, [self._tokens[i] for i in files], self._budget)

@@ -7,6 +7,9 @@ from manyhands.sources.split.even_runs import even_runs
 from manyhands.sources.split.imports.grammars import top_level_lines
 from manyhands.sources.split.split_types import tokens_of
 
+#: A piece of a file has at least this many lines: fewer are rarely a whole function.
+LINES_MIN = 20
+
 
 class Span(NamedTuple):
     first_line: int  # from 1; both ends are included
@@ -15,16 +18,34 @@ class Span(NamedTuple):
 
 
 def split_inside(path: str, content: bytes, budget: int) -> list[Span]:
-    """Spans that cover the file, within the budget unless one line is larger. With fewer than two, it stays whole."""
+    """Spans that cover the file, within the budget unless so few lines are larger. Fewer than two: it stays whole."""
     lines = content.splitlines(keepends=True)
-    if len(lines) < 2:
+    if len(lines) < 2 * LINES_MIN:
         return []
     starts = [_symbol_starts(path, content, lines), _after_blank_lines(lines), list(range(1, len(lines) + 1))]
     sizes = [len(line) for line in lines]
     units = _units(1, len(lines), starts, sizes, budget)
     weights = [tokens_of(sum(sizes[first - 1 : last])) for first, last in units]
     runs = even_runs(units, weights, budget)
-    return [Span(run[0][0], run[-1][1], sum(sizes[run[0][0] - 1 : run[-1][1]])) for run in runs]
+    spans = _long_enough([(run[0][0], run[-1][1]) for run in runs], sizes)
+    return [Span(first, last, sum(sizes[first - 1 : last])) for first, last in spans]
+
+
+def _long_enough(spans: list[tuple[int, int]], sizes: list[int]) -> list[tuple[int, int]]:
+    """Join each span of too few lines to the smaller of the spans beside it."""
+    kept = list(spans)
+    at = 0
+    while at < len(kept):
+        first, last = kept[at]
+        if last - first + 1 >= LINES_MIN or len(kept) == 1:
+            at += 1
+            continue
+        beside = [i for i in (at - 1, at + 1) if 0 <= i < len(kept)]
+        other = min(beside, key=lambda i: sum(sizes[kept[i][0] - 1 : kept[i][1]]))
+        low, high = min(at, other), max(at, other)
+        kept[low : high + 1] = [(kept[low][0], kept[high][1])]
+        at = low
+    return kept
 
 
 def _units(first: int, last: int, starts: list[list[int]], sizes: list[int], budget: int) -> list[tuple[int, int]]:

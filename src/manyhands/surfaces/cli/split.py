@@ -3,6 +3,8 @@
 import shlex
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from manyhands.core.values.task import WORKTREE
 from manyhands.errors import UsageError
 from manyhands.sources.split.correction import correct
@@ -15,12 +17,15 @@ from manyhands.sources.split.splitting import nothing_to_read, split
 from manyhands.sources.split.tree_file import read_tree, tree_as_json
 from manyhands.sources.split.views.split_text import summary, tree_as_text
 from manyhands.surfaces.cli.printing import put, say
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.cli.split_options import SplitOptions, SplitOutput
 
 
-def split_code_base(options: SplitOptions) -> None:
+def split_code_base(options: SplitOptions, settings: Settings) -> None:
+    inside = ""
     if options.plan is not None:
         check_plan_name(options.plan)
+        inside = _place_in_workspace(options.path, settings)
     if options.worktrees and not options.run:
         raise UsageError(
             "`--worktrees` needs a command, because only commands work in worktrees", "add --run 'agent -p {prompt}'"
@@ -30,18 +35,39 @@ def split_code_base(options: SplitOptions) -> None:
         raise UsageError("`--again` names subplans of an earlier tree, but no tree is given", "add --correct TREE.json")
     earlier = read_tree(options.correct) if options.correct is not None else None
     code = _read(options)
-    settings = SplitSettings(options.budget, options.max_depth, options.min_files)
-    tree = _split(code, settings, earlier, tuple(options.again))
+    bounds = _bounds(options, earlier.settings if earlier is not None else SplitSettings())
+    tree = _split(code, bounds, earlier, tuple(options.again))
     for note in tree.notes:
         say(f"note: {note}")
     put(_shown(tree, code.source, options.output, title=str(options.graph or options.path)))
     if options.plan is not None:
         workspace = WORKTREE if options.worktrees else ""
-        tasks = tasks_of(tree, code.source, prompt, options.kind, shlex.split(options.run), workspace)
+        tasks = tasks_of(tree, code.source, prompt, options.kind, shlex.split(options.run), workspace, inside)
         write_plan(options.plan, tasks)
         say(f"wrote {len(tasks):,} tasks to the plan `{options.plan}`")
     if options.output is not SplitOutput.TREE:
         say(summary(tree))
+
+
+def _place_in_workspace(path: Path | None, settings: Settings) -> str:
+    """The directory as the workspace sees it, with its slash. A graph has the paths of the workspace already."""
+    if path is None:
+        return ""
+    workspace = settings.load().workspace.resolve()
+    place = path.resolve()
+    if not place.is_relative_to(workspace):
+        raise UsageError(
+            f"`{path}` is outside the workspace `{workspace}`, so no task of a plan could work on its files",
+            f"run the command in `{path}`, or name the manyhands.toml of that project with --config",
+        )
+    inside = place.relative_to(workspace).as_posix()
+    return "" if inside == "." else f"{inside}/"
+
+
+def _bounds(options: SplitOptions, earlier: SplitSettings) -> SplitSettings:
+    """Those of the earlier tree, except for the ones that were typed."""
+    typed = {"budget_tokens": options.budget, "max_depth": options.max_depth, "min_files": options.min_files}
+    return replace(earlier, **{name: value for name, value in typed.items() if value is not None})
 
 
 def _read(options: SplitOptions) -> CodeBase:
@@ -56,10 +82,10 @@ def _read(options: SplitOptions) -> CodeBase:
     return CodeBase(read_graph(graph), nothing_to_read, ())
 
 
-def _split(code: CodeBase, settings: SplitSettings, earlier: Tree | None, again: tuple[str, ...]) -> Tree:
+def _split(code: CodeBase, bounds: SplitSettings, earlier: Tree | None, again: tuple[str, ...]) -> Tree:
     if earlier is None:
-        return split(code.source, settings, code.read, code.notes)
-    corrected = correct(earlier, code.source, settings, code.read, code.notes, again)
+        return split(code.source, bounds, code.read, code.notes)
+    corrected = correct(earlier, code.source, bounds, code.read, code.notes, again)
     kept = len(corrected.tree.nodes) - len(corrected.new)
     say(f"corrected: {kept:,} subplans kept, {len(corrected.gone):,} gone, {len(corrected.new):,} new")
     return corrected.tree

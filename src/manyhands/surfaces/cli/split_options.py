@@ -20,9 +20,13 @@ class SplitOptions(NamedTuple):
     graph: Annotated[
         Path | None, Option(help="Split this prepared graph instead of a directory: JSON, gzipped or not.")
     ] = None
-    budget: Annotated[int, Option(min=1, help="The most tokens a leaf may hold. A token is 4 bytes.")] = 40_000
-    max_depth: Annotated[int, Option(min=0, help="The most levels below the root.")] = 8
-    min_files: Annotated[int, Option(min=1, help="Do not split this many files or fewer.")] = 1
+    budget: Annotated[
+        int | None, Option(min=1, help="The most tokens a leaf may hold, 40000 if left out. A token is 4 bytes.")
+    ] = None
+    max_depth: Annotated[int | None, Option(min=0, help="The most levels below the root, 8 if left out.")] = None
+    min_files: Annotated[
+        int | None, Option(min=1, help="Give each leaf at least this many files, where they fit into the budget.")
+    ] = None
     include: Annotated[
         Sequence[str],
         Option(metavar="PATTERN", help="Read only files like this, as in .gitignore. Can be given more than once."),
@@ -47,7 +51,10 @@ class SplitOptions(NamedTuple):
     worktrees: Annotated[bool, Option("--worktrees", help="Give each task of the plan a git worktree.")] = False
     correct: Annotated[
         Path | None,
-        Option(metavar="TREE", help="Bring this tree (JSON) up to date. Subplans that still fit keep their ids."),
+        Option(
+            metavar="TREE",
+            help="Bring this tree (JSON) up to date. It keeps its bounds, and the ids of subplans that still fit.",
+        ),
     ] = None
     again: Annotated[
         Sequence[str],

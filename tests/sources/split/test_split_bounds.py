@@ -1,0 +1,78 @@
+"""Budget and number of files bound every leaf. Bounds that contradict each other are refused with what works."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from manyhands.errors import UsageError
+from manyhands.sources.split.directory_source import CodeBase, read_directory
+from manyhands.sources.split.split_types import Tree
+from manyhands.sources.split.splitting import split
+from manyhands.sources.split.symbols import LINES_MIN
+from sources.split.trees import budget, is_sound, write_files
+
+#: 301 tokens in 121 lines.
+FILE = "x = 12345\n" * 120 + "abc\n"
+
+
+def _code(root: Path, count: int) -> CodeBase:
+    return read_directory(write_files(root, {f"d{i % 12:02}/f{i:04}.py": FILE for i in range(count)}))
+
+
+def _split(code: CodeBase, tokens: int, **more: int) -> Tree:
+    tree = split(code.source, budget(tokens, **more), code.read)
+    is_sound(tree, code.source)
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("count", "bounds", "works"),
+    [
+        (6, {"tokens": 250, "min_files": 6}, 1_806),
+        (6, {"tokens": 250, "min_files": 5}, 1_806),
+        (1_536, {"tokens": 300, "min_files": 8}, 2_408),
+        (1_536, {"tokens": 1, "min_files": 8, "max_depth": 4}, 2_408),
+        (6, {"tokens": 1}, 100),
+    ],
+)
+def test_a_budget_too_small_for_the_tree_is_refused_with_the_smallest_that_works(
+    tmp_path: Path, count: int, bounds: dict[str, int], works: int
+):
+    code = _code(tmp_path, count)
+    with pytest.raises(UsageError) as refused:
+        _split(code, **bounds)
+    assert f"a budget of {bounds['tokens']:,} tokens is too small" in refused.value.message
+    assert int(re.search(r"--budget (\d+)", refused.value.hint)[1]) == works
+    tree = _split(code, **(bounds | {"tokens": works}))
+    assert all(leaf.tokens <= works for leaf in tree.leaves())
+    with pytest.raises(UsageError):
+        _split(code, **(bounds | {"tokens": works - 1}))
+
+
+def test_leaves_have_at_least_min_files_where_they_fit(tmp_path: Path):
+    code = _code(tmp_path, 1_536)
+    for min_files in (5, 8):
+        tree = _split(code, 2_500, min_files=min_files, max_depth=4)
+        assert min(len(leaf.files) for leaf in tree.leaves()) >= min_files
+        assert not any(leaf.ranges for leaf in tree.leaves())
+
+
+def test_one_large_file_among_small_ones_is_cut_whatever_min_files_says(tmp_path: Path):
+    write_files(tmp_path, {"large.py": FILE * 20})
+    tree = _split(_code(tmp_path, 100), 2_500, min_files=4)
+    pieces = [leaf for leaf in tree.leaves() if leaf.ranges]
+    assert {leaf.files for leaf in pieces} == {("large.py",)}
+    assert len(pieces) == 3
+    assert all(len(leaf.files) >= 4 for leaf in tree.leaves() if not leaf.ranges)
+
+
+def test_a_file_is_not_cut_below_a_sensible_number_of_lines(tmp_path: Path):
+    """Long lines: 2,500 bytes each. What cannot be cut stays over the budget and says so."""
+    line = "y" * 2_499 + "\n"
+    write_files(tmp_path, {"few.txt": line * (2 * LINES_MIN - 1), "many.txt": line * 100, "code.py": FILE * 400})
+    tree = _split(read_directory(tmp_path), 10_000)
+    lines_of = {(part.file, part.last_line - part.first_line + 1) for leaf in tree.leaves() for part in leaf.ranges}
+    assert min(count for _, count in lines_of) >= LINES_MIN
+    over = {leaf.files[0]: leaf.reason.split(":")[0] for leaf in tree.leaves() if leaf.tokens > 10_000}
+    assert over == {"few.txt": "oversize", "many.txt": "few_lines"}
