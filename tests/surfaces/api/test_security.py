@@ -124,6 +124,10 @@ async def test_static_files_have_their_types_and_are_asked_for_anew(client: http
         answer = await client.get(path)
         assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-cache")
         assert answer.headers["content-type"].startswith(kind)
+        assert answer.headers["content-encoding"] == "gzip"
+        plain = await client.get(path, headers={"accept-encoding": "identity"})
+        assert plain.text == answer.text
+        assert "content-encoding" not in plain.headers
     again = await client.get("/static/js/model.js", headers={"if-none-match": answer.headers["etag"]})
     assert again.status_code == 304
     for path in ("/static/../errors.py", "/static/%2e%2e/errors.py", "/static/..%2ferrors.py", "/static/js"):

@@ -1,5 +1,6 @@
 """The files of the page, served from memory: they are few and small, and a browser needs all of them."""
 
+import gzip
 import hashlib
 from pathlib import Path
 
@@ -11,6 +12,11 @@ TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=u
 TYPES |= {".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 
 
+def packed(body: bytes) -> bytes:
+    """As it travels."""
+    return gzip.compress(body, 6, mtime=0)
+
+
 class PageFiles:
     """Browsers keep the files but check for new ones each time, so that old and new parts never mix."""
 
@@ -18,6 +24,7 @@ class PageFiles:
         found = [path for path in folder.rglob("*") if path.suffix in TYPES and path.is_file()]
         self._files = {str(path.relative_to(folder)): (path.read_bytes(), TYPES[path.suffix]) for path in sorted(found)}
         self._tags = {name: f'"{hashlib.sha256(body).hexdigest()[:20]}"' for name, (body, _) in self._files.items()}
+        self._packed = {name: packed(body) for name, (body, _) in self._files.items()}
 
     @property
     def modules(self) -> list[str]:
@@ -28,9 +35,12 @@ class PageFiles:
         if name not in self._files:
             return None
         body, kind = self._files[name]
-        common = {"etag": self._tags[name], "cache-control": "no-cache", **(headers or {})}
+        common = {"etag": self._tags[name], "cache-control": "no-cache", "vary": "accept-encoding", **(headers or {})}
         if request.headers.get("if-none-match") == self._tags[name]:
             return Response(status_code=304, headers=common)
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            common["content-encoding"] = "gzip"
+            body = self._packed[name]
         return Response(body, media_type=kind, headers=common)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
