@@ -12,13 +12,13 @@ import pytest
 from manyhands.core.events import RunDrained, Woke
 from manyhands.engine.store.contract import codec
 from manyhands.engine.store.sqlite import high_water_mark, sqlite_schema, sqlite_store
-from manyhands.engine.store.sqlite.high_water_mark import Kept, Mark, MarkFile
+from manyhands.engine.store.sqlite.high_water_mark import HighWaterMark, Kept, MarkFile
 from manyhands.errors import StoreBroken
 
 FILES = ("journal.db", "journal.db-wal", "journal.db-mark")
 
 
-def mark_of(directory: Path, kept: Kept = Kept.EVENTS) -> Mark:
+def mark_of(directory: Path, kept: Kept = Kept.EVENTS) -> HighWaterMark:
     with closing(MarkFile(directory / "journal.db-mark")) as marks:
         return marks.read(kept)
 

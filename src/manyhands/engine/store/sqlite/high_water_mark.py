@@ -33,7 +33,7 @@ class Kept(IntEnum):
     REQUESTS = 1
 
 
-class Mark(NamedTuple):
+class HighWaterMark(NamedTuple):
     number: int = 0  # of the last one that was committed
     crc: int = 0  # of its row, which depends on all rows before it; 0 for a request
     synced: int = 0  # of the last one that a power cut cannot take
@@ -59,17 +59,17 @@ class MarkFile:
         self.path = path
         self._descriptor = os.open(path, (os.O_RDWR if writes else os.O_RDONLY) | os.O_CLOEXEC)
         self._turns = [0, 0]
-        self._latest = [Mark(), Mark()]
+        self._latest = [HighWaterMark(), HighWaterMark()]
         self._guard = Lock()
         self._boot = this_boot()
 
     @classmethod
-    def make(cls, path: Path, events: Mark) -> "MarkFile":
+    def make(cls, path: Path, events: HighWaterMark) -> "MarkFile":
         """A new one, durable when this returns. It appears whole or not at all."""
         half = path.with_name(f"{path.name}.new")
         descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         try:
-            for kept, mark in ((Kept.EVENTS, events), (Kept.REQUESTS, Mark())):
+            for kept, mark in ((Kept.EVENTS, events), (Kept.REQUESTS, HighWaterMark())):
                 for copy in range(_COPIES):
                     os.pwrite(descriptor, _packed(copy, mark), _place(kept, copy))
             os.fsync(descriptor)
@@ -79,7 +79,7 @@ class MarkFile:
         _sync_names(path.parent)
         return cls(path, writes=True)
 
-    def read(self, kept: Kept) -> Mark:
+    def read(self, kept: Kept) -> HighWaterMark:
         """The newest of the copies that are whole."""
         found = [_unpacked(os.pread(self._descriptor, _SECTOR_BYTES, _place(kept, copy))) for copy in range(_COPIES)]
         whole = [each for each in found if each is not None]
@@ -95,7 +95,7 @@ class MarkFile:
         with self._guard:
             known = self._latest[Kept.EVENTS]
             safe = (number, crc) if synced else (known.synced, known.synced_crc)
-            self._write(Kept.EVENTS, Mark(number, crc, *safe, self._boot))
+            self._write(Kept.EVENTS, HighWaterMark(number, crc, *safe, self._boot))
 
     def note_synced(self, number: int, crc: int) -> None:
         """A checkpoint has taken everything up to this event to the disk."""
@@ -111,7 +111,7 @@ class MarkFile:
         try:
             known = self.read(Kept.REQUESTS)
             if number > known.number:
-                self._write(Kept.REQUESTS, Mark(number, 0, number if synced else known.synced, 0, self._boot))
+                self._write(Kept.REQUESTS, HighWaterMark(number, 0, number if synced else known.synced, 0, self._boot))
         finally:
             fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
@@ -128,7 +128,7 @@ class MarkFile:
             os.close(self._descriptor)
             self._descriptor = -1  # the number may be another file's by the next call
 
-    def _write(self, kept: Kept, mark: Mark) -> None:
+    def _write(self, kept: Kept, mark: HighWaterMark) -> None:
         turn = self._turns[kept] + 1
         try:
             os.pwrite(self._descriptor, _packed(turn, mark), _place(kept, turn % _COPIES))
@@ -144,17 +144,17 @@ def _place(kept: Kept, copy: int) -> int:
     return (kept * _COPIES + copy) * _SECTOR_BYTES
 
 
-def _packed(turn: int, mark: Mark) -> bytes:
+def _packed(turn: int, mark: HighWaterMark) -> bytes:
     body = _FORM.pack(_MAGIC, turn, *mark[:4], mark.boot.encode("ascii"))
     return body + zlib.crc32(body).to_bytes(4, "little")
 
 
-def _unpacked(sector: bytes) -> tuple[int, Mark] | None:
+def _unpacked(sector: bytes) -> tuple[int, HighWaterMark] | None:
     body, crc = sector[: _FORM.size], sector[_FORM.size : _FORM.size + 4]
     if len(crc) != 4 or zlib.crc32(body).to_bytes(4, "little") != crc:
         return None
     _, turn, number, row_crc, synced, synced_crc, boot = _FORM.unpack(body)
-    return turn, Mark(number, row_crc, synced, synced_crc, boot.rstrip(b"\0").decode("ascii"))
+    return turn, HighWaterMark(number, row_crc, synced, synced_crc, boot.rstrip(b"\0").decode("ascii"))
 
 
 def _sync_names(directory: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from manyhands.engine.store.contract.stored_rows import SALVAGE, damaged
 from manyhands.engine.store.sqlite import row_chain
-from manyhands.engine.store.sqlite.high_water_mark import SUFFIX, Kept, Mark, MarkFile, this_boot
+from manyhands.engine.store.sqlite.high_water_mark import SUFFIX, HighWaterMark, Kept, MarkFile, this_boot
 from manyhands.errors import StoreBroken
 
 _log = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ def mark_path(path: Path) -> Path:
     return path.with_name(path.name + SUFFIX)
 
 
-def marks_of(path: Path) -> tuple[Mark, Mark] | None:
+def marks_of(path: Path) -> tuple[HighWaterMark, HighWaterMark] | None:
     """How far the events and the requests of the journal at `path` reach; None if it has no mark."""
     try:
         marks = MarkFile(mark_path(path))
@@ -54,7 +54,7 @@ def check_end(connection: sqlite3.Connection, path: Path) -> None:
         raise damaged(path, f"request {there}", f"requests up to {needed} are missing{_without_log(path)}")
 
 
-def _check_events(connection: sqlite3.Connection, path: Path, mark: Mark, boot: str) -> None:
+def _check_events(connection: sqlite3.Connection, path: Path, mark: HighWaterMark, boot: str) -> None:
     needed, crc = mark.certain(boot)
     there, _ = row_chain.row_before(connection, 2**62)
     if there < needed:

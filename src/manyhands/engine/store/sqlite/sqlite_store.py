@@ -14,7 +14,7 @@ from manyhands.engine.store.contract import codec, stored_rows
 from manyhands.engine.store.contract.journal import Durability
 from manyhands.engine.store.contract.samples import SAMPLES_KEPT_S, SeriesSample
 from manyhands.engine.store.sqlite import journal_checks, row_chain, sqlite_faults, sqlite_schema
-from manyhands.engine.store.sqlite.high_water_mark import Kept, Mark, MarkFile, this_boot
+from manyhands.engine.store.sqlite.high_water_mark import HighWaterMark, Kept, MarkFile, this_boot
 from manyhands.engine.store.sqlite.idle_checkpoint import IdleCheckpoint, is_all_moved
 from manyhands.engine.store.sqlite.lock import DirectoryLock
 from manyhands.engine.store.sqlite.wake import WakeSocket, wake
@@ -245,7 +245,7 @@ def open_journal(directory: Path, durability: Durability = "power") -> SqliteJou
 
 def _checked(path: Path) -> MarkFile:
     """The mark of the journal there, once the journal is known to be whole. Both may have to be made first."""
-    found = Mark()
+    found = HighWaterMark()
     if not path.exists() or not path.stat().st_size:
         journal_checks.check_absent(path)
     else:
@@ -257,7 +257,7 @@ def _checked(path: Path) -> MarkFile:
                 journal_checks.check_absent(path)
             else:  # of an older manyhands, which kept no mark
                 number, crc = row_chain.row_before(looking, _last(looking, path))
-                found = Mark(number, crc, boot=this_boot())
+                found = HighWaterMark(number, crc, boot=this_boot())
             journal_checks.check_pages(looking, path)
     place = journal_checks.mark_path(path)
     # Before the tables are brought up to date: from then on a journal without a mark is one that has lost it.
