@@ -20,7 +20,7 @@ from manyhands.engine.sim.drive import Drive
 from manyhands.engine.sim.hosts.outage_host import OutageHost
 from manyhands.engine.sim.hosts.random_hosts import random_host
 from manyhands.engine.sim.hosts.reference import API, BATCHING, DRIFTING, PROCESSES, REFERENCE, SLOTS, HostModel, build
-from manyhands.engine.sim.limit_score import Best, best_fixed, drive, memory_of_a_run, score, worth
+from manyhands.engine.sim.limit_score import BestWidth, best_fixed, drive, memory_of_a_run, score, worth
 from manyhands.engine.sim.rival_limits.aimd import Aimd
 from manyhands.engine.sim.rival_limits.gradient2 import Gradient2
 from manyhands.engine.sim.rival_limits.inspect_rule import InspectRule
@@ -36,9 +36,9 @@ def fixed(model: HostModel, width: int) -> float:
     return mean(drive(model, Fixed(width), seed).goodput for seed in SEEDS)
 
 
-def best(model: HostModel) -> Best:
+def best(model: HostModel) -> BestWidth:
     width = BEST_WIDTH[model.name]
-    return Best(width, {seed: drive(model, Fixed(width), seed).goodput for seed in SEEDS})
+    return BestWidth(width, {seed: drive(model, Fixed(width), seed).goodput for seed in SEEDS})
 
 
 def cold(model: HostModel, seed: int) -> Clutch:

@@ -4,7 +4,7 @@ import psycopg
 import pytest
 
 from manyhands.engine.store.postgres.database_place import place_of
-from manyhands.engine.store.store_opening import open_journal, shown
+from manyhands.engine.store.store_opening import open_journal, printable
 from manyhands.errors import ConfigError, ManyhandsError
 from manyhands.sources.config.database_url import without_secrets
 from postgres_server import PostgresServer
@@ -21,7 +21,7 @@ SECRETS = [
 @pytest.mark.parametrize("url", SECRETS)
 def test_no_secret_of_a_url_is_ever_shown(url: str) -> None:
     place = place_of(url)
-    for text in (str(place), repr(place), shown(url), without_secrets(url)):
+    for text in (str(place), repr(place), printable(url), without_secrets(url)):
         assert "geheim" not in text
         assert "heim" not in text
     assert "geheim" in place.conninfo

@@ -10,10 +10,10 @@ from helpers import Player, a_host, a_task
 from manyhands.core import events as ev
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import Prices, Route, Width
+from manyhands.surfaces.review.review_building import DECISIONS_MAX, review_of
 from manyhands.surfaces.review.review_markdown import as_markdown
 from manyhands.surfaces.review.review_page import as_page
 from manyhands.surfaces.review.task_tree import tree_lines
-from manyhands.surfaces.review.telling import DECISIONS_MAX, review_of
 from surfaces.cli.console import Console, sh, shell_host
 
 FAILED = Ending(EndingKind.FAILED, "exit code 3", tail="<script>alert(1)</script>\nno such file", exit_code=3)

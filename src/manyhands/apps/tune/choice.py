@@ -30,7 +30,7 @@ class WidthChoice(Struct, frozen=True):
         return f"{self.width} ({self.low}–{self.high})" if self.low < self.high else str(self.width)
 
 
-class Next(Struct, frozen=True):
+class NextWidth(Struct, frozen=True):
     """The width to measure next, or None and the reason."""
 
     width: int | None
@@ -42,7 +42,7 @@ def counted_at(width: int, probes: int) -> int:
     return math.ceil(max(COUNTED_MIN, ROUNDS_COUNTED * width) / probes) * probes
 
 
-def next_width(steps: Mapping[int, MeasuredWidth], most: int) -> Next:
+def next_width(steps: Mapping[int, MeasuredWidth], most: int) -> NextWidth:
     """Doubles until that no longer pays, then tries widths around the best one."""
     ramp: list[MeasuredWidth] = []
     width = 1
@@ -52,11 +52,11 @@ def next_width(steps: Mapping[int, MeasuredWidth], most: int) -> Next:
         if why:
             return _refine(steps, ramp, most, why)
         if _is_unclear(ramp):
-            return Next(width, "once more, because the gain is not certain")
+            return NextWidth(width, "once more, because the gain is not certain")
         if width >= most:
             return _refine(steps, ramp, most, f"{most} is the highest width that was asked for")
         width = min(2 * width, most)
-    return Next(width)
+    return NextWidth(width)
 
 
 def _ends_ramp(ramp: list[MeasuredWidth]) -> str:
@@ -82,16 +82,16 @@ def _is_unclear(ramp: list[MeasuredWidth]) -> bool:
     return gain < WORTH and gain + Z * spread > WELL_WORTH
 
 
-def _refine(steps: Mapping[int, MeasuredWidth], ramp: list[MeasuredWidth], most: int, why: str) -> Next:
+def _refine(steps: Mapping[int, MeasuredWidth], ramp: list[MeasuredWidth], most: int, why: str) -> NextWidth:
     picked = choose({step.width: step for step in ramp})
     if picked is None or ramp[-1].rate_limited:  # no width in between tells more about a rate
-        return Next(None, why)
+        return NextWidth(None, why)
     too_wide = min((step.width for step in steps.values() if step.overloads or not step.filled), default=most + 1)
     for factor in REFINED:
         width = int(factor * picked.width + 0.5)
         if 1 <= width < too_wide and width not in steps:
-            return Next(width)
-    return Next(None, why)
+            return NextWidth(width)
+    return NextWidth(None, why)
 
 
 def choose(steps: Mapping[int, MeasuredWidth]) -> WidthChoice | None:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from manyhands.apps.tune.choice import Next, WidthChoice, choose, counted_at, next_width
+from manyhands.apps.tune.choice import NextWidth, WidthChoice, choose, counted_at, next_width
 from manyhands.apps.tune.width_figures import MeasuredWidth, Try, measured
 from manyhands.assembly import open_session
 from manyhands.core.events import AnyEvent, AttemptEnded, Input, RunDrained, WidthSet
@@ -86,7 +86,7 @@ class _Ramp:
 
     async def climb(self) -> Tuned:
         await self._warm_up()
-        upcoming = Next(None)
+        upcoming = NextWidth(None)
         while not self._onlooker.is_stopping():
             upcoming = next_width(self._steps, self._most)
             if upcoming.width is None:

@@ -122,7 +122,7 @@ class Peak(Struct):
             self.variance += (off * (peak - self.mean) - self.variance) / window
 
 
-class Held(Struct, gc=False):
+class HeldMemory(Struct, gc=False):
     """What an attempt in flight was seen to hold."""
 
     kind: str
@@ -159,7 +159,7 @@ class MemoryGate(Struct):
     total_bytes: float = 0.0  # 0: no probe of processes, no gate
     cores: int = 0
     others_bytes: float = 0.0  # held by what is not ours
-    held: dict[int, Held] = {}
+    held: dict[int, HeldMemory] = {}
     peaks: dict[str, Peak] = {}
     every_kind: Peak = field(default_factory=Peak)
 
@@ -186,7 +186,7 @@ class MemoryGate(Struct):
             self.others_bytes = max(0.0, reading.memory_used_bytes - ours)
 
     def started(self, attempt: int, kind: str) -> None:
-        self.held[attempt] = Held(kind)
+        self.held[attempt] = HeldMemory(kind)
 
     def ended(self, sample: Sample, done: bool, killed: bool) -> None:
         held = self.held.pop(sample.attempt, None)

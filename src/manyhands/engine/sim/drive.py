@@ -95,7 +95,7 @@ class Drive:
             self._pass(now)
             finished = host.advance(now)
             if not self._black_box and host.shows_output:
-                for attempt in host.shown(now):
+                for attempt in host.first_outputs(now):
                     limit.showed(now, attempt)
             for each in finished:
                 self._end(each.attempt, each.ending)

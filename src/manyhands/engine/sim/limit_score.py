@@ -32,7 +32,7 @@ class LimitScore(Struct, frozen=True):
     mean_in_flight: float
 
 
-class Best(Struct, frozen=True):
+class BestWidth(Struct, frozen=True):
     """The best fixed width of a host, and what it reaches per seed."""
 
     width: int
@@ -49,7 +49,7 @@ def worth(outcome: DriveOutcome, tasks: int | None) -> float:
     return outcome.goodput if tasks is None else outcome.done / tasks / outcome.seconds
 
 
-def best_fixed(model: HostModel, seeds: Sequence[int], tasks: int | None = None) -> Best:
+def best_fixed(model: HostModel, seeds: Sequence[int], tasks: int | None = None) -> BestWidth:
     """Sweep coarsely, then between the neighbours of the best."""
     tried: dict[int, float] = {}
     swept = seeds[:SWEEP_SEEDS] if tasks is None else seeds
@@ -73,14 +73,14 @@ def best_fixed(model: HostModel, seeds: Sequence[int], tasks: int | None = None)
     above = min((width for width in coarse if width > best), default=best)
     apart = max(1, (above - below) // 8)
     best = max(range(below, above + 1, apart), key=value)
-    return Best(best, {seed: worth_of(best, seed) for seed in seeds})
+    return BestWidth(best, {seed: worth_of(best, seed) for seed in seeds})
 
 
 def score(
     model: HostModel,
     make: MakeLimit,
     seeds: Sequence[int],
-    best: Best,
+    best: BestWidth,
     tasks: int | None = None,
     black_box: bool = False,
 ) -> LimitScore:

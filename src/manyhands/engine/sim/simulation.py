@@ -151,7 +151,9 @@ class Simulation:
     def _live_on(self) -> None:
         """Hosts continue until now. What ends there waits for the next turn."""
         ended = self._calendar.advance(self.now)
-        shown = [AttemptShowed(self.now, attempt) for host in self._streaming for attempt in host.shown(self.now)]
+        shown = [
+            AttemptShowed(self.now, attempt) for host in self._streaming for attempt in host.first_outputs(self.now)
+        ]
         for event in ended:
             self._host_of.pop(event.attempt, None)
         self.inbox += shown

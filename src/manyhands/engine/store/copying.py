@@ -8,7 +8,7 @@ from typing import NamedTuple
 from manyhands.core.events import AnyEvent
 from manyhands.engine.store.contract import codec
 from manyhands.engine.store.contract.journal import Durability, Journal, Reader
-from manyhands.engine.store.store_opening import Where, exists, open_journal, open_requests, shown
+from manyhands.engine.store.store_opening import Where, exists, open_journal, open_requests, printable
 from manyhands.errors import Conflict, StoreBroken, UsageError
 
 
@@ -35,10 +35,10 @@ class _Digest:
 
 def copy(source: Where, target: Where, durability: Durability = "power") -> Copied:
     """Copies events, the newest snapshot and the waiting requests. Samples over time are not copied."""
-    if shown(source) == shown(target):
-        raise UsageError(f"`{shown(source)}` cannot be copied to itself", "name another directory or project")
+    if printable(source) == printable(target):
+        raise UsageError(f"`{printable(source)}` cannot be copied to itself", "name another directory or project")
     if not exists(source):
-        raise UsageError(f"there is no journal in `{shown(source)}`", "check the path, or the `project` in the URL")
+        raise UsageError(f"there is no journal in `{printable(source)}`", "check the path, or the `project` in the URL")
     # Both stores are held, so nothing can be added to either of them while the copy is made.
     with closing(open_journal(source, durability)) as old, closing(open_journal(target, durability)) as new:
         check_empty(new, target)
@@ -58,7 +58,7 @@ def copy(source: Where, target: Where, durability: Durability = "power") -> Copi
 def check_empty(journal: Journal, target: Where) -> None:
     if journal.last or journal.requests():
         raise Conflict(
-            f"there is a journal in `{shown(target)}` already: {journal.last:,} events",
+            f"there is a journal in `{printable(target)}` already: {journal.last:,} events",
             "copy to another directory or `?project=`, or remove that one first",
         )
 
@@ -70,7 +70,7 @@ def _verify(written: _Digest, new: Journal, waiting: int, target: Where) -> None
     same = (found.events, found.checksum()) == (written.events, written.checksum())
     if not same or len(new.requests()) != waiting:
         raise StoreBroken(
-            f"the copy in `{shown(target)}` differs from the original: it has {found.events:,} events with checksum"
+            f"the copy in `{printable(target)}` differs from the original: it has {found.events:,} events with checksum"
             f" {found.checksum()} instead of {written.events:,} with {written.checksum()}",
             "remove it and copy again; the original is untouched",
         )

@@ -11,7 +11,7 @@ from manyhands.engine.store.contract.journal import Durability, Journal, Reader
 from manyhands.engine.store.copying import check_empty
 from manyhands.engine.store.sqlite import journal_checks, log_salvage, sqlite_store
 from manyhands.engine.store.sqlite.lock import DirectoryLock
-from manyhands.engine.store.store_opening import Where, exists, open_journal, open_reader, open_requests, shown
+from manyhands.engine.store.store_opening import Where, exists, open_journal, open_reader, open_requests, printable
 from manyhands.errors import StoreBroken, UsageError
 
 
@@ -86,7 +86,7 @@ def repair(where: Where, target: Path, durability: Durability = "power") -> Stor
 
 def _check_there(where: Where) -> None:
     if not exists(where):
-        raise UsageError(f"there is no journal in `{shown(where)}`", "check the path, or name it with `--store`")
+        raise UsageError(f"there is no journal in `{printable(where)}`", "check the path, or name it with `--store`")
 
 
 def _recorded(where: Where, problems: list[str]) -> int | None:

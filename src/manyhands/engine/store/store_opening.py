@@ -110,7 +110,7 @@ def is_dispatching(where: Where) -> bool:
     return is_led(where)
 
 
-def shown(where: Where) -> str:
+def printable(where: Where) -> str:
     """The place as it may be printed: without a password."""
     if isinstance(where, Path):
         return str(where)

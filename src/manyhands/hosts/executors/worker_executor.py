@@ -17,7 +17,7 @@ from manyhands.hosts.executors.openai_answer import tokens_of
 from manyhands.hosts.executors.openai_errors import classify, unreachable
 from manyhands.hosts.executors.openai_executor import OpenAIExecutor, OpenAISettings
 from manyhands.hosts.executors.output_text import keep_result
-from manyhands.hosts.executors.worker_process import Up, WorkerProcess, command_of, token_in
+from manyhands.hosts.executors.worker_process import RunningWorker, WorkerProcess, command_of, token_in
 
 JUDGE_WITHIN_S = 600.0
 
@@ -83,7 +83,7 @@ class WorkerExecutor:
             return await self._judged(order, Path(directory), up)
         return await self._passed_on(order, directory, up, "chat" if up.task_of[model] == "generate" else "embeddings")
 
-    async def _passed_on(self, order: StartAttempt, directory: str, up: Up, api: Any) -> Ending:
+    async def _passed_on(self, order: StartAttempt, directory: str, up: RunningWorker, api: Any) -> Ending:
         executor = self._models.get((up.url, api))
         if executor is None:
             settings = OpenAISettings(
@@ -111,7 +111,7 @@ class WorkerExecutor:
     def _ended(self, attempt: int, ending: Ending) -> None:
         self._carried_by[attempt][1].set_result(ending)
 
-    async def _judged(self, order: StartAttempt, directory: Path, up: Up) -> Ending:
+    async def _judged(self, order: StartAttempt, directory: Path, up: RunningWorker) -> Ending:
         """Rerank (`args.documents` by the prompt) or classify (the prompt, or `args.input`)."""
         import httpx
 

@@ -28,7 +28,7 @@ class WorkerStart(Struct, frozen=True, omit_defaults=True):
     error: str = ""
 
 
-class Up(Struct, frozen=True):
+class RunningWorker(Struct, frozen=True):
     url: str  # without /v1
     task_of: dict[str, str]  # model → embed, classify, rerank or generate
 
@@ -40,20 +40,20 @@ class WorkerProcess:
         self._headers = {"authorization": f"Bearer {token}"} if token else {}
         self._process: asyncio.subprocess.Process | None = None
         self._log: IO[bytes] | None = None
-        self._up: Up | None = None
+        self._up: RunningWorker | None = None
         self._lock = asyncio.Lock()
 
     @property
     def pid(self) -> int:
         return self._process.pid if self._process is not None and self._process.returncode is None else 0
 
-    async def up(self) -> Up:
+    async def up(self) -> RunningWorker:
         """Wait until the worker is ready, or raise `HostUnreachable`. A worker that died is started again."""
         async with self._lock:
             if self._up is not None and (not self._command or self.pid):
                 return self._up
             url = await self._started() if self._command else self._url
-            self._up = Up(url, await self._tasks(url))
+            self._up = RunningWorker(url, await self._tasks(url))
             return self._up
 
     async def close(self) -> None:

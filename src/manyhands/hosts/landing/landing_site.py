@@ -52,10 +52,10 @@ class LandingSite:
         """The repository, found when it is first needed and cleared of dead attempts. Raises if there is none."""
         async with self._preparing:
             if self._repository is None:
-                self._repository = await self.aside(self._prepare)
+                self._repository = await self.in_thread(self._prepare)
         return self._repository
 
-    async def aside(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run the function in a thread, to its end. A cancellation meanwhile is raised only after that."""
         value, was_cancelled = await self.to_the_end(partial(function, *args, **kwargs))
         if was_cancelled:

@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.errors import ManyhandsError
+from manyhands.hosts.landing.claim_check import Touched, is_claimed, touched_by
 from manyhands.hosts.landing.commits import commit, message_of, name_of, snapshot, tree_of
 from manyhands.hosts.landing.landing_record import LandingRecord, earlier_records
 from manyhands.hosts.landing.landing_site import LandingSite
 from manyhands.hosts.landing.merging import Merged, merge
 from manyhands.hosts.landing.publishing import Blocked, Moved, publish
 from manyhands.hosts.landing.repository import Repository, listed
-from manyhands.hosts.landing.touched import Touched, is_claimed, touched_by
 from manyhands.hosts.landing.worktree import Worktree
 
 #: A person would not move the target this often while we merge.
@@ -29,10 +29,10 @@ Step = Callable[[Sequence[str]], Awaitable[Ending]]
 
 class Touchdown:
     def __init__(
-        self, ground: LandingSite, order: StartAttempt, directory: str, worktree: Worktree, record: LandingRecord
+        self, site: LandingSite, order: StartAttempt, directory: str, worktree: Worktree, record: LandingRecord
     ) -> None:
         self.keeps_branch = False  # the branch has work that exists nowhere else
-        self._ground = ground
+        self._site = site
         self._order = order
         self._directory = directory
         self._worktree = worktree
@@ -41,13 +41,13 @@ class Touchdown:
 
     async def land(self, ending: Ending, step: Step) -> Ending:
         """Land the work of an attempt whose command and check have passed; return the attempt's ending."""
-        touched = await self._ground.aside(self._take)
+        touched = await self._site.in_thread(self._take)
         if touched is None:
             return _with(ending, "it changed nothing")
         if touched.strays:
             return _failed(ending, f"it made another git repository in {listed(touched.strays)}; delete its .git")
         await self._stay_out_if_unwanted()
-        queue = self._ground.queue
+        queue = self._site.queue
         async with queue.turn(self._order.attempt, self._worktree.repository.common) as lock:
             repository = replace(self._worktree.repository, git=self._worktree.repository.git.holding(lock))
             for _ in range(_TURNS_MAX):
@@ -72,7 +72,7 @@ class Touchdown:
         return touched
 
     async def _stay_out_if_unwanted(self) -> None:
-        facts = await self._ground.facts
+        facts = await self._site.facts
         why = facts.why_not(self._order.run, self._order.attempt)
         if why:
             facts.cancel(self._order.run, self._order.task.id, why)
@@ -81,26 +81,26 @@ class Touchdown:
     async def _try(self, repository: Repository, ending: Ending, step: Step) -> Ending | None:
         """One try from merge to publication; None if the target moved meanwhile."""
         await self._stay_out_if_unwanted()
-        aside, config, base = self._ground.aside, self._ground.config, self._worktree.base
-        tip = await aside(repository.tip)
-        merged = await aside(self._merge, tip)
+        in_thread, config, base = self._site.in_thread, self._site.config, self._worktree.base
+        tip = await in_thread(repository.tip)
+        merged = await in_thread(self._merge, tip)
         if merged.conflicts:
             self._record.conflicts = merged.conflicts
             final = config.strategy == "fail-on-conflict"
             return self._kept(ending, f"conflict in {listed(merged.conflicts)} with what landed meanwhile", final)
-        if merged.tree == await aside(tree_of, repository.git, tip):
+        if merged.tree == await in_thread(tree_of, repository.git, tip):
             self.keeps_branch = False
             return _with(ending, f"`{repository.target}` already has its changes")
-        new = self._record.commit if tip == base else await aside(self._commit, merged.tree, tip)
+        new = self._record.commit if tip == base else await in_thread(self._commit, merged.tree, tip)
         if tip != base and config.check and self._order.task.check:
-            await aside(self._show, new)
+            await in_thread(self._show, new)
             verdict = await step(self._order.task.check)
             if verdict.kind is not EndingKind.DONE:
                 said = f"check failed on top of what landed meanwhile ({verdict.detail})"
                 failed = self._kept(ending, said)
                 return replace(failed, kind=verdict.kind, exit_code=verdict.exit_code, tail=verdict.tail)
         # This must not be interrupted: its result says what has happened to the target.
-        outcome, _ = await self._ground.to_the_end(
+        outcome, _ = await self._site.to_the_end(
             partial(publish, repository, tip, new, config.dirty, name_of(self._order))
         )
         if isinstance(outcome, Moved):
@@ -109,7 +109,7 @@ class Touchdown:
             return self._kept(ending, _in_the_way(outcome))
         self.keeps_branch = False
         self._record.landed = new
-        await self._ground.to_the_end(self._tidy)
+        await self._site.to_the_end(self._tidy)
         return _with(ending, self._told(new, repository.target, outcome.remark))
 
     def _tidy(self) -> None:
@@ -125,7 +125,7 @@ class Touchdown:
         appends = claims.append if claims is not None else ()
         return merge(
             self._worktree.git,
-            self._ground.config.strategy,
+            self._site.config.strategy,
             self._worktree.base,
             tip,
             self._record.commit,

@@ -23,9 +23,9 @@ from manyhands.hosts.landing.worktree import Worktree, worktree_for
 class WorktreeLayer:
     """A layer around an executor: a task that asks for a worktree gets one, and its work there lands."""
 
-    def __init__(self, ground: LandingSite, cwd: str = "") -> None:
+    def __init__(self, site: LandingSite, cwd: str = "") -> None:
         """`cwd` is where in the workspace tasks of this host run."""
-        self._ground = ground
+        self._site = site
         self._cwd = cwd
 
     def takes(self, order: StartAttempt) -> bool:
@@ -38,18 +38,18 @@ class WorktreeLayer:
             return _failed_by(error)
 
     async def _attempt(self, order: StartAttempt, directory: str, run: RunInner) -> Ending:
-        ground = self._ground
-        repository = await ground.repository()
-        facts = await asyncio.shield(ground.facts)
-        if order.number > 1 and (landed := await ground.aside(_landed_before, repository, order, directory)):
+        site = self._site
+        repository = await site.repository()
+        facts = await asyncio.shield(site.facts)
+        if order.number > 1 and (landed := await site.in_thread(_landed_before, repository, order, directory)):
             return landed
-        worktree = await ground.aside(worktree_for, repository, ground.store, order.run, order.task.id, order.number)
+        worktree = await site.in_thread(worktree_for, repository, site.store, order.run, order.task.id, order.number)
         record = LandingRecord(repository.target, worktree.base, worktree.branch)
-        touchdown = Touchdown(ground, order, directory, worktree, record)
-        ground.queue.enter(order.attempt, facts.place_of(order.run, order.task.id))
+        touchdown = Touchdown(site, order, directory, worktree, record)
+        site.queue.enter(order.attempt, facts.place_of(order.run, order.task.id))
         try:
-            await ground.aside(worktree.make)
-            await ground.aside(record.save, directory)
+            await site.in_thread(worktree.make)
+            await site.in_thread(record.save, directory)
             inside = replace(order, task=self._inside(order.task, worktree))
             ending = await run(inside)
             if ending.kind is not EndingKind.DONE:
@@ -59,8 +59,8 @@ class WorktreeLayer:
             except ManyhandsError as error:
                 return _failed_by(error, ending)
         finally:
-            ground.queue.leave(order.attempt)
-            await ground.to_the_end(partial(ground.remove, worktree, touchdown.keeps_branch))
+            site.queue.leave(order.attempt)
+            await site.to_the_end(partial(site.remove, worktree, touchdown.keeps_branch))
 
     def _inside(self, task: Task, worktree: Worktree) -> Task:
         # The worktree is inside the project. Without its own .git, git would find the project's.

@@ -16,7 +16,7 @@ from manyhands.sources.split.splitting import finished, nothing_to_read
 from manyhands.sources.split.tie_weights import all_ties
 
 
-class Corrected(NamedTuple):
+class CorrectedTree(NamedTuple):
     tree: Tree
     gone: tuple[str, ...]  # ids of the old tree that the new one does not have
     new: tuple[str, ...]  # ids that only the new one has
@@ -29,7 +29,7 @@ def correct(
     read: Reader = nothing_to_read,
     notes: tuple[str, ...] = (),
     again: tuple[str, ...] = (),
-) -> Corrected:
+) -> CorrectedTree:
     """`again` names subplans to split again even though nothing in them changed."""
     check_budget(source, settings, read)
     correction = _Correction(tree, source, settings, read, again)
@@ -37,7 +37,9 @@ def correct(
     corrected = finished(nodes, root, source, settings, notes)
     before, after = [node.id for node in tree.nodes], [node.id for node in corrected.nodes]
     old, new = set(before), set(after)
-    return Corrected(corrected, tuple(id for id in before if id not in new), tuple(id for id in after if id not in old))
+    return CorrectedTree(
+        corrected, tuple(id for id in before if id not in new), tuple(id for id in after if id not in old)
+    )
 
 
 class _Correction:

@@ -16,7 +16,7 @@ _NEVER = frozenset({".git", ".hg", ".svn", ".jj", ".manyhands", "node_modules", 
 _SNIFF_BYTES = 8000
 
 
-class Found(NamedTuple):
+class FoundFiles(NamedTuple):
     size_of: dict[str, int]  # path relative to the root → bytes
     left_out: Counter[str]  # reason → number of files, for people
 
@@ -28,7 +28,9 @@ class _Rules(NamedTuple):
     spec: "GitIgnoreSpec"
 
 
-def find_files(root: Path, include: Sequence[str] = (), exclude: Sequence[str] = (), gitignore: bool = True) -> Found:
+def find_files(
+    root: Path, include: Sequence[str] = (), exclude: Sequence[str] = (), gitignore: bool = True
+) -> FoundFiles:
     if not root.is_dir():
         what = "is not a directory" if root.exists() else "does not exist"
         raise UsageError(f"`{root}` {what}", "name the directory of a code base, or a prepared graph with --graph")
@@ -45,9 +47,9 @@ class _Walk:
                 raise UsageError(f"`{pattern}` is not a file pattern", "write patterns as in .gitignore")
         self._include = GitIgnoreSpec.from_lines(include) if include else None
         self._exclude = GitIgnoreSpec.from_lines(exclude)
-        self._found = Found({}, Counter())
+        self._found = FoundFiles({}, Counter())
 
-    def run(self) -> Found:
+    def run(self) -> FoundFiles:
         waiting: list[tuple[str, tuple[_Rules, ...]]] = [("", ())]
         while waiting:
             prefix, rules = waiting.pop()

@@ -22,7 +22,7 @@ from manyhands.hosts.executors.executor import Ended, Executor, Showed, Spawned
 from manyhands.hosts.executors.python_executor import PythonExecutor, PythonSettings
 from manyhands.sources.config.config_types import Config
 from manyhands.surfaces.cli.interrupts import Interrupts
-from manyhands.surfaces.cli.offered import page_beside, say_address
+from manyhands.surfaces.cli.page_beside_run import page_beside, say_address
 from manyhands.surfaces.cli.printing import OutputFormat, duration, print_json, print_table, put, put_lines, say
 from manyhands.surfaces.cli.progress import watch
 from manyhands.surfaces.cli.settings import Settings

@@ -29,7 +29,7 @@ BAR_SLOTS_MAX = 24
 NAMED_IN_FLIGHT_MAX = 6
 
 
-class Live:
+class LiveView:
     """Draws only counts that the core already has, so that a million tasks cost no more than ten."""
 
     def __init__(self, dispatcher: Dispatcher, run: str) -> None:

@@ -3,7 +3,7 @@
 import signal
 from importlib.util import find_spec
 
-from manyhands.engine.store.store_opening import shown
+from manyhands.engine.store.store_opening import printable
 from manyhands.errors import UsageError
 from manyhands.surfaces.cli.printing import say
 from manyhands.surfaces.cli.settings import Settings
@@ -21,7 +21,7 @@ def serve_agents(read_only: bool, settings: Settings) -> None:
 
     config = settings.load()  # a wrong config is reported now, not by the first call
     offered = tools(read_only)
-    say(f"manyhands mcp: serving {len(offered)} tools for the store {shown(config.store_at)} on stdin and stdout")
+    say(f"manyhands mcp: serving {len(offered)} tools for the store {printable(config.store_at)} on stdin and stdout")
     # Every answer is on disk, so Ctrl-C may end the process at once. The thread that reads stdin would wait for a line.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     anyio.run(serve, settings.load, offered)

@@ -31,9 +31,9 @@ def watch(dispatcher: Dispatcher, run: str) -> Watcher:
     """Must be called before the run is opened or resumed, so that it sees every event."""
     watcher: Watcher
     if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
-        from manyhands.surfaces.cli.live import Live
+        from manyhands.surfaces.cli.live import LiveView
 
-        watcher = Live(dispatcher, run)
+        watcher = LiveView(dispatcher, run)
     else:
         watcher = ProgressLines(dispatcher, run)
     dispatcher.recorded.append(watcher.recorded)

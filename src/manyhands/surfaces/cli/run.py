@@ -20,7 +20,7 @@ from manyhands.sources.config.config_types import Config
 from manyhands.sources.plans.host_check import check_hosts
 from manyhands.sources.plans.plan_reading import Plan, PlanRefused, read_plan
 from manyhands.surfaces.cli.interrupts import Interrupts
-from manyhands.surfaces.cli.offered import page_beside, say_address
+from manyhands.surfaces.cli.page_beside_run import page_beside, say_address
 from manyhands.surfaces.cli.printing import OutputFormat, say
 from manyhands.surfaces.cli.progress import watch
 from manyhands.surfaces.cli.report import exit_code, report

@@ -17,12 +17,12 @@ from manyhands.core.values.task import Task
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.leading import StoppedStandingBy
 from manyhands.engine.redaction import Secrets, secrets_of
-from manyhands.engine.store.store_opening import shown
+from manyhands.engine.store.store_opening import printable
 from manyhands.errors import StoreBusy, UsageError
 from manyhands.sources.beads.beads_ready import Conditional
 from manyhands.sources.beads.issue_kinds import table_of
 from manyhands.sources.config.config_types import BacklogConfig, Config
-from manyhands.surfaces.cli.offered import say_address
+from manyhands.surfaces.cli.page_beside_run import say_address
 from manyhands.surfaces.cli.printing import say
 from manyhands.surfaces.cli.settings import Settings
 
@@ -112,7 +112,7 @@ async def _serve(config: Config, backlogs: Sequence[LiveBacklog], address: str, 
         offered = await stack.enter_async_context(
             offering(dispatcher, config.store_directory, port, address, where=config.store_at, secrets=secrets)
         )
-        talk("serving", offered.url, backlogs=len(backlogs), store=shown(config.store_at))
+        talk("serving", offered.url, backlogs=len(backlogs), store=printable(config.store_at))
         if sys.stderr.isatty():
             say_address(offered)
         await service.serve(dispatcher, stop)

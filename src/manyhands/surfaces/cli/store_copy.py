@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from manyhands.engine.store.copying import copy
-from manyhands.engine.store.store_opening import Where, shown
+from manyhands.engine.store.store_opening import Where, printable
 from manyhands.errors import UsageError
 from manyhands.sources.config.database_url import is_database, is_url, without_secrets
 from manyhands.surfaces.cli.printing import OutputFormat, print_json, put, say
@@ -13,11 +13,12 @@ def copy_store(source: str, target: str, output: OutputFormat) -> None:
     old, new = _where(source), _where(target)
     copied = copy(old, new)
     if output is OutputFormat.JSON:
-        print_json({"from": shown(old), "to": shown(new), **copied._asdict()})
+        print_json({"from": printable(old), "to": printable(new), **copied._asdict()})
     elif output is OutputFormat.IDS:
-        put(f"{shown(new)}\n")
+        put(f"{printable(new)}\n")
     else:
-        say(f"copied {shown(old)} to {shown(new)}: {copied.events:,} events, checksum {copied.checksum}, verified")
+        what = f"{copied.events:,} events, checksum {copied.checksum}, verified"
+        say(f"copied {printable(old)} to {printable(new)}: {what}")
         if copied.requests:
             say(f"{copied.requests:,} requests wait for a dispatcher in the new store")
 

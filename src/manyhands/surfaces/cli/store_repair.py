@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from manyhands.engine.store.repairing import check, repair
-from manyhands.engine.store.store_opening import shown
+from manyhands.engine.store.store_opening import printable
 from manyhands.errors import StoreBroken
 from manyhands.surfaces.cli.printing import OutputFormat, print_json, put, say
 from manyhands.surfaces.cli.settings import Settings
@@ -13,11 +13,13 @@ def check_store(output: OutputFormat, settings: Settings) -> None:
     place = settings.load().store_at
     found = check(place)
     if output is OutputFormat.JSON:
-        print_json({"store": shown(place), "sound": not found.problems, **found._asdict()})
+        print_json({"store": printable(place), "sound": not found.problems, **found._asdict()})
     elif output is OutputFormat.IDS:
-        put(f"{shown(place)}\n")
+        put(f"{printable(place)}\n")
     else:
-        say(f"{shown(place)}: {_events(found.events, found.recorded)} can be read, {found.requests:,} requests wait")
+        say(
+            f"{printable(place)}: {_events(found.events, found.recorded)} can be read, {found.requests:,} requests wait"
+        )
     if found.problems:
         raise StoreBroken(
             "; ".join(found.problems), "`manyhands store repair --to DIR` saves what can be read to a new store"
@@ -31,7 +33,7 @@ def repair_store(target: Path, output: OutputFormat, settings: Settings) -> None
     target = target.absolute()
     saved = repair(place, target)
     if output is OutputFormat.JSON:
-        print_json({"from": shown(place), "to": str(target), **saved._asdict()})
+        print_json({"from": printable(place), "to": str(target), **saved._asdict()})
         return
     if output is OutputFormat.IDS:
         put(f"{target}\n")

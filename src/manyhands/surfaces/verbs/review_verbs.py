@@ -8,8 +8,8 @@ from manyhands.engine.run_opening import attempt_directory
 from manyhands.engine.store.store_opening import open_reader
 from manyhands.errors import UnknownRun
 from manyhands.hosts.landing.landing_record import FILE, LandingRecord
+from manyhands.surfaces.review.review_building import review_of
 from manyhands.surfaces.review.review_types import Review
-from manyhands.surfaces.review.telling import review_of
 from manyhands.surfaces.verbs.store_view import View, find_run
 
 

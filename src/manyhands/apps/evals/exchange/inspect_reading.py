@@ -8,7 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
-from manyhands.apps.evals.exchange.found import FoundArm, FoundTrial
+from manyhands.apps.evals.exchange.foreign_results import FoundArm, FoundTrial
 from manyhands.errors import UsageError
 
 #: The same numbers as `value_to_float` of Inspect AI gives.

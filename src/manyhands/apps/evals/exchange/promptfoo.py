@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from manyhands.apps.evals.exchange.found import FoundArm, FoundTrial
+from manyhands.apps.evals.exchange.foreign_results import FoundArm, FoundTrial
 from manyhands.errors import UsageError
 
 #: The `failureReason` of a result that is an error instead of a failed assertion.

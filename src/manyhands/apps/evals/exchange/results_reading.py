@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from manyhands.apps.evals.exchange.found import FoundArm, record_of
+from manyhands.apps.evals.exchange.foreign_results import FoundArm, record_of
 from manyhands.apps.evals.exchange.inspect_reading import inspect_arm, read_eval_archive
 from manyhands.apps.evals.exchange.promptfoo import promptfoo_arms
 from manyhands.apps.evals.spec.eval_types import EvalRecord

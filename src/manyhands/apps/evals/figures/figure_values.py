@@ -36,7 +36,7 @@ class Estimate(Struct, frozen=True):
     note: str = ""
 
 
-class Tested(Struct, frozen=True):
+class PValue(Struct, frozen=True):
     """A test that assumes no distribution."""
 
     p: float
@@ -91,8 +91,8 @@ class Lift(Struct, frozen=True):
     arm_mean: float | None = None
     estimate: Estimate | None = None
     bootstrap: Interval | None = None
-    sign: Tested | None = None
-    permutation: Tested | None = None
+    sign: PValue | None = None
+    permutation: PValue | None = None
     effect_size: float | None = None  # Hedges' g of the paired differences
     p: float | None = None  # of the paired t test, or of the permutation test if there is no t
     p_adjusted: float | None = None

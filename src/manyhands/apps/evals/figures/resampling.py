@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import fsum, sqrt
 from typing import Any
 
-from manyhands.apps.evals.figures.figure_values import Interval, Tested
+from manyhands.apps.evals.figures.figure_values import Interval, PValue
 from manyhands.apps.evals.figures.libraries import numpy, scipy_stats
 
 RESAMPLES = 9_999
@@ -54,19 +54,19 @@ def cluster_bootstrap(
     return Interval(float(found.low), float(found.high), level)
 
 
-def sign_test(values: Sequence[float], clusters: Sequence[str] | None) -> Tested | None:
+def sign_test(values: Sequence[float], clusters: Sequence[str] | None) -> PValue | None:
     """Are as many clusters (or cases) better as worse? Equal ones do not count. None: all are equal."""
     sums, _ = sums_of_clusters(values, clusters)
     better, worse = sum(total > 0 for total in sums), sum(total < 0 for total in sums)
     if not better + worse:
         return None
     p = scipy_stats().binomtest(better, better + worse, 0.5).pvalue
-    return Tested(float(p), True, better + worse)
+    return PValue(float(p), True, better + worse)
 
 
 def permutation_test(
     values: Sequence[float], clusters: Sequence[str] | None, seed: int, resamples: int = RESAMPLES
-) -> Tested | None:
+) -> PValue | None:
     """How often would the lift be as large if the labels of the arms were exchanged at random, case by case?"""
     np, stats = numpy(), scipy_stats()
     sums, _ = sums_of_clusters(values, clusters)
@@ -81,4 +81,4 @@ def permutation_test(
         n_resamples=2**EXACT_UNITS_MAX if exact else resamples,
         rng=np.random.default_rng(seed),
     )
-    return Tested(float(found.pvalue), exact, len(sums))
+    return PValue(float(found.pvalue), exact, len(sums))

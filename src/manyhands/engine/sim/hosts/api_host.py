@@ -45,7 +45,7 @@ class ApiHost:
         self._now = 0.0
         self._ends: list[tuple[float, int, Ending]] = []
 
-    def shown(self, now: float) -> list[int]:
+    def first_outputs(self, now: float) -> list[int]:
         return []
 
     def draw(self, random: Random, kind: str = "") -> Job:

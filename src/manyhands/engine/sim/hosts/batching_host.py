@@ -71,7 +71,7 @@ class BatchingHost:
         self._next_at = NEVER
         self._plan()
 
-    def shown(self, now: float) -> list[int]:
+    def first_outputs(self, now: float) -> list[int]:
         self._live_until(now)
         begun = [
             each for each in self._silent if each in self._running and self._steps > self._running[each].admitted_at

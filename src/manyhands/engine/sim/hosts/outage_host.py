@@ -31,8 +31,8 @@ class OutageHost:
     def shows_output(self) -> bool:
         return self._host.shows_output
 
-    def shown(self, now: float) -> list[int]:
-        return self._host.shown(now)
+    def first_outputs(self, now: float) -> list[int]:
+        return self._host.first_outputs(now)
 
     def draw(self, random: Random, kind: str = "") -> Job:
         return self._host.draw(random, kind)

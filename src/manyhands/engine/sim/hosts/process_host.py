@@ -58,7 +58,7 @@ class ProcessHost:
         self._next_end_at = NEVER
         self._memory = parameters.memory_gb * GB
 
-    def shown(self, now: float) -> list[int]:
+    def first_outputs(self, now: float) -> list[int]:
         return []
 
     def draw(self, random: Random, kind: str = "") -> Job:

@@ -46,7 +46,7 @@ class SimulatedHost(Protocol):
     def shows_output(self) -> bool:
         """Is the first output of an attempt seen?"""
 
-    def shown(self, now: float) -> list[int]:
+    def first_outputs(self, now: float) -> list[int]:
         """The attempts whose first output came since the last call."""
 
     def draw(self, random: Random, kind: str = "") -> Job:

@@ -45,7 +45,7 @@ class SlotHost:
         self._queue: list[tuple[int, Job, bool]] = []
         self._ends: list[tuple[float, int, Ending]] = []
 
-    def shown(self, now: float) -> list[int]:
+    def first_outputs(self, now: float) -> list[int]:
         begun, self._begun = self._begun, []
         return begun
 

@@ -30,7 +30,7 @@ class TimedHost:
         self.shows_output = False
         self._ends: list[tuple[float, int]] = []
 
-    def shown(self, now: float) -> list[int]:
+    def first_outputs(self, now: float) -> list[int]:
         return []
 
     def draw(self, random: Random, kind: str = "") -> Job:
