@@ -41,7 +41,6 @@ _SHOWN = "only what is shown depends on it"
 ALLOWED = {
     "apps/evals/evaluation.py: run.source == spec_file": _PATH,
     "apps/evals/listening.py: run.source != self._eval_id": _PATH,
-    "apps/serve/desk.py: run.source == source": _PATH,
     "apps/serve/service.py: source in sources[:place]": _PATH,
     "engine/run_opening.py: run.source == source": _PATH,
     "surfaces/verbs/store_view.py: run.source.split(', ')": _PATH,

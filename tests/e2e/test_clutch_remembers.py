@@ -34,8 +34,8 @@ def test_a_second_run_of_the_same_backlog_starts_where_the_first_one_settled(con
     console.config('[hosts.py]\ntype = "python"\n')
     console.write("work.py", WORK)
     console.plan([{"id": f"t{n}", "kind": "nap", "call": "work:work"} for n in range(240)])
-    for _ in range(2):
-        done = console.run("run", "plan.jsonl")
+    for again in ((), ("--again",)):
+        done = console.run("run", "plan.jsonl", *again)
         assert done.code == 0, done.err
     first, second = moves(console)
     assert (first[0].was, first[0].reason) == (0, "nothing known yet")

@@ -73,7 +73,7 @@ def test_what_is_asked_while_nothing_runs_is_done_when_the_run_goes_on(console: 
     assert console.run("task", "resume", "next").code == 0
     assert console.run("run", "plan.jsonl").code == 0
     assert states(console) == {"bad": "done", "next": "done"}
-    assert console.run("run", "plan.jsonl", "-o", "json").json["run"] == "plan-2", "it had ended"
+    assert console.run("run", "plan.jsonl", "-o", "json").json["run"] == "plan-1", "nothing is left to do"
 
 
 def test_a_task_cancelled_while_nothing_runs_never_starts(console: Console) -> None:

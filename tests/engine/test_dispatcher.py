@@ -11,12 +11,20 @@ import pytest
 
 from manyhands.assembly import open_session
 from manyhands.core import snapshot
-from manyhands.core.events import AnyEvent, AttemptEnded, CancelAsked, DeferAsked, ResumeAsked, RetryAsked
+from manyhands.core.events import (
+    AnyEvent,
+    AttemptEnded,
+    CancelAsked,
+    DeferAsked,
+    ResumeAsked,
+    RetryAsked,
+    RunResumed,
+)
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.values.task import NO_CLAIMS, Claims, Task, TaskState
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.recovery import rebuild
-from manyhands.engine.run_opening import opening, resuming
+from manyhands.engine.run_opening import opening
 from manyhands.engine.store.sqlite.sqlite_store import open_journal, open_reader, open_requests
 from manyhands.errors import StoreBroken
 from manyhands.sources.config.config_reading import load_config
@@ -126,7 +134,7 @@ async def test_a_journal_of_several_sessions_with_a_snapshot_between_replays_to_
         await live_through(dispatcher)
         run = dispatcher.book.runs["s"]
         assert run.counts[TaskState.RUNNING] == 0, "a run nobody asked for stays where it was"
-        await dispatcher.submit(*resuming(run, dispatcher.clock.now(), (), None, False))
+        await dispatcher.submit(RunResumed(dispatcher.clock.now(), run.name))
         await state_of(dispatcher, "s", "left", TaskState.RUNNING)
         await dispatcher.submit(CancelAsked(dispatcher.clock.now(), "s"))
         await dispatcher.wait_settled("s")
@@ -169,7 +177,7 @@ async def test_a_request_left_before_the_start_is_answered_once(workspace: Path)
     for _ in range(2):
         async with open_session(config) as dispatcher:
             run = dispatcher.book.runs["r"]
-            await dispatcher.submit(*resuming(run, dispatcher.clock.now(), (), None, False))
+            await dispatcher.submit(RunResumed(dispatcher.clock.now(), run.name))
             await dispatcher.wait_settled("r")
             assert len(run.records["a"].history or ()) == 2
     with closing(open_reader(config.store_directory)) as reader:

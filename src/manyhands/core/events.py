@@ -125,6 +125,7 @@ class RetryAsked(Event, frozen=True, tag="retry"):
 
     run: str
     task: str
+    again: bool = False  # also if it is done: tasks that need it and have not started wait for it again
 
 
 class DeferAsked(Event, frozen=True, tag="defer"):

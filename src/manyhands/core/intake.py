@@ -8,7 +8,7 @@ from manyhands.core.events import StopDecided
 from manyhands.core.state import Record, Run
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.provenance import Cause, CausedBy, Origin
-from manyhands.core.values.task import TERMINAL, Task, TaskState
+from manyhands.core.values.task import TERMINAL, Task, TaskState, is_same_work
 
 #: A longer chain is passed on to its needs for this many steps at most. Beyond that the order gains nothing.
 CHAIN_STEPS_MAX = 100_000
@@ -45,10 +45,10 @@ def _link(run: Run, record: Record) -> None:
         needed = run.records.get(need)
         if needed is None:
             run.awaited.setdefault(need, []).append(record)
-        elif needed.state is not TaskState.DONE:
-            hang_on(needed, record)
         else:
-            continue
+            hang_on(needed, record)  # also if it is done, because it may be wanted again
+            if needed.state is TaskState.DONE:
+                continue
         record.waits_for += 1
 
 
@@ -116,6 +116,8 @@ def edit(book: Book, run: Run, record: Record, task: Task, origin: Origin) -> No
     put_off = task.deferred and not record.task.deferred
     book.unqueue(record)
     _unlink(run, record)
+    if not is_same_work(record.task, task):
+        record.told_from = len(record.history or ())
     book.change_task(record, task)
     record.origin = origin
     _link(run, record)
@@ -150,6 +152,15 @@ def _unlink(run: Run, record: Record) -> None:
     record.waits_for = 0
 
 
+def queue_again(book: Book, record: Record) -> None:
+    """The delay before its next attempt has ended. If a task that it needs was reopened, it waits for that first."""
+    if not record.waits_for:
+        book.queue(record)
+        return
+    book.become(record, TaskState.BLOCKED)
+    _place(book, book.runs[record.run], record)
+
+
 def release_dependents(book: Book, record: Record) -> None:
     """The task is done: tasks that waited only for it become ready."""
     for dependent in record.dependents or ():
@@ -164,7 +175,7 @@ def skip_dependents(book: Book, record: Record) -> None:
     while stack:
         ended = stack.pop()
         for dependent in ended.dependents or ():
-            if dependent.state not in TERMINAL:
+            if dependent.state not in TERMINAL and dependent.state is not TaskState.RUNNING:
                 _skip(book, dependent, ended, spread=False)
                 stack.append(dependent)
 
@@ -266,10 +277,15 @@ def resume(book: Book, run: Run, record: Record) -> None:
         book.touch(run)
 
 
-def retry(book: Book, run: Run, record: Record) -> None:
+def retry(book: Book, run: Run, record: Record, even_if_done: bool = False) -> None:
     """Give new attempts to the task and to all tasks that were skipped because of it."""
-    if record.state not in TERMINAL or record.state is TaskState.DONE or record.is_step:
+    if record.state not in TERMINAL or record.is_step:
         return  # a step runs again with its family or not at all
+    if record.state is TaskState.DONE:
+        if not even_if_done:
+            return
+        _block_dependents(book, record)
+        record.told_from = len(record.history or ())
     record.wanted_at = book.at
     book.become(record, TaskState.BLOCKED)
     again = [record]
@@ -283,3 +299,12 @@ def retry(book: Book, run: Run, record: Record) -> None:
         if one.state is TaskState.BLOCKED:
             _place(book, run, one)
     book.touch(run)
+
+
+def _block_dependents(book: Book, record: Record) -> None:
+    """The task is no longer done. Tasks that need it wait for it again, unless they have started or ended."""
+    for dependent in record.dependents or ():
+        dependent.waits_for += 1
+        if dependent.state in (TaskState.READY, TaskState.BACKOFF) or dependent.held:
+            book.unqueue(dependent)
+            book.become(dependent, TaskState.BLOCKED)

@@ -81,7 +81,14 @@ def _needs(book: Book) -> list[str]:
         for record in run.records.values():
             states = [run.records[need].state for need in record.task.needs if need in run.records]
             unmet = len(record.task.needs) - states.count(TaskState.DONE)
-            if record.state in (TaskState.READY, TaskState.RUNNING, TaskState.DONE) and unmet:
+            # A need that was done may be wanted again after a task that needs it has started.
+            reopened = sum(
+                met.state is not TaskState.DONE and met.wanted_at > 0.0
+                for need in record.task.needs
+                if (met := run.records.get(need)) is not None
+            )
+            has_started = record.state in (TaskState.RUNNING, TaskState.DONE)
+            if (record.state is TaskState.READY and unmet) or (has_started and unmet > reopened):
                 wrong.append(f"{record.task.id} is {record.state} with {unmet} needs open")
             if record.waits_for != unmet:
                 wrong.append(f"{record.task.id} waits for {record.waits_for}, {unmet} needs are open")

@@ -134,7 +134,7 @@ class Scheduler:
         for record in book.due(book.at):
             timeout_s = record.task.timeout
             if record.state is TaskState.BACKOFF and record.until <= book.at:
-                book.queue(record)
+                intake.queue_again(book, record)
                 record.since = record.until  # even if it was noticed later
             elif record.state is TaskState.RUNNING and timeout_s is not None:
                 assert record.history
@@ -279,7 +279,7 @@ class Scheduler:
     def _on_retry(self, event: events.RetryAsked) -> None:
         run = self.book.runs.get(event.run)
         if run is not None and event.task in run.records:
-            intake.retry(self.book, run, run.records[event.task])
+            intake.retry(self.book, run, run.records[event.task], event.again)
 
     def _on_defer(self, event: events.DeferAsked) -> None:
         run = self.book.runs.get(event.run)
@@ -330,7 +330,7 @@ class Scheduler:
             book.to_retry.pop(record.number, None)
         record.until = decision.until
         if decision.until <= book.at:
-            book.queue(record)
+            intake.queue_again(book, record)
         else:
             book.set_timer(decision.until, record)
 

@@ -144,7 +144,7 @@ def _restore_run(scheduler: Scheduler, part: RunPart) -> None:
             needed = run.records.get(need)
             if needed is None:
                 run.awaited.setdefault(need, []).append(record)
-            elif needed.state is not TaskState.DONE:
+            else:
                 intake.hang_on(needed, record)
         if record.state is TaskState.BACKOFF:
             book.set_timer(record.until, record)

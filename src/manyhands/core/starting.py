@@ -241,7 +241,7 @@ def _start(book: Book, group: Group, host: HostState) -> None:
     record = book.ready.take_head(group)
     book.last_attempt += 1
     event = AttemptStarted(book.at, book.last_attempt, record.run, record.task.id, host.name)
-    last = record.last_ending
+    last = record.last_ending if len(record.history or ()) > record.told_from else None
     attempts.begin(book, event, record)
     book.decisions.append(event)
     assert record.history is not None

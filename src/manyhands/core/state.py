@@ -55,6 +55,7 @@ class Record(Struct, omit_defaults=True, gc=False):
     chain: float = 1.0  # the length of the longest chain of tasks that needs it, itself included
     dependents: list["Record"] | None = None
     origin: Origin = Origin.PLAN
+    told_from: int = 0  # the attempts before this one were at other work: the next attempt is not told of them
 
     @property
     def is_step(self) -> bool:

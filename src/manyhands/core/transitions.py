@@ -10,8 +10,8 @@ TRANSITIONS: dict[S, frozenset[S]] = {
     S.BACKOFF: frozenset({S.BLOCKED, S.READY, S.DEFERRED, S.CANCELLED, S.SKIPPED}),
     # A member of a family is done or fails without an attempt of its own.
     S.DEFERRED: frozenset({S.BLOCKED, S.READY, S.CANCELLED, S.SKIPPED, S.DONE, S.FAILED}),
-    # A person may ask for another attempt at these.
-    S.DONE: frozenset(),
+    # A person may ask for another attempt at these, and a plan that has changed the task may too.
+    S.DONE: frozenset({S.BLOCKED}),
     S.FAILED: frozenset({S.BLOCKED, S.READY}),
     S.CANCELLED: frozenset({S.BLOCKED, S.READY}),
     S.SKIPPED: frozenset({S.BLOCKED, S.READY}),

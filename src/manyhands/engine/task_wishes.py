@@ -44,7 +44,9 @@ WISHES: dict[str, Wish] = {
 def _instead(record: Record) -> str:
     match record.state:
         case TaskState.DONE:
-            return f"`manyhands task show {record.task.id}` shows its attempts; a new run does it again"
+            return (
+                f"`manyhands task show {record.task.id}` shows its attempts; `manyhands run PLAN --again` repeats all"
+            )
         case TaskState.FAILED | TaskState.CANCELLED | TaskState.SKIPPED:
             return f"`manyhands task retry {record.task.id}` tries it again"
         case TaskState.DEFERRED:

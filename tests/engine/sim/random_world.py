@@ -190,7 +190,7 @@ class World:
                 lambda: [ev.CancelAsked(at, run, task)],
                 lambda: [ev.CancelAsked(at, run, "" if random.random() < 0.2 else task)],
                 lambda: [ev.RetryAsked(at, run, task)],
-                lambda: [ev.RetryAsked(at, run, task)],
+                lambda: [ev.RetryAsked(at, run, task, again=True)],
                 lambda: [ev.DeferAsked(at, run, task)],
                 lambda: [ev.ResumeAsked(at, run, task)],
                 lambda: [ev.HostPaused(at, host, "a break", random.choice((None, at + 5.0)))],

@@ -17,7 +17,7 @@ TYPOS = [
         "there is no option `--concurency`: did you mean `--concurrency`?",
         "`manyhands run --help`",
     ),
-    ("run plan.jsonl --fresh=yes", "`--fresh` does not take a value, got `yes`", "`manyhands run --help`"),
+    ("run plan.jsonl --again=yes", "`--again` does not take a value, got `yes`", "`manyhands run --help`"),
     ("run plan.jsonl --output", "`--output` needs a value", "`manyhands run --help`"),
     ("lane gpu", "there is no place for the argument `gpu`", "`manyhands lane --help`"),
     ("serve --port 70000", "`--port` must be from 0 to 65535, got 70000", "`manyhands serve --help`"),

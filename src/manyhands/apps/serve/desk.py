@@ -18,10 +18,10 @@ from manyhands.core.events import (
     RunResumed,
 )
 from manyhands.core.state import Run
-from manyhands.core.values.provenance import Origin, Purpose
+from manyhands.core.values.provenance import Origin
 from manyhands.core.values.task import TERMINAL
 from manyhands.engine.dispatcher import Dispatcher
-from manyhands.engine.run_opening import new_name, opening
+from manyhands.engine.run_opening import new_name, newest_run, opening
 from manyhands.errors import ManyhandsError
 from manyhands.readers.problems import LISTED_MAX, Problem
 from manyhands.sources.plans.plan_settings import PlanSettings
@@ -36,7 +36,7 @@ AGAIN_S = 5.0
 class Desk:
     def __init__(self, backlog: LiveBacklog, dispatcher: Dispatcher, log: Log) -> None:
         self.backlog = backlog
-        run = newest_run(dispatcher, backlog.source)
+        run = newest_run(dispatcher.book, backlog.source)
         self.run = run.name if run is not None else new_name(dispatcher.book, backlog.name)
         self._dispatcher = dispatcher
         self._log = log
@@ -190,9 +190,3 @@ class Desk:
 
     def close(self) -> None:
         self._stop_timer()
-
-
-def newest_run(dispatcher: Dispatcher, source: str) -> Run | None:
-    """The run may have ended: a new start does not repeat what is done."""
-    runs = (run for run in reversed(dispatcher.book.runs.values()) if run.purpose is Purpose.PLAN)
-    return next((run for run in runs if run.source == source), None)

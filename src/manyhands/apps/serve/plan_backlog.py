@@ -8,10 +8,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from manyhands.apps.serve.live_backlog import BacklogSteps, TaskVerdict, WantedTasks
-from manyhands.apps.serve.reconcile import reconcile
+from manyhands.apps.serve.reconcile import WhyGone, reconcile
 from manyhands.core.state import Record, Run
 from manyhands.core.values.host import Family, Host, Route
-from manyhands.core.values.task import Task, TaskState
+from manyhands.core.values.task import Task, TaskState, is_same_work
 from manyhands.sources.plans.host_check import check_hosts
 from manyhands.sources.plans.plan_reading import PlanRefused, read_plan
 
@@ -60,10 +60,7 @@ class PlanBacklog:
         return self._last
 
     def reconcile(self, wanted: WantedTasks, run: Run, at: float) -> BacklogSteps:
-        def comes_back(record: Record, task: Task) -> bool:
-            return record.state is TaskState.FAILED and task != record.task
-
-        return reconcile(wanted, run, at, lambda id: "it is no longer in the plan", comes_back)
+        return reconcile_plan(wanted, run, at)
 
     def write(self, changes: Sequence[Any]) -> list[tuple[str, TaskVerdict]]:
         return []
@@ -73,6 +70,18 @@ class PlanBacklog:
 
     def claim(self, tasks: Mapping[str, float]) -> list[TaskVerdict]:
         return [TaskVerdict(True) for _ in tasks]
+
+
+def reconcile_plan(
+    wanted: WantedTasks, run: Run, at: float, why_gone: WhyGone = lambda id: "it is no longer in the plan"
+) -> BacklogSteps:
+    """`manyhands serve` does this whenever the plan changes, and `manyhands run` when it starts."""
+    return reconcile(wanted, run, at, why_gone, _comes_back)
+
+
+def _comes_back(record: Record, task: Task) -> bool:
+    """A task that ended runs again if its work was edited; one that failed, after any edit."""
+    return not is_same_work(task, record.task) or (record.state is TaskState.FAILED and task != record.task)
 
 
 def signature_of(file: Path) -> tuple[int, int, int] | None:

@@ -11,7 +11,7 @@ from manyhands.apps.serve.live_backlog import BacklogSteps, Remark, WantedTasks,
 from manyhands.core import events
 from manyhands.core.state import Record, Run
 from manyhands.core.values.provenance import CausedBy, Origin
-from manyhands.core.values.task import TERMINAL, Task, TaskState
+from manyhands.core.values.task import TERMINAL, Task, TaskState, is_same_work
 from manyhands.engine.run_opening import TASKS_PER_EVENT
 
 #: Says why a task is no longer wanted.
@@ -24,6 +24,7 @@ def reconcile(wanted: WantedTasks, run: Run, at: float, why_gone: WhyGone, comes
     """Returning tasks first, then edits, then cancels, so that no task is skipped for a need that was dropped."""
     back: list[events.Input] = []
     edits: list[events.Input] = []
+    if_it_returns: list[events.Input] = []  # a skipped task comes back with the task that it needs
     cancels: list[events.Input] = []
     new: list[Task] = []
     remarks: list[Remark] = []
@@ -35,18 +36,20 @@ def reconcile(wanted: WantedTasks, run: Run, at: float, why_gone: WhyGone, comes
         task = _without_what_is_done(task, record, run.records)
         is_changed = task != record.task or record.origin is Origin.HAND
         if record.state is TaskState.RUNNING:
-            if is_changed and not _is_same_work(task, record.task):
+            if is_changed and not is_same_work(task, record.task):
                 remarks.append(Remark(id, "has changed while it runs; this attempt continues with the old version"))
         elif record.state is TaskState.SKIPPED:
-            if task.needs != record.task.needs:
-                edits.append(events.TaskEdited(at, run.name, task, Origin.PLAN))
+            if is_changed:
+                edited = events.TaskEdited(at, run.name, task, Origin.PLAN)
+                (edits if task.needs != record.task.needs else if_it_returns).append(edited)
         elif record.state in TERMINAL:
             if was_taken_away(record) or comes_back(record, task):
-                back.append(events.RetryAsked(at, run.name, id))
+                back.append(events.RetryAsked(at, run.name, id, again=record.state is TaskState.DONE))
                 if is_changed:
                     edits.append(events.TaskEdited(at, run.name, task, Origin.PLAN))
         elif is_changed:
             edits.append(events.TaskEdited(at, run.name, task, Origin.PLAN))
+    edits += if_it_returns if back else ()
     for id, record in run.records.items():
         if id in wanted.tasks or record.state in TERMINAL or record.origin in (Origin.HAND, Origin.STEP):
             continue
@@ -71,9 +74,3 @@ def _without_what_is_done(task: Task, record: Record, records: Mapping[str, Reco
     left = {need for need in known if (met := records.get(need)) is None or met.state is not TaskState.DONE}
     asked = {need for need in task.needs if (met := records.get(need)) is None or met.state is not TaskState.DONE}
     return replace(task, needs=known) if left == asked else task
-
-
-def _is_same_work(one: Task, other: Task) -> bool:
-    """Its place in the queue does not matter to a running attempt."""
-    same = {"needs": (), "deferred": False, "priority": 0, "labels": (), "parent": ""}
-    return replace(one, **same) == replace(other, **same)

@@ -195,6 +195,15 @@ class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
     reply_to: Annotated[str, says("The address its result is delivered to, if the route of its app allows it.")] = ""
 
 
+#: What an attempt is told to do, and where. The other fields say when and how often.
+_WORK = ("kind", "run", "call", "prompt", "args", "check", "env", "cwd", "workspace", "host")
+
+
+def is_same_work(one: Task, other: Task) -> bool:
+    """Would the result of one be good for the other?"""
+    return all(getattr(one, field) == getattr(other, field) for field in _WORK)
+
+
 def form_of(task: Task) -> str:
     """What the task brings to its host: a command (`run`), a function (`call`), a `prompt`, or a prompt to be carried
     out in a worktree, which only an `agent` can."""

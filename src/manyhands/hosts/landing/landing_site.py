@@ -19,6 +19,7 @@ from manyhands.hosts.landing.repository import Repository, find_repository
 from manyhands.hosts.landing.run_facts import RunFacts
 from manyhands.hosts.landing.worktree import WORKTREES, Worktree, clear_leftovers
 from manyhands.sources.config.config_types import LandingConfig
+from manyhands.store_directory import make_store_directory
 
 _log = logging.getLogger(__name__)
 P = ParamSpec("P")
@@ -101,7 +102,7 @@ class LandingSite:
 
 def _lock_alone(store: Path) -> int:
     """Every git we start holds this lock. Once we get it, no git of a dead dispatcher is still running."""
-    store.mkdir(parents=True, exist_ok=True)
+    make_store_directory(store)
     descriptor = os.open(store / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     deadline = time.monotonic() + _ORPHANS_S
     while True:

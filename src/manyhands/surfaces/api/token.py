@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 from manyhands.errors import StoreBroken
+from manyhands.store_directory import make_store_directory
 
 FILE = "token"
 VARIABLE = "MANYHANDS_TOKEN"
@@ -19,7 +20,7 @@ def token_of(directory: Path) -> str:
     try:
         if (found := read_token(directory)) is not None:
             return found
-        directory.mkdir(parents=True, exist_ok=True)
+        make_store_directory(directory)
         made = path.with_name(f"{FILE}.{os.getpid()}.{secrets.token_hex(4)}")
         fd = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:

@@ -1,15 +1,16 @@
 """The same requests over HTTP, for a dispatcher on another machine or a store that this user may not write to."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from manyhands.errors import Conflict, HostUnreachable, ManyhandsError, Unavailable, UnknownTask, UsageError
+from manyhands.errors import Conflict, HostUnreachable, ManyhandsError, Unavailable, UnknownRun, UnknownTask, UsageError
 from manyhands.surfaces.api.token import VARIABLE, read_token
 
 TIMEOUT_S = 30.0
+PAGE = 1_000
 _ERRORS: Mapping[int, type[ManyhandsError]] = {404: UnknownTask, 409: Conflict, 429: Unavailable, 503: Unavailable}
 
 
@@ -44,6 +45,20 @@ class RemoteDispatcher:
             if row["task"] == task:
                 return str(row["run"])
         raise UnknownTask(f"there is no task `{task}` in any run", "the page at that address lists the tasks")
+
+    def newest_run(self) -> str:
+        runs = self.ask("GET", "/runs", limit="1")["runs"]
+        if not runs:
+            raise UnknownRun("nothing has been run there yet", "`manyhands add` gives it tasks")
+        return str(runs[0]["run"])
+
+    def tasks_of(self, run: str) -> Iterator[dict[str, Any]]:
+        """All tasks of the run, a page at a time."""
+        offset, total = 0, 1
+        while offset < total:
+            page = self.ask("GET", "/tasks", run=run, offset=str(offset), limit=str(PAGE))
+            yield from page["tasks"]
+            offset, total = offset + PAGE, page["total"]
 
 
 def path_of(*names: str) -> str:

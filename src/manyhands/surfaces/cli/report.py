@@ -1,6 +1,7 @@
 """What `manyhands run` prints at the end of a run, and its exit code."""
 
 from collections import Counter
+from collections.abc import Collection
 
 from manyhands.core.state import Record, Run
 from manyhands.core.values.ending import total_cost
@@ -22,16 +23,19 @@ from manyhands.surfaces.review.spending import money
 LISTED_MAX = 50
 
 
-def exit_code(run: Run) -> int:
-    """0 if everything is done, 75 if the run was stopped and can continue, 1 if a task did not succeed."""
-    if not _not_done(run):
+def exit_code(run: Run, left_out: Collection[str] = ()) -> int:
+    """0 if everything is done, 75 if the run was stopped and can continue, 1 if a task did not succeed.
+
+    Tasks that the plan no longer has, or that the command left out, do not count.
+    """
+    if not _not_done(run, left_out):
         return 0
     return 75 if run.unfinished and run.draining else 1
 
 
-def report(run: Run, now: float, output: OutputFormat) -> None:
+def report(run: Run, now: float, output: OutputFormat, left_out: Collection[str] = ()) -> None:
     """The time, the peaks and the cost count from when the run was opened or last continued."""
-    took_s = (run.ended_at or now) - run.bounded_at
+    took_s = max(0.0, (run.ended_at or now) - run.bounded_at)
     counts = _counts(run)
     total, left = sum(counts.values()), sum(n for state, n in counts.items() if TaskState(state) not in TERMINAL)
     left = left or run.unfinished  # only steps that revert a family may be left
@@ -55,7 +59,7 @@ def report(run: Run, now: float, output: OutputFormat) -> None:
         put_lines(record.task.id for record in _done_in_order(run))
         say(summary)
     else:
-        _print_not_done(run)
+        _print_not_done(run, left_out)
         put(summary + "\n")
     if left and run.draining:
         say(f"{_tasks(left)} left; the same command continues from here")
@@ -82,17 +86,22 @@ def _done_in_order(run: Run) -> list[Record]:
     return done
 
 
-def _not_done(run: Run) -> list[Record]:
+def _not_done(run: Run, left_out: Collection[str]) -> list[Record]:
     """Steps of a family are left out: what became of its members tells how they ended."""
     if run.counts[TaskState.DONE] == len(run.records):
         return []
-    return [record for record in run.records.values() if record.state is not TaskState.DONE and not record.is_step]
+    without = frozenset(left_out)
+    return [
+        record
+        for id, record in run.records.items()
+        if record.state is not TaskState.DONE and not record.is_step and id not in without
+    ]
 
 
-def _print_not_done(run: Run) -> None:
+def _print_not_done(run: Run, left_out: Collection[str]) -> None:
     ended = [
         {"state": str(record.state), "task": record.task.id, "why": record.cause.why}
-        for record in _not_done(run)
+        for record in _not_done(run, left_out)
         if record.state in TERMINAL
     ]
     if not ended:

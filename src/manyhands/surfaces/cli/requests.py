@@ -1,23 +1,49 @@
 """`manyhands task cancel|retry|defer|resume`: durable requests to the dispatcher that runs now, or next."""
 
+from typing import TYPE_CHECKING
+
+from manyhands.engine.task_wishes import WISHES
 from manyhands.sources.config.config_types import Config
 from manyhands.surfaces.cli.printing import say
 from manyhands.surfaces.cli.settings import Settings
-from manyhands.surfaces.verbs.request_verbs import ask, wish_for_task
+from manyhands.surfaces.cli.task_commands import ChosenTasks
+from manyhands.surfaces.verbs.request_verbs import ask, none_of, wish_for_tasks
 from manyhands.surfaces.verbs.store_view import View
+from manyhands.surfaces.verbs.task_choice import TaskChoice, check_choice
+
+if TYPE_CHECKING:
+    from manyhands.surfaces.cli.over_http import RemoteDispatcher
 
 
-def ask_of_task(verb: str, id: str, run: str | None, settings: Settings, url: str | None = None) -> None:
+def ask_of_tasks(verb: str, chosen: ChosenTasks, settings: Settings, url: str | None = None) -> None:
     config = settings.load()
+    choice = TaskChoice(chosen.tasks, chosen.state)
     if url is not None:
-        _ask_over_http(verb, id, run, url, config)
+        _ask_over_http(verb, choice, chosen.run, url, config)
         return
     view = View(config)
-    say(ask(view, wish_for_task(view, verb, id, run)).done)
+    say(ask(view, wish_for_tasks(view, verb, choice, chosen.run)).done)
 
 
-def _ask_over_http(verb: str, id: str, run: str | None, url: str, config: Config) -> None:
+def _ask_over_http(verb: str, choice: TaskChoice, run: str | None, url: str, config: Config) -> None:
     from manyhands.surfaces.cli.over_http import RemoteDispatcher, path_of
 
+    check_choice(choice, verb)
     dispatcher = RemoteDispatcher(url, config.store_directory)
-    say(dispatcher.ask("POST", path_of("tasks", run or dispatcher.run_of(id), id, verb))["done"])
+    if choice.is_one:
+        id = choice.ids[0]
+        say(dispatcher.ask("POST", path_of("tasks", run or dispatcher.run_of(id), id, verb))["done"])
+        return
+    for name, id in _able_over_http(dispatcher, verb, choice, run):
+        say(dispatcher.ask("POST", path_of("tasks", name, id, verb))["done"])
+
+
+def _able_over_http(
+    dispatcher: "RemoteDispatcher", verb: str, choice: TaskChoice, run: str | None
+) -> list[tuple[str, str]]:
+    name = run or dispatcher.newest_run()
+    rows = [row for row in dispatcher.tasks_of(name) if choice.has(row["task"], row["state"])]
+    able = [row for row in rows if row["state"] in WISHES[verb].allowed]
+    if not able:
+        raise none_of(name, choice, verb, {row["state"] for row in rows})
+    return [(name, row["task"]) for row in able]

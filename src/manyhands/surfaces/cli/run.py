@@ -7,12 +7,10 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from manyhands.assembly import open_session
-from manyhands.core.events import Input
 from manyhands.core.placement import takes
 from manyhands.core.values.task import WHOLE_WORKSPACE, claims_of, form_of
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.redaction import secrets_of
-from manyhands.engine.run_opening import new_name, opening, resuming, unfinished_run
 from manyhands.errors import Unavailable, UsageError
 from manyhands.hosts.landing.repository import check_before
 from manyhands.sources.config.agent_config import AgentHost
@@ -26,6 +24,7 @@ from manyhands.surfaces.cli.progress import watch
 from manyhands.surfaces.cli.report import exit_code, report
 from manyhands.surfaces.cli.route_listing import say_undelivered
 from manyhands.surfaces.cli.run_commands import RunOptions
+from manyhands.surfaces.cli.run_steps import RunSteps, steps_of
 from manyhands.surfaces.cli.settings import Settings
 
 #: Reading more than this takes more than a second, so the user is told.
@@ -49,33 +48,26 @@ def run_plans(
     _warn_of_agents_in_one_place(plan, config)
     check_before(config.workspace, config.landing, plan.tasks)
     source = ", ".join(str(path.resolve()) for path in paths)
-    concurrency = concurrency if concurrency is not None else plan.settings.concurrency
-    fail_fast = options.fail_fast or plan.settings.fail_fast
+    if options.dry_run:
+        from manyhands.surfaces.cli.run_preview import preview
+
+        return preview(plan, source, paths[0].stem, options, output, config)
 
     async def go() -> int:
         interrupts = Interrupts()
         async with open_session(config) as dispatcher:
             dead_before = frozenset(dispatcher.book.outbox.dead)
-            run = None if options.fresh else unfinished_run(dispatcher.book, source)
-            now = dispatcher.clock.now()
-            if run is not None:
-                name = run.name
-                events = list(resuming(run, now, plan.tasks, concurrency, fail_fast, options.max_cost))
-                finished = len(run.records) - run.unfinished
-                say(f"run {name} continues: {finished} of {len(run.records)} tasks were finished")
-            else:
-                name = new_name(dispatcher.book, plan.settings.name or paths[0].stem)
-                parents = plan.settings.parents
-                opened = opening(
-                    name, now, plan.tasks, source, concurrency, fail_fast, parents, max_cost=options.max_cost
-                )
-                events = list(opened)
-            _warn_of_kept_hosts(dispatcher, name)
+            steps = steps_of(dispatcher.book, plan, source, paths[0].stem, options, dispatcher.clock.now())
+            for text in steps.said:
+                say(text)
+            if not steps.events:
+                return _report(dispatcher, steps, output)
+            _warn_of_kept_hosts(dispatcher, steps.run)
             async with AsyncExitStack() as stack:
                 if options.follow:
                     page = page_beside(dispatcher, config.store_directory, config.store_at, secrets_of(config))
                     say_address(await stack.enter_async_context(page))
-                code = await _follow(dispatcher, name, events, interrupts, output)
+                code = await _follow(dispatcher, steps, interrupts, output)
         say_undelivered(dispatcher.book.outbox, dead_before)
         return code
 
@@ -128,16 +120,18 @@ def _warn_of_kept_hosts(dispatcher: Dispatcher, name: str) -> None:
             )
 
 
-async def _follow(
-    dispatcher: Dispatcher, name: str, events: Sequence[Input], interrupts: Interrupts, output: OutputFormat
-) -> int:
+async def _follow(dispatcher: Dispatcher, steps: RunSteps, interrupts: Interrupts, output: OutputFormat) -> int:
     """Submit, and watch the run until nothing of it can start or is running. Returns the exit code."""
-    watcher = watch(dispatcher, name)
+    watcher = watch(dispatcher, steps.run)
     try:
-        await dispatcher.submit(*events, *interrupts.watch_over(dispatcher, name))
-        await dispatcher.wait_settled(name)
+        await dispatcher.submit(*steps.events, *interrupts.watch_over(dispatcher, steps.run))
+        await dispatcher.wait_settled(steps.run)
     finally:
         watcher.stop()
-    run = dispatcher.book.runs[name]
-    report(run, dispatcher.clock.now(), output)
-    return exit_code(run)
+    return _report(dispatcher, steps, output)
+
+
+def _report(dispatcher: Dispatcher, steps: RunSteps, output: OutputFormat) -> int:
+    run = dispatcher.book.runs[steps.run]
+    report(run, dispatcher.clock.now(), output, steps.left_out)
+    return exit_code(run, steps.left_out)

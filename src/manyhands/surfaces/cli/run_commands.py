@@ -16,8 +16,17 @@ class RunOptions(NamedTuple):
         float | None, Option(help="Start nothing more once the attempts of this run have cost this much.")
     ] = None
     fail_fast: Annotated[bool, Option("--fail-fast", help="Cancel the waiting tasks when one task has failed.")] = False
-    fresh: Annotated[
-        bool, Option("--fresh", help="Open a new run, even if an earlier run of this plan is unfinished.")
+    only: Annotated[
+        Sequence[str],
+        Option(
+            metavar="GLOB",
+            help="Run only the tasks whose ids match, and the tasks that they need. Can be given more than once.",
+        ),
+    ] = ()
+    again: Annotated[bool, Option("--again", help="Run all of it again in a new run, also what is done.")] = False
+    dry_run: Annotated[
+        bool,
+        Option("--dry-run", help="Start nothing. Say what would start, in which order and where, and what would not."),
     ] = False
     follow: Annotated[bool, Option("--follow", help="Show the run on a web page too, and print its address.")] = False
 
@@ -28,7 +37,9 @@ def run(
     settings: Settings,
     output: OutputOption = OutputFormat.TABLE,
 ) -> int:
-    """Run a plan to its end.
+    """Run a plan to its end, or continue it.
+
+    Tasks that are done stay done. Tasks that are new in the plan or were edited since run.
 
     Press Ctrl-C once: nothing new starts, and running attempts finish. Press it again to stop them too. The same
     command continues from there.

@@ -1,11 +1,20 @@
 """`manyhands task`: its declarations."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
 
 from manyhands.surfaces.cli.options import OutputOption, RunOption, TaskArgument, UrlOption
-from manyhands.surfaces.cli.parsing.declarations import Noun, Option
+from manyhands.surfaces.cli.parsing.declarations import Argument, Noun, Option
 from manyhands.surfaces.cli.printing import OutputFormat
 from manyhands.surfaces.cli.settings import Settings
+
+
+class ChosenTasks(NamedTuple):
+    tasks: Annotated[Sequence[str], Argument("TASK", help="The id of a task, or a glob such as 'auth-*'.")] = ()
+    state: Annotated[
+        str | None, Option(help="Of these, only the tasks in this state; of all tasks if none is named.")
+    ] = None
+    run: RunOption = None
 
 
 def task(
@@ -66,32 +75,32 @@ def task_log(
 
 
 @noun.verb("cancel")
-def task_cancel(task: TaskArgument, settings: Settings, run: RunOption = None, url: UrlOption = None) -> None:
-    """Cancel a task. If it is running, it is stopped."""
-    from manyhands.surfaces.cli.requests import ask_of_task
+def task_cancel(options: ChosenTasks, settings: Settings, url: UrlOption = None) -> None:
+    """Cancel tasks. Those that are running are stopped."""
+    from manyhands.surfaces.cli.requests import ask_of_tasks
 
-    ask_of_task("cancel", task, run, settings, url)
+    ask_of_tasks("cancel", options, settings, url)
 
 
 @noun.verb("retry")
-def task_retry(task: TaskArgument, settings: Settings, run: RunOption = None, url: UrlOption = None) -> None:
-    """Give a task that did not succeed new attempts, and also the tasks that were skipped because of it."""
-    from manyhands.surfaces.cli.requests import ask_of_task
+def task_retry(options: ChosenTasks, settings: Settings, url: UrlOption = None) -> None:
+    """Give tasks that did not succeed new attempts, and also the tasks that were skipped because of them."""
+    from manyhands.surfaces.cli.requests import ask_of_tasks
 
-    ask_of_task("retry", task, run, settings, url)
+    ask_of_tasks("retry", options, settings, url)
 
 
 @noun.verb("defer")
-def task_defer(task: TaskArgument, settings: Settings, run: RunOption = None, url: UrlOption = None) -> None:
-    """Put a task off until `task resume`."""
-    from manyhands.surfaces.cli.requests import ask_of_task
+def task_defer(options: ChosenTasks, settings: Settings, url: UrlOption = None) -> None:
+    """Put tasks off until `task resume`."""
+    from manyhands.surfaces.cli.requests import ask_of_tasks
 
-    ask_of_task("defer", task, run, settings, url)
+    ask_of_tasks("defer", options, settings, url)
 
 
 @noun.verb("resume")
-def task_resume(task: TaskArgument, settings: Settings, run: RunOption = None, url: UrlOption = None) -> None:
-    """Let a deferred task run again."""
-    from manyhands.surfaces.cli.requests import ask_of_task
+def task_resume(options: ChosenTasks, settings: Settings, url: UrlOption = None) -> None:
+    """Let deferred tasks run again."""
+    from manyhands.surfaces.cli.requests import ask_of_tasks
 
-    ask_of_task("resume", task, run, settings, url)
+    ask_of_tasks("resume", options, settings, url)

@@ -3,7 +3,7 @@
 A live dispatcher records the events itself. A store keeps them as requests for the dispatcher that runs now or next.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
@@ -11,8 +11,10 @@ from msgspec import Struct
 from manyhands.core.events import Input
 from manyhands.engine.store.store_opening import make, open_requests
 from manyhands.engine.task_wishes import WISHES
+from manyhands.errors import Conflict, ManyhandsError, UnknownTask
 from manyhands.surfaces.verbs.book_view import BookView
-from manyhands.surfaces.verbs.store_view import View, command_for, find_task
+from manyhands.surfaces.verbs.store_view import View, command_for, find_run, find_task
+from manyhands.surfaces.verbs.task_choice import TaskChoice, check_choice, is_glob
 
 Answer = TypeVar("Answer")
 
@@ -57,3 +59,39 @@ def wish_for_task(view: BookView, verb: str, id: str, run: str | None) -> Wanted
         return Asked(f"{task} will be {wish.done} when `{command}` continues the run", heard)
 
     return Wanted([wish.event(view.now, record.run, record.task.id)], answer)
+
+
+def wish_for_tasks(view: BookView, verb: str, choice: TaskChoice, run: str | None) -> Wanted[Asked]:
+    """Cancel, retry, defer or resume the tasks of that run, or of the newest one, in the states where it makes sense.
+
+    A task that is named by its id is refused if it makes no sense for that one.
+    """
+    check_choice(choice, verb)
+    if choice.is_one:
+        return wish_for_task(view, verb, choice.ids[0], run)
+    wish = WISHES[verb]
+    found = find_run(view.book, run)
+    for id in choice.ids:
+        if not is_glob(id):
+            wish.check(find_task(view.book, id, found.name))
+    meant = [record for record in found.records.values() if choice.has(record.task.id, str(record.state))]
+    able = [record for record in meant if not record.is_step and record.state in wish.allowed]
+    if not able:
+        raise none_of(found.name, choice, verb, sorted({str(record.state) for record in meant}))
+    tasks = f"{len(able):,} {'task' if len(able) == 1 else 'tasks'} of run {found.name}"
+
+    def answer(heard: bool) -> Asked:
+        if heard:
+            return Asked(f"{tasks} {'is' if len(able) == 1 else 'are'} being {wish.done}", heard)
+        return Asked(f"{tasks} will be {wish.done} when `{command_for(found)}` continues the run", heard)
+
+    return Wanted([wish.event(view.now, found.name, record.task.id) for record in able], answer)
+
+
+def none_of(run: str, choice: TaskChoice, verb: str, states: Collection[str]) -> ManyhandsError:
+    """No task is meant for which the verb makes sense; `states` has those of the tasks that match."""
+    what = " ".join([*choice.ids, *([f"--state {choice.state}"] if choice.state else [])])
+    hint = f"`manyhands task --run {run}` lists its tasks"
+    if not states:
+        return UnknownTask(f"no task of run {run} matches `{what}`", hint)
+    return Conflict(f"no task that matches `{what}` can be {WISHES[verb].done}; their state: {', '.join(states)}", hint)

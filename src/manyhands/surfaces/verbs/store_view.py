@@ -35,6 +35,16 @@ class View:
     def book(self) -> Book:
         return open_book(self.place)
 
+    def scheduler(self) -> Scheduler:
+        """A scheduler of one's own in the state of the store, to try things on; an empty one if there is no store."""
+        if not exists(self.place):
+            return Scheduler()
+        reader = open_reader(self.place)
+        try:
+            return scheduler_of(reader)
+        finally:
+            reader.close()
+
     @property
     def book_if_any(self) -> Book | None:
         return self.book if exists(self.place) else None
@@ -85,6 +95,10 @@ def open_book(store: Where) -> Book:
 
 
 def book_of(reader: Reader) -> Book:
+    return scheduler_of(reader).book
+
+
+def scheduler_of(reader: Reader) -> Scheduler:
     scheduler = Scheduler()
     seq = rebuild(reader, scheduler)
     for _ in range(_ROUNDS_MAX):
@@ -96,7 +110,7 @@ def book_of(reader: Reader) -> Book:
     else:
         asked = reader.requests()
     scheduler.replay(event for _, event in asked)
-    return scheduler.book
+    return scheduler
 
 
 def is_dispatching(store: Where) -> bool:

@@ -19,6 +19,7 @@ from manyhands.engine.store.sqlite.idle_checkpoint import IdleCheckpoint, is_all
 from manyhands.engine.store.sqlite.lock import DirectoryLock
 from manyhands.engine.store.sqlite.wake import WakeSocket, wake
 from manyhands.errors import StoreBroken, UsageError
+from manyhands.store_directory import make_store_directory
 
 FILE = "journal.db"
 #: Other processes hold the write lock for one commit. The longest commit submits a million tasks.
@@ -326,8 +327,7 @@ def _open_existing(directory: Path, mode: str) -> tuple[sqlite3.Connection, Path
 
 def _make(directory: Path) -> None:
     try:
-        if not directory.is_dir():
-            directory.mkdir(parents=True, exist_ok=True)
+        if make_store_directory(directory):
             _sync(directory.parent)
     except OSError as error:
         raise StoreBroken(
