@@ -20,6 +20,8 @@ LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 #: The longest query that the description allows, with every character escaped.
 QUERY_BYTES_MAX = 16_384
+#: More than any endpoint has.
+QUERY_FIELDS_MAX = 30
 BODY_BYTES_MAX = 8 << 20
 
 CSP = (
@@ -62,6 +64,8 @@ class Gate:
             return refusal(403, "pages of another origin are not answered", "open this server's own page")
         if len(scope.get("query_string", b"")) > QUERY_BYTES_MAX:
             return refusal(414, f"the query is longer than {QUERY_BYTES_MAX:,} bytes", "ask for less at once")
+        if _has_too_many_fields(scope):
+            return refusal(400, f"the query has more than {QUERY_FIELDS_MAX} fields", "leave out what is not described")
         if _is_too_long(headers):
             return refusal(413, f"the body is larger than {BODY_BYTES_MAX:,} bytes", "send it in several parts")
         if not holds_token and self._wants_token(scope):
@@ -98,7 +102,7 @@ class Gate:
 def is_loopback_name(host: str) -> bool:
     """The name in a Host header, with or without a port. It gives away a foreign name that was made to lead here."""
     name, is_sound = _name_of(host)
-    return is_sound and name in LOOPBACK_NAMES
+    return is_sound and (name in LOOPBACK_NAMES or (is_address(name) and is_loopback_address(name)))
 
 
 def is_own_name(host: str) -> bool:
@@ -108,11 +112,20 @@ def is_own_name(host: str) -> bool:
         return False
     if name in LOOPBACK_NAMES or name == socket.gethostname().lower() or name == socket.getfqdn().lower():
         return True
+    return is_address(name)
+
+
+def is_address(name: str) -> bool:
+    """An IP address, which cannot be a foreign name that was made to lead here."""
     try:
         ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
     except ValueError:
         return False
     return True
+
+
+def is_loopback_address(name: str) -> bool:
+    return ipaddress.ip_address(name.removeprefix("[").removesuffix("]")).is_loopback
 
 
 def cookie_name(scope: Scope) -> str:
@@ -142,8 +155,15 @@ def _is_own_page(scope: Scope, headers: Headers, host: str) -> bool:
 def _token_in_query(scope: Scope) -> str | None:
     if scope["path"] != "/" or b"token=" not in scope.get("query_string", b""):
         return None
-    found = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=20).get("token")
+    try:
+        found = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=QUERY_FIELDS_MAX).get("token")
+    except ValueError:
+        return None  # such a query is refused
     return found[0] if found else None
+
+
+def _has_too_many_fields(scope: Scope) -> bool:
+    return bool(scope.get("query_string", b"").count(b"&") >= QUERY_FIELDS_MAX)
 
 
 def _cookie(headers: Headers, name: str) -> str:
