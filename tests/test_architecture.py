@@ -13,7 +13,7 @@ ROOMS: dict[str, set[str]] = {
     "core": set(),
     "sources": {"core", "readers", "worker"},
     "hosts": {"core", "readers", "sources"},
-    "engine": {"core", "hosts", "sources"},
+    "engine": {"core", "hosts", "readers", "sources"},
     "apps": {"core", "sources", "hosts", "engine", "readers", "assembly"},
     "surfaces": {"core", "sources", "hosts", "engine", "apps", "readers", "worker", "assembly"},
 }

@@ -11,6 +11,7 @@ import pytest
 
 from manyhands.assembly import open_session
 from manyhands.core import snapshot
+from manyhands.core.commands import StartAttempt
 from manyhands.core.events import (
     AnyEvent,
     AttemptEnded,
@@ -21,12 +22,16 @@ from manyhands.core.events import (
     RunResumed,
 )
 from manyhands.core.scheduler import Scheduler
+from manyhands.core.values.ending import DONE, Ending, EndingKind
+from manyhands.core.values.host import Host, Width
 from manyhands.core.values.task import NO_CLAIMS, Claims, Task, TaskState
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.recovery import rebuild
 from manyhands.engine.run_opening import opening
+from manyhands.engine.session import dispatching
 from manyhands.engine.store.sqlite.sqlite_store import open_journal, open_reader, open_requests
 from manyhands.errors import StoreBroken
+from manyhands.hosts.executors.executor import Ended
 from manyhands.sources.config.config_reading import load_config
 
 CONFIG = """
@@ -208,6 +213,67 @@ async def test_an_error_of_the_journal_reaches_all_who_wait_and_stops_what_runs(
     assert not psutil.pid_exists(process.pid)
     with closing(open_reader(config.store_directory)) as reader:
         assert [event for _, event in reader.read()] == acknowledged
+
+
+async def test_a_cancel_that_was_acknowledged_before_a_crash_is_a_cancel_after_it(workspace: Path) -> None:
+    """The task that it needs was being stopped when the dispatcher died: its ending comes after the request."""
+    config = load_config(workspace)
+    async with open_session(config) as dispatcher:
+        tasks = [
+            shell("stubborn", "trap '' TERM; while :; do sleep 0.1; done"),
+            shell("next", "true", needs=("stubborn",)),
+        ]
+        await dispatcher.submit(*opening("r", dispatcher.clock.now(), tasks))
+        await state_of(dispatcher, "r", "stubborn", TaskState.RUNNING)
+        await dispatcher.submit(CancelAsked(dispatcher.clock.now(), "r", "stubborn"))
+        assert dispatcher.book.runs["r"].records["stubborn"].state is TaskState.RUNNING, "it is still being stopped"
+    with closing(open_requests(config.store_directory)) as requests:
+        requests.ask(CancelAsked(0.0, "r", "next"))
+    async with open_session(config) as dispatcher:
+        await dispatcher.submit()
+        states = {id: str(record.state) for id, record in dispatcher.book.runs["r"].records.items()}
+        assert states == {"stubborn": "cancelled", "next": "cancelled"}
+
+
+class OddExecutor:
+    """Breaks its promises: it raises, or says what no journal can hold."""
+
+    def __init__(self, ended: Ended) -> None:
+        self._ended = ended
+
+    def start(self, order: StartAttempt, directory: str) -> None:
+        match order.task.id:
+            case "raises":
+                raise RuntimeError("odd")
+            case "odd-text":
+                self._ended(order.attempt, Ending(EndingKind.DONE, "\ud800"))
+            case _:
+                self._ended(order.attempt, DONE)
+
+    def release(self, attempt: int) -> None: ...
+
+    def stop(self, attempt: int) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+async def test_a_task_on_which_the_dispatcher_fails_is_set_aside_after_the_second_time(tmp_path: Path) -> None:
+    tasks = [Task(id, run=("true",), claims=NO_CLAIMS, attempts=5) for id in ("raises", "odd-text", "sound")]
+    executors = lambda identity, spawned, ended, showed: {"odd": OddExecutor(ended)}  # noqa: E731
+    hosts = (Host("odd", takes=("run",), width=Width(start=3, max=3)),)
+    async with dispatching(tmp_path, "crash", hosts, (), executors) as dispatcher:
+        await dispatcher.submit(*opening("r", dispatcher.clock.now(), tasks))
+        await dispatcher.wait_settled("r")
+        records = dispatcher.book.runs["r"].records
+        assert [str(record.state) for record in records.values()] == ["deferred", "deferred", "done"]
+        for id, why in (
+            ("raises", "could not start it: RuntimeError: odd"),
+            ("odd-text", "could not record its ending"),
+        ):
+            ending = records[id].last_ending
+            assert ending is not None
+            assert why in ending.detail
+            assert (len(records[id].history or ()), ending.needs_person) == (2, True)
 
 
 def _make_unwritable(file: Path) -> None:

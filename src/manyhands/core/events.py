@@ -278,5 +278,23 @@ Input = (
     | ResendAsked
     | Woke
 )
+#: What other processes may ask of a dispatcher. Whatever else is among the requests is not applied.
+Request = (
+    RunOpened
+    | TasksSubmitted
+    | RunNoted
+    | RunResumed
+    | RunDrained
+    | RunStopped
+    | CancelAsked
+    | RetryAsked
+    | DeferAsked
+    | ResumeAsked
+    | HostPaused
+    | HostResumed
+    | WidthSet
+    | MemoryForgotten
+    | ResendAsked
+)
 Decision = AttemptStarted | StopDecided | RetryDecided | WidthMoved | FamilyMoved
 AnyEvent = Input | Decision

@@ -5,6 +5,8 @@ being written, so a slower disk means larger batches.
 """
 
 import asyncio
+import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -16,16 +18,19 @@ import msgspec
 
 from manyhands.core import snapshot
 from manyhands.core.commands import AnyCommand, ReleaseAttempt, RunEnded, StartAttempt, StopAttempt, WakeAt
-from manyhands.core.events import AnyEvent, AttemptEnded, AttemptShowed, AttemptSpawned, Input, Woke
+from manyhands.core.events import AnyEvent, AttemptEnded, AttemptShowed, AttemptSpawned, Input, RunOpened, Woke
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import Running
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import ProcessHandle
 from manyhands.engine.clock import Clock
+from manyhands.engine.request_checks import why_refused
 from manyhands.engine.run_opening import attempt_directory
-from manyhands.engine.store.contract.journal import Journal
+from manyhands.engine.store.contract.journal import Journal, UnreadableRequest
 from manyhands.errors import LeaseLost, Unavailable
 from manyhands.hosts.executors.executor import Adopts, Executor
+
+_log = logging.getLogger(__name__)
 
 #: The ending of attempts that were killed because another dispatcher may lead by now.
 CUT_OFF = Ending(EndingKind.LOST, "the dispatcher was cut off from its store while it ran")
@@ -76,6 +81,7 @@ class Dispatcher:
         self._writing: asyncio.Future[int] | None = None  # the latest batch, on disk or on its way
         self._task: asyncio.Task[None] | None = None
         self._asked = False  # requests wait in the store
+        self._failed_on: Counter[str] = Counter()  # run/task → how often the dispatcher itself failed on it
         self._cut_off: set[int] = set()  # attempts that must not continue: another dispatcher may lead by now
 
     @property
@@ -95,6 +101,10 @@ class Dispatcher:
         if attempt in self._cut_off:
             self._cut_off.discard(attempt)
             ending = CUT_OFF
+        try:
+            msgspec.msgpack.encode(ending)
+        except (ValueError, TypeError, OverflowError) as error:  # what one task says must not end all others
+            ending = self._ending_set_aside(attempt, "record its ending", error)
         self.tell(AttemptEnded(self.clock.now(), attempt, ending))
 
     def adopt(self, running: Running, executor: Executor | None) -> bool:
@@ -256,22 +266,27 @@ class Dispatcher:
         self._asked = True
         self._arrived.set()
 
-    def _take(self, waiting: Sequence[tuple[int, AnyEvent]]) -> None:
+    def _take(self, waiting: Sequence[tuple[int, AnyEvent | UnreadableRequest]]) -> None:
         """Turn the durable requests of other processes into events."""
         known = set(self._answered)  # taken already, and struck off with the next batch
+        opened = {event.run for event in self._inbox if isinstance(event, RunOpened)}
         for request, event in waiting:
-            if request not in known:
-                self._answered.append(request)
-                self.tell(msgspec.structs.replace(event, at=self.clock.now()))  # type: ignore[arg-type]
+            if request in known:
+                continue
+            self._answered.append(request)
+            if why := why_refused(event, self.book, opened):
+                _log.warning("request %d is set aside: %s", request, why)
+                continue
+            if isinstance(event, RunOpened):
+                opened.add(event.run)
+            self.tell(msgspec.structs.replace(event, at=self.clock.now()))  # type: ignore[arg-type]
 
     # Carrying out
 
     def _carry_out(self, command: AnyCommand) -> None:
         match command:
             case StartAttempt():
-                executor = self._executor_of[command.attempt] = self._executors[command.host]
-                place = attempt_directory(self._directory, command.run, command.task.id, command.number)
-                executor.start(command, place)
+                self._start(command)
             case ReleaseAttempt() if command.attempt in self._executor_of:
                 self._executor_of[command.attempt].release(command.attempt)
             case StopAttempt() if command.attempt in self._executor_of:
@@ -282,6 +297,23 @@ class Dispatcher:
                 for waiting in self._settled.pop(command.run, ()):
                     if not waiting.done():
                         waiting.set_result(None)
+
+    def _start(self, order: StartAttempt) -> None:
+        executor = self._executor_of[order.attempt] = self._executors[order.host]
+        place = attempt_directory(self._directory, order.run, order.task.id, order.number)
+        try:
+            executor.start(order, place)
+        except Exception as error:  # no executor may raise; if one does, that must not end all other tasks
+            self.ended(order.attempt, self._ending_set_aside(order.attempt, "start it", error))
+
+    def _ending_set_aside(self, attempt: int, what: str, error: Exception) -> Ending:
+        """The dispatcher itself failed on this task. After the second time, the task waits for a person."""
+        running = self.book.running.get(attempt)
+        name = f"{running.record.run}/{running.record.task.id}" if running is not None else ""
+        self._failed_on[name] += 1
+        is_second = self._failed_on[name] > 1
+        detail = f"the dispatcher could not {what}: {type(error).__name__}: {error}".encode(errors="replace").decode()
+        return Ending(EndingKind.FAILED, detail, permanent=is_second, needs_person=is_second)
 
     def _set_wake(self, at: float) -> None:
         if self._wake is not None:

@@ -19,6 +19,7 @@ from manyhands.engine.leading import WaitTurn, guarding, lead
 from manyhands.engine.recovery import LOST, rebuild
 from manyhands.engine.store.contract.journal import Durability, Journal, Reader
 from manyhands.engine.store.store_opening import Where
+from manyhands.hosts.executors.descriptor_limit import raise_descriptor_limit
 from manyhands.hosts.executors.executor import Ended, Executor, Showed, Spawned
 from manyhands.hosts.executors.process import is_here, marker_of, reclaim_all
 
@@ -59,6 +60,7 @@ async def dispatching(
 
     The journal is in `directory` unless `store` is elsewhere; the output of attempts is always in `directory`.
     """
+    raise_descriptor_limit()
     journal = await lead(store if store is not None else directory, durability, wait_turn)
     try:
         _calm_collector()
@@ -87,12 +89,13 @@ async def dispatching_on(
     with guarding(journal, dispatcher):
         dispatcher.found = tuple(scheduler.book.running.values())
         executors = executors_for(journal.identity, dispatcher.spawned, dispatcher.ended, dispatcher.showed)
-        _adopt_or_end_lost(dispatcher, executors, journal.strangers_s, surroundings)
         for run in () if all_runs_go_on else _left_over(scheduler.book, journal):
             dispatcher.tell(RunDrained(clock.now(), run))
         # Before the requests that wait: one of them may be about a host that is new.
         dispatcher.tell(replace(configured, at=clock.now()))
         dispatcher.start(executors)
+        # After the requests that wait: a task that somebody has cancelled must not be skipped before that is heard.
+        _adopt_or_end_lost(dispatcher, executors, journal.strangers_s, surroundings)
         try:
             await dispatcher.submit()
             yield dispatcher

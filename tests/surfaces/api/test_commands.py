@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,6 +12,7 @@ import pytest
 from manyhands.core import events
 from manyhands.core.values.task import TaskState
 from manyhands.engine.dispatcher import Dispatcher
+from manyhands.engine.run_opening import attempt_directory
 from manyhands.engine.store.store_opening import open_reader
 from manyhands.surfaces.api.token import token_of
 from surfaces.api.live import nap, offered, open_run, shell, store_of
@@ -162,6 +164,20 @@ async def test_tasks_are_filtered_paged_and_always_counted_whole(live: Dispatche
     assert (await api.get("/tasks", params={"state": "finished"})).status_code == 422
 
 
+async def test_a_pipe_in_place_of_an_output_file_uses_up_no_threads(live: Dispatcher, api: httpx.AsyncClient) -> None:
+    pipe = 'cd "$(dirname "$MANYHANDS_USAGE_FILE")"; rm output.log; mkfifo output.log; touch ready; sleep 600'
+    await open_run(live, [shell("odd", pipe)])
+    ready = Path(attempt_directory(store_of(live), "r", "odd", 1), "ready")
+    async with asyncio.timeout(90):
+        while not ready.exists():  # noqa: ASYNC110, ASYNC240
+            await asyncio.sleep(0.01)
+        reads = [api.get("/tasks/r/odd/output") for _ in range(12)] + [api.get("/tasks/r/odd") for _ in range(12)]
+        answers = await asyncio.gather(*reads)
+    assert {answer.status_code for answer in answers} == {200}
+    assert (await api.post("/tasks/r/odd/cancel")).status_code == 200
+    await live.wait_settled("r")
+
+
 async def test_output_comes_piece_by_piece_in_whole_lines(live: Dispatcher, api: httpx.AsyncClient) -> None:
     await open_run(live, [shell("talks", "echo one; echo two; printf unfinished; sleep 600")])
     text, after = "", 0
@@ -175,3 +191,10 @@ async def test_output_comes_piece_by_piece_in_whole_lines(live: Dispatcher, api:
     rest = (await api.get("/tasks/r/talks/output", params={"after": str(after)})).json()
     assert rest["text"] == "unfinished"
     assert (await api.get("/tasks/r/talks/output", params={"attempt": "2"})).status_code == 404
+
+
+async def test_output_is_answered_without_secrets(live: Dispatcher, api: httpx.AsyncClient) -> None:
+    await open_run(live, [shell("talks", "echo key $SHOP_TOKEN", env={"SHOP_TOKEN": "hush-hush-hush-1"})])
+    await live.wait_settled("r")
+    answer = (await api.get("/tasks/r/talks/output")).json()
+    assert answer["text"] == "key [redacted]\n"

@@ -1,8 +1,10 @@
 """What went on, kept in the store while it went on."""
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from manyhands.core.events import AnyEvent
@@ -101,3 +103,15 @@ async def until_recorded(dispatcher: Dispatcher, condition: Callable[[], bool]) 
             await recorded.wait()
     dispatcher.recorded.remove(told)
     await dispatcher.submit()  # the batch that made it true is on disk and told of
+
+
+def test_a_damaged_sample_is_left_out_and_the_others_are_read(tmp_path: Path) -> None:
+    open_journal(tmp_path).close()
+    with closing(open_series(tmp_path)) as series:
+        for at in (1.0, 2.0, 3.0):
+            series.keep(SeriesSample(at, {}, {}))
+        with closing(sqlite3.connect(tmp_path / "journal.db")) as connection:
+            connection.execute("UPDATE sample SET body = ? WHERE at_ms = 2000", (b"\x00damaged",))
+            connection.execute("INSERT INTO sample VALUES (4000, 'text')")
+            connection.commit()
+        assert [sample.at for sample in series.read()] == [1.0, 3.0]

@@ -76,7 +76,19 @@ class Desk:
             await self.compare()
 
     async def compare(self, last: bool = False) -> None:
-        """With `last`, tasks that are held but not done are released for others."""
+        """With `last`, tasks that are held but not done are released for others.
+
+        What goes wrong in one backlog must not end the others: it is reported, and its run stays as it was.
+        """
+        try:
+            await self._compare(last)
+        except Exception as error:
+            if not self._dispatcher.is_alive:
+                raise  # the journal cannot be written: that concerns all of them
+            self._tell_failure(error)
+            self._look_at(self._dispatcher.clock.now() + AGAIN_S)
+
+    async def _compare(self, last: bool) -> None:
         wanted = await self._read()
         self._tell_problems(wanted.problems)
         if wanted.problems:
@@ -160,6 +172,15 @@ class Desk:
         if what not in self._told:
             self._told.add(what)
             self._log(action, text, run=self.run, **({"task": task} if task else {}), **fields)
+
+    def _tell_failure(self, error: Exception) -> None:
+        where = f"{self.backlog.source}: {type(error).__name__}: {error}"
+        self._tell_once(
+            (type(error), str(error)),
+            "problem",
+            f"this backlog cannot be compared with its run: {where}",
+            hint="its tasks stay as they were, and other backlogs continue; please report this as a bug",
+        )
 
     def _tell_problems(self, problems: Sequence[Problem]) -> None:
         """Report new problems. A problem that was fixed and comes back is reported again."""

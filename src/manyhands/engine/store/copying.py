@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from manyhands.core.events import AnyEvent
 from manyhands.engine.store.contract import codec
-from manyhands.engine.store.contract.journal import Durability, Journal, Reader
+from manyhands.engine.store.contract.journal import Durability, Journal, Reader, UnreadableRequest
 from manyhands.engine.store.store_opening import Where, exists, open_journal, open_requests, printable
 from manyhands.errors import Conflict, StoreBroken, UsageError
 
@@ -42,14 +42,14 @@ def copy(source: Where, target: Where, durability: Durability = "power") -> Copi
     # Both stores are held, so nothing can be added to either of them while the copy is made.
     with closing(open_journal(source, durability)) as old, closing(open_journal(target, durability)) as new:
         check_empty(new, target)
-        waiting = old.requests()
+        waiting = [event for _, event in old.requests() if not isinstance(event, UnreadableRequest)]
         written = _Digest()
         new.append(written.over(old))
         snapshot = old.latest_snapshot()
         if snapshot is not None:
             new.save_snapshot(*snapshot)
         with closing(open_requests(target, durability)) as asking:
-            for _, event in waiting:
+            for event in waiting:
                 asking.ask(event)
         _verify(written, new, len(waiting), target)
     return Copied(written.events, len(waiting), written.checksum())

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from manyhands.core.events import AnyEvent
 from manyhands.engine.store.contract import codec
+from manyhands.engine.store.contract.journal import UnreadableRequest
 from manyhands.errors import StoreBusy
 
 
@@ -55,7 +56,7 @@ class MemoryReader:
     def latest_snapshot(self) -> tuple[int, bytes] | None:
         return max(self._store.snapshots.items(), default=None)
 
-    def requests(self) -> list[tuple[int, AnyEvent]]:
+    def requests(self) -> list[tuple[int, AnyEvent | UnreadableRequest]]:
         return [
             (number, codec.decode(body, codec.checksum(body, 0), 0)[0]) for number, body in self._store.waiting.items()
         ]

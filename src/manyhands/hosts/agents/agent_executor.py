@@ -38,8 +38,8 @@ from manyhands.hosts.executors.attempt_steps import (
 from manyhands.hosts.executors.executor import Ended, Showed, Spawned
 from manyhands.hosts.executors.in_flight import InFlight
 from manyhands.hosts.executors.output_text import last_line, one_line, tail_of
-from manyhands.hosts.executors.report_files import open_plain
 from manyhands.hosts.executors.said_ending import as_said
+from manyhands.readers.plain_file import open_plain, write_plain
 from manyhands.sources.config.agent_config import AgentLimits
 
 _log = logging.getLogger(__name__)
@@ -183,7 +183,7 @@ class _AgentRun:
         settings, resumed = self._settings, self._resumed
         prompt_file = self._directory / (PROMPT_FILE if resumed is None else SAYING_FILE)
         prompt = self._order.task.prompt if resumed is None else what_to_say(self._order.last)
-        prompt_file.write_bytes(prompt.encode(errors="replace"))
+        write_plain(prompt_file, prompt.encode(errors="replace"))
         errand = Errand(
             prompt_file=str(prompt_file),
             program=settings.run if settings.agent else (),

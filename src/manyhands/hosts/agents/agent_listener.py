@@ -13,9 +13,9 @@ from manyhands.hosts.agents.agent_files import ERRORS_FILE, RAW_FILE
 from manyhands.hosts.agents.agent_tally import AgentTally
 from manyhands.hosts.agents.agent_words import AgentWords
 from manyhands.hosts.executors.attempt_steps import LOG_FILE
+from manyhands.readers.plain_file import open_plain
 
 _PIECE_BYTES = 65_536
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class AgentListener:
@@ -96,6 +96,6 @@ class AgentListener:
 
 
 def _open(path: Path, opened: contextlib.ExitStack) -> int:
-    descriptor = os.open(path, _NEW_FILE, 0o644)
+    descriptor = open_plain(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     opened.callback(os.close, descriptor)
     return descriptor

@@ -9,6 +9,7 @@ from msgspec import Meta, Struct
 
 from manyhands.hosts.agents.adapter import is_session
 from manyhands.hosts.executors.report_files import UnusableReport, read_report
+from manyhands.readers.plain_file import write_plain
 
 SESSION_FILE = "session.json"
 _Total = Annotated[int, Meta(ge=0, le=2**53)]
@@ -25,8 +26,8 @@ class KeptSession(Struct, frozen=True, omit_defaults=True):
 def keep_session(session: KeptSession, directory: Path) -> None:
     with suppress(OSError):  # without it the next attempt begins a new conversation
         file = directory / SESSION_FILE
-        file.unlink(missing_ok=True)  # never through a link that the task has put there
-        file.write_bytes(msgspec.json.encode(session))
+        file.unlink(missing_ok=True)  # what the task has put there
+        write_plain(file, msgspec.json.encode(session))
 
 
 def earlier_session(directory: Path, number: int) -> KeptSession | None:

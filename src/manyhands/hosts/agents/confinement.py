@@ -9,12 +9,14 @@ from typing import Literal
 from manyhands.core.values.task import Task
 from manyhands.hosts.agents.landlock import FileRights, landlock_version, make_confined
 from manyhands.hosts.executors.process import MakeProcess
+from manyhands.readers.plain_file import read_plain
 
 Confine = Literal["workspace", "claims", "off"]
 #: Below the home, of many programs; used where they are.
 _SHARED_PLACES = (".cache", ".npm", ".claude.json")
 #: Devices that every program writes to.
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm", "/dev/fd")
+_MARKER_BYTES_MAX = 4096  # a path
 _GLOB = frozenset("*?[")
 
 
@@ -75,7 +77,7 @@ def _git_places(workspace: Path) -> list[Path]:
     try:
         if marker is None or not marker.is_file():
             return []
-        said = marker.read_text(encoding="utf-8").partition("gitdir:")[2].strip()
+        said = read_plain(marker, _MARKER_BYTES_MAX).decode().partition("gitdir:")[2].strip()
     except (OSError, UnicodeDecodeError):
         return []
     own = Path(said)

@@ -18,7 +18,7 @@ from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.task import Task
 from manyhands.hosts.executors.executor import Spawned
-from manyhands.hosts.executors.output_text import last_line, tail_of
+from manyhands.hosts.executors.output_text import last_line, tail_of_open
 from manyhands.hosts.executors.process import (
     Exit,
     MakeProcess,
@@ -30,6 +30,7 @@ from manyhands.hosts.executors.process import (
 from manyhands.hosts.executors.process_table import Census, Process
 from manyhands.hosts.executors.said_ending import TRY_AGAIN_LATER, report_variables
 from manyhands.hosts.executors.template import environment, filled
+from manyhands.readers.plain_file import open_plain, write_plain
 
 LOG_FILE = "output.log"
 # No more processes, descriptors or memory just now: the host's state, not the task's fault.
@@ -95,15 +96,18 @@ class AttemptSteps:
         """Run the command to its end. Cancelled, it stops it and says so in the ending."""
         try:
             async with self._making:
-                group, log, begin = self._spawn(order, directory, argv, result_file, streams)
+                group, output, begin = self._spawn(order, directory, argv, result_file, streams)
                 self._groups[order.attempt] = group
                 self._spawned(order.attempt, group.handle)
                 await group.released(_UNTIL_RELEASED_S)
         except CannotStart as refusal:
             return refusal.ending
-        exit, stopped = await group.run_out()
-        del self._groups[order.attempt]
-        return ending_of(exit, tail_of(log, begin), stopped)
+        try:
+            exit, stopped = await group.run_out()
+            del self._groups[order.attempt]
+            return ending_of(exit, tail_of_open(output, begin), stopped)
+        finally:
+            os.close(output)
 
     async def family(self, attempt: int) -> list[Process]:
         """The processes of the attempt's command that are alive."""
@@ -137,11 +141,10 @@ class AttemptSteps:
         argv: Sequence[str],
         result_file: Path | None,
         streams: ProcessStreams | None,
-    ) -> tuple[ProcessGroup, Path, int]:
-        """The process, the file its output goes to, and from which byte on."""
+    ) -> tuple[ProcessGroup, int, int]:
+        """The process, the open file its output goes to, and from which byte on."""
         settings, directory = self._settings, directory.absolute()
         is_check = argv is order.task.check
-        log = directory / LOG_FILE
         cwd = working_directory(settings, order.task)
         env = environment(order, directory, result_file, settings.env)
         if not is_check:
@@ -153,8 +156,8 @@ class AttemptSteps:
         try:
             directory.mkdir(parents=True, exist_ok=True)
             if order.task.prompt:
-                directory.joinpath("prompt.txt").write_bytes(order.task.prompt.encode(errors="replace"))
-            output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+                write_plain(directory / "prompt.txt", order.task.prompt.encode(errors="replace"))
+            output = open_plain(directory / LOG_FILE, os.O_RDWR | os.O_CREAT | os.O_APPEND)
             try:
                 if is_check:
                     os.write(output, f"$ {shlex.join(command)}\n".encode(errors="replace"))
@@ -171,11 +174,12 @@ class AttemptSteps:
                     input=os.devnull if streams is None else streams.input,
                     make=None if streams is None else streams.make,
                 )
-            finally:
+            except BaseException:
                 os.close(output)
+                raise
         except (OSError, ValueError) as error:
             raise refusal_of(error, command) from error
-        return group, log, begin
+        return group, output, begin
 
 
 def working_directory(settings: ProcessSettings, task: Task) -> Path:

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from manyhands.hosts.executors.report_files import open_plain
+from manyhands.readers.plain_file import open_plain, write_plain
 
 TAIL_BYTES = 2_048
 RESULT_CHARACTERS_MAX = 32_000
@@ -13,11 +13,20 @@ _LINE_CHARACTERS_MAX = 300
 def tail_of(path: Path, since: int = 0, bytes_max: int = TAIL_BYTES) -> str:
     """The last lines of the file, from byte `since` on; "" if there is no such file."""
     try:
-        with open(open_plain(path), "rb") as file:
-            end = file.seek(0, os.SEEK_END)
-            begin = max(since, end - bytes_max)
-            file.seek(begin)
-            content = file.read(bytes_max)
+        descriptor = open_plain(path)
+    except OSError:
+        return ""
+    try:
+        return tail_of_open(descriptor, since, bytes_max)
+    finally:
+        os.close(descriptor)
+
+
+def tail_of_open(descriptor: int, since: int = 0, bytes_max: int = TAIL_BYTES) -> str:
+    """The last lines of an open file. What has its name by now may be something else."""
+    begin = max(since, os.fstat(descriptor).st_size - bytes_max)
+    try:
+        content = os.pread(descriptor, bytes_max, begin)
     except OSError:
         return ""
     if begin > since:
@@ -60,5 +69,5 @@ def keep_result(text: str, directory: Path, name: str, always: bool = False) -> 
     """The result as the journal keeps it. A longer one (with `always`: every one) is also written to a file in full."""
     if always or len(text) > RESULT_CHARACTERS_MAX:
         directory.mkdir(parents=True, exist_ok=True)
-        directory.joinpath(name).write_text(text, encoding="utf-8", errors="replace")
+        write_plain(directory / name, text.encode(errors="replace"))
     return keep_short(text)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from manyhands.hosts.executors.function import Context, FunctionOutcome, describe_error, describe_value, resolve
+from manyhands.readers.plain_file import open_plain
 
 HEADER = struct.Struct("!I")
 BEGUN = b"!"  # sent before the function is called; without it, the function was certainly not called
@@ -101,7 +102,7 @@ def _surroundings(request: Request) -> Iterator[None]:
     """Set the attempt's variables, working directory and output, and restore the previous ones afterwards."""
     before, here, log = dict(os.environ), os.getcwd(), Path(request.log)
     log.parent.mkdir(parents=True, exist_ok=True)
-    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    output = open_plain(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     kept = os.dup(1), os.dup(2)
     os.dup2(output, 1)
     os.dup2(output, 2)

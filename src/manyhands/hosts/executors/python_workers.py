@@ -9,6 +9,7 @@ import pickle
 import socket
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -29,6 +30,7 @@ from manyhands.hosts.executors.output_text import tail_of
 from manyhands.hosts.executors.process import Exit, ProcessGroup, marked, marker_of
 from manyhands.hosts.executors.process_table import Census
 from manyhands.hosts.executors.python_worker import BEGUN, HEADER, Reply, Request, command
+from manyhands.hosts.executors.report_files import read_aside
 from manyhands.hosts.executors.said_ending import as_said, report_variables
 from manyhands.hosts.executors.template import environment
 from manyhands.hosts.executors.usage import with_usage
@@ -59,10 +61,7 @@ class PythonWorkers:
                 ending = await self._carry(self._take(), order.attempt, marker, request)
         except CannotStart as refusal:
             return refusal.ending
-        log = Path(request.log)
-        ending = as_said(with_usage(ending, directory, log), directory, log, time.time())
-        log_tail = tail_of(log)
-        return ending if ending.tail or not log_tail else msgspec.structs.replace(ending, tail=log_tail)
+        return await read_aside(partial(_as_told, ending, directory, Path(request.log)))
 
     async def close(self) -> None:
         idle, self._idle = self._idle, []
@@ -175,6 +174,13 @@ class _Worker:
         """Close the channel when the worker is gone, because a child of it may still hold the channel open."""
         await self.group.leader_gone()
         self._channel.shutdown(socket.SHUT_RDWR)
+
+
+def _as_told(ending: Ending, directory: Path, log: Path) -> Ending:
+    """The ending with what the function wrote and printed of it."""
+    ending = as_said(with_usage(ending, directory, log), directory, log, time.time())
+    log_tail = tail_of(log)
+    return ending if ending.tail or not log_tail else msgspec.structs.replace(ending, tail=log_tail)
 
 
 def _request(order: StartAttempt, directory: Path, settings: ProcessSettings, marker: str) -> Request:

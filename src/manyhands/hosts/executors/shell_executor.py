@@ -2,6 +2,7 @@
 
 import re
 import time
+from functools import partial
 from pathlib import Path
 
 from manyhands.core.commands import StartAttempt
@@ -9,6 +10,7 @@ from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.hosts.executors.attempt_steps import LOG_FILE, AttemptSteps, ProcessSettings
 from manyhands.hosts.executors.executor import Ended, Spawned
 from manyhands.hosts.executors.in_flight import InFlight
+from manyhands.hosts.executors.report_files import read_aside
 from manyhands.hosts.executors.said_ending import as_printed, as_said
 from manyhands.hosts.executors.usage import with_usage
 
@@ -45,7 +47,11 @@ class ShellExecutor:
                 permanent=True,
             )
         ending = await self._steps.run(order, directory, order.task.run)
+        ending = await read_aside(partial(self._as_told, ending, directory))
+        return await self._steps.checked(ending, order, directory)
+
+    def _as_told(self, ending: Ending, directory: Path) -> Ending:
+        """The ending with what the command wrote and printed of it."""
         log = directory / LOG_FILE
         ending = as_printed(with_usage(ending, directory, log), self._overloaded, log)
-        ending = as_said(ending, directory, log, time.time())
-        return await self._steps.checked(ending, order, directory)
+        return as_said(ending, directory, log, time.time())

@@ -2,12 +2,16 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from manyhands.readers.plain_file import open_plain, read_plain
+
 FILE = "landing.json"
+BYTES_MAX = 64 << 20  # a change of a million files has a record of this size
 
 
 class LandingRecord(Struct, omit_defaults=True):
@@ -25,7 +29,9 @@ class LandingRecord(Struct, omit_defaults=True):
         """Write the record. It is on disk on return, because it must be known before anything lands."""
         os.makedirs(directory, exist_ok=True)
         beside = os.path.join(directory, f".{FILE}.new")
-        with open(beside, "wb") as file:
+        with suppress(FileNotFoundError):
+            os.unlink(beside)  # what a task has put there, or a crash has left
+        with open(open_plain(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
             file.write(msgspec.json.format(msgspec.json.encode(_decodable(self)), indent=1) + b"\n")
             file.flush()
             os.fsync(file.fileno())
@@ -43,11 +49,16 @@ def _decodable(record: LandingRecord) -> LandingRecord:
     )
 
 
+def read_record(directory: Path) -> LandingRecord:
+    """The record of the attempt with this directory. Raises OSError or MsgspecError if it has none."""
+    return msgspec.json.decode(read_plain(directory / FILE, BYTES_MAX), type=LandingRecord)
+
+
 def earlier_records(directory: str, number: int) -> Iterator[tuple[int, LandingRecord]]:
     """The records of earlier attempts of the same task, oldest first: (number, record)."""
     stem = directory.removesuffix(str(number))
     for earlier in range(1, number):
         try:
-            yield earlier, msgspec.json.decode(Path(f"{stem}{earlier}", FILE).read_bytes(), type=LandingRecord)
+            yield earlier, read_record(Path(f"{stem}{earlier}"))
         except (OSError, msgspec.MsgspecError):
             continue  # that attempt ended before it had a record

@@ -36,6 +36,7 @@ from manyhands.hosts.ray.messages import (
 )
 from manyhands.hosts.ray.node_lease import Lease
 from manyhands.hosts.ray.worker_standing import standing_of
+from manyhands.readers.plain_file import open_plain, read_plain
 
 #: How soon output is passed on, and the size of the pieces.
 _LOOK_EVERY_S = 0.1
@@ -232,7 +233,7 @@ class Carrier:
 
     def _pass_piece_on(self, attempt: int, carried: _Carried) -> bool:
         try:
-            with open(carried.directory / LOG_FILE, "rb") as log:
+            with open(open_plain(carried.directory / LOG_FILE), "rb") as log:
                 log.seek(carried.sent)
                 content = log.read(_PIECE_BYTES)
         except OSError:
@@ -287,8 +288,9 @@ def _files_in(directory: Path) -> dict[str, bytes]:
     """The files that an attempt left beside its output, without those too large to fetch."""
     if not directory.is_dir():
         return {}
-    return {
-        file.name: file.read_bytes()
-        for file in directory.iterdir()
-        if file.name != LOG_FILE and file.is_file() and file.stat().st_size <= _FILE_BYTES_MAX
-    }
+    found = {}
+    for file in directory.iterdir():
+        if file.name != LOG_FILE:
+            with contextlib.suppress(OSError):
+                found[file.name] = read_plain(file, _FILE_BYTES_MAX)
+    return found

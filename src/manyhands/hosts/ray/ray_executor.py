@@ -18,6 +18,7 @@ from manyhands.hosts.executors.in_flight import CLOSED
 from manyhands.hosts.ray import messages
 from manyhands.hosts.ray.driver_link import DriverLink
 from manyhands.hosts.ray.node_placement import NODE_LABEL, in_words_of_ray, labels_of, resources_of
+from manyhands.readers.plain_file import open_plain, write_plain
 
 _log = logging.getLogger(__name__)
 
@@ -172,7 +173,7 @@ def _write_at(directory: Path, offset: int, content: bytes) -> None:
     """Write at this offset, so that a repetition changes nothing. A full disk must not end the attempt."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        file = os.open(directory / LOG_FILE, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        file = open_plain(directory / LOG_FILE, os.O_WRONLY | os.O_CREAT)
         try:
             os.pwrite(file, content, offset)
         finally:
@@ -185,7 +186,7 @@ def _with_files(ending: Ending, directory: Path, files: dict[str, bytes]) -> End
     try:
         for name, content in files.items():
             directory.mkdir(parents=True, exist_ok=True)
-            directory.joinpath(Path(name).name).write_bytes(content)
+            write_plain(directory / Path(name).name, content)
     except OSError as error:
         return replace(ending, kind=EndingKind.FAILED, detail=f"the files of the attempt cannot be written: {error}")
     return ending

@@ -20,6 +20,7 @@ import msgspec
 
 from manyhands.errors import Unavailable
 from manyhands.readers.name_rules import is_good_name
+from manyhands.readers.plain_file import read_plain
 from manyhands.sources.beads.beads_finding import BeadsPlace
 from manyhands.sources.beads.beads_reading import Beads, parse
 from manyhands.sources.beads.issue import Issue
@@ -40,6 +41,7 @@ from manyhands.sources.beads.issue_changes import (
     obstacle_to,
 )
 from manyhands.sources.beads.locking import exclusive
+from manyhands.sources.beads.replacing import BYTES_MAX
 from manyhands.sources.beads.times import written
 
 _TRIES_MAX = 5
@@ -77,7 +79,7 @@ class BdCommand:
             done = self._call("export", "-o", str(file))
             if done.returncode != 0 or not file.is_file():
                 raise BdError(f"`{self._program} export` failed: {_complaint(done)}", "run `bd doctor` to see why")
-            return parse(file.read_bytes(), str(self._place.directory), self._place.statuses)
+            return parse(read_plain(file, BYTES_MAX), str(self._place.directory), self._place.statuses)
 
     def apply(self, changes: Sequence[Change]) -> list[IssueOutcome]:
         outcomes: list[IssueOutcome] = []

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from manyhands.errors import BacklogError
+from manyhands.readers.plain_file import read_plain
 from manyhands.readers.problems import Problem, shown
 from manyhands.sources.beads.issue import STATUSES, Category
 from manyhands.sources.beads.times import nanoseconds, written
@@ -27,6 +28,7 @@ _CATEGORIES: dict[str, Category] = {
     "unspecified": "unspecified",
 }
 _STATUS_NAME = re.compile(r"[a-z][a-z0-9_-]*")
+_SETTINGS_BYTES_MAX = 16 << 20
 #: The export is written just after the database. A smaller difference does not mean that it is stale.
 _EXPORT_LAG_NS = 5_000_000_000
 
@@ -97,7 +99,7 @@ def _config(directory: Path, warnings: list[Problem]) -> dict[str, Any]:
     import yaml
 
     try:
-        settings = yaml.safe_load(file.read_bytes())
+        settings = yaml.safe_load(read_plain(file, _SETTINGS_BYTES_MAX, through_links=True))
     except (OSError, yaml.YAMLError) as error:
         reason = str(error).splitlines()[0]
         warnings.append(Problem(file=str(file), message=f"cannot be read: {reason}", hint="its settings are not used"))
@@ -176,7 +178,7 @@ def _newest_below(directory: Path) -> int:
 
 def _json_in(file: Path) -> dict[str, Any]:
     try:
-        found = json.loads(file.read_bytes())
+        found = json.loads(read_plain(file, _SETTINGS_BYTES_MAX, through_links=True))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

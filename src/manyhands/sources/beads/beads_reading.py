@@ -14,7 +14,7 @@ from msgspec import Struct
 from manyhands.readers.problems import Problem, Problems, Sheet, sheet_of_row, shown
 from manyhands.readers.text import BOM, not_utf8
 from manyhands.sources.beads.duplicate_ids import DuplicateIds
-from manyhands.sources.beads.go_json import whole_text
+from manyhands.sources.beads.go_json import whole_texts
 from manyhands.sources.beads.issue import STATUSES, TOMBSTONE, Category, Dependency, Issue
 from manyhands.sources.beads.issue_checks import examine, examine_together
 
@@ -123,7 +123,8 @@ def _row_of(line: bytes, sheet: Sheet) -> dict[str, Any] | None:
     if not isinstance(row, dict):
         sheet.tell((), f"an issue must be an object, got {shown(row)}", _NOT_AN_ISSUE_HINT)
         return None
-    return row
+    whole: dict[str, Any] = whole_texts(row)
+    return whole
 
 
 def _sound(name: str, value: Any, sheet: Sheet) -> Any:
@@ -133,7 +134,7 @@ def _sound(name: str, value: Any, sheet: Sheet) -> Any:
     except msgspec.ValidationError as error:
         sheet.wrong((name,), value, f"has the wrong type ({str(error).split(' - ')[0].lower()})", "it is ignored")
         return None
-    return whole_text(sound) if isinstance(sound, str) else sound
+    return sound
 
 
 def _dependencies(value: Any, sheet: Sheet) -> tuple[Dependency, ...] | None:

@@ -20,6 +20,17 @@ def whole_text(text: str) -> str:
     return _LONE_SURROGATE.sub("\ufffd", text)
 
 
+def whole_texts(value: Any) -> Any:
+    """The parsed value with the same done to all text in it, at any depth."""
+    if isinstance(value, str):
+        return whole_text(value)
+    if isinstance(value, list):
+        return [whole_texts(each) for each in value]
+    if isinstance(value, dict):
+        return {whole_text(name): whole_texts(each) for name, each in value.items()}
+    return value
+
+
 def encode(value: Any) -> str:
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return whole_text(text).translate(_GO_ESCAPES)

@@ -1,5 +1,6 @@
 """Reads the state of a file at one moment, and replaces it in one step unless it has changed since."""
 
+import errno
 import os
 import tempfile
 import time
@@ -9,9 +10,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from manyhands.errors import Unavailable
+from manyhands.readers.plain_file import open_plain
 
 #: Reads to try while another program writes in place. A further read costs only its own time.
 _READS_MAX = 5
+BYTES_MAX = 1 << 30
 _LEFTOVER_S = 60.0
 
 
@@ -27,9 +30,11 @@ def take(file: Path) -> FileSnapshot:
     """The file at one moment, even if another program writes to it in place meanwhile."""
     try:
         for _ in range(_READS_MAX):
-            with file.open("rb") as stream:
+            with open(open_plain(file, through_links=True), "rb") as stream:
                 before = os.fstat(stream.fileno())
-                raw = stream.read()
+                if before.st_size > BYTES_MAX:
+                    raise OSError(errno.EFBIG, f"it has more than {BYTES_MAX:,} bytes")
+                raw = stream.read(BYTES_MAX)
                 after = os.fstat(stream.fileno())
             if (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size) and len(raw) == after.st_size:
                 break

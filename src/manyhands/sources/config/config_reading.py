@@ -12,7 +12,7 @@ from manyhands.core.values.host import Rule, Width
 from manyhands.errors import ConfigError
 from manyhands.readers.problems import FieldPath, Problem, Problems, Sheet, describe
 from manyhands.readers.shape import REFUSED, is_clean, is_too_deep, known, read_as
-from manyhands.readers.text import decoded, obstacle, unreadable
+from manyhands.readers.text import decoded, obstacle, unreadable, whole_file
 from manyhands.readers.toml_file import parse_toml
 from manyhands.readers.toml_lines import TomlLines
 from manyhands.sources.config.backlog_config import backlog_from
@@ -114,7 +114,7 @@ def _read(file: Path, start: Path, sections: list[str], problems: Problems) -> t
         problems.add(problem)
         return nothing
     try:
-        text = decoded(file.read_bytes(), name, problems)
+        text = decoded(whole_file(file), name, problems)
     except OSError as error:
         problems.add(unreadable(name, error))
         return nothing

@@ -2,16 +2,19 @@
 
 import json
 import re
+from functools import partial
 from typing import Any, BinaryIO
 
 import msgspec
 
 from manyhands.readers.problems import Problem, Sheet, sheet_of_row
 from manyhands.readers.shape import known
-from manyhands.readers.text import BOM, not_utf8
+from manyhands.readers.text import BOM, decoded, not_utf8
 from manyhands.sources.plans.gathering import Gathering
 from manyhands.sources.plans.quick_rows import quick_task
 
+#: A line is parsed as a whole, so its length is bounded. The number of lines is not.
+LINE_BYTES_MAX = (64 << 20) + 1
 _decode_any = msgspec.json.Decoder().decode
 _MALFORMED = re.compile(r"(?:JSON is malformed: )?(.*?)(?: \(byte (\d+)\))?")
 _ID = re.compile(r'"id"\s*:\s*"([^"\\]{1,200})"')
@@ -19,7 +22,11 @@ _ID = re.compile(r'"id"\s*:\s*"([^"\\]{1,200})"')
 
 def read_jsonl(file: str, stream: BinaryIO, gathering: Gathering) -> None:
     is_first = True
-    for number, line in enumerate(stream, 1):
+    for number, line in enumerate(iter(partial(stream.readline, LINE_BYTES_MAX), b""), 1):
+        if len(line) == LINE_BYTES_MAX:
+            message = f"the line has more than {LINE_BYTES_MAX - 1:,} bytes"
+            gathering.problems.add(Problem(file=file, line=number, message=message, hint="a task is one line"))
+            return
         if number == 1:
             line = line.removeprefix(BOM)
         task = quick_task(line)
@@ -102,6 +109,8 @@ def read_json(file: str, raw: bytes, gathering: Gathering) -> None:
     """One list of rows, or an object that has it under `task`."""
     whole = sheet_of_row(file, 1, gathering.problems)
     raw = raw.removeprefix(BOM)
+    if decoded(raw, file, gathering.problems) is None:
+        return
     try:
         document = msgspec.json.decode(raw, type=list[msgspec.Raw] | _Document)
     except msgspec.ValidationError:

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from manyhands.core.values.task import Task
 from manyhands.errors import BacklogError
+from manyhands.readers.plain_file import open_plain
 from manyhands.readers.problems import Problem, describe, sheet_of_row
-from manyhands.readers.text import obstacle, unreadable
+from manyhands.readers.text import obstacle, unreadable, whole_file
 from manyhands.sources.plans.gathering import Gathering, Places
 from manyhands.sources.plans.plan_settings import PlanSettings
 
@@ -88,13 +89,13 @@ def _read_format(file: Path, name: str, gathering: Gathering) -> None:
     if suffix == ".jsonl":
         from manyhands.sources.plans.jsonl import read_jsonl
 
-        with file.open("rb") as stream:
+        with open(open_plain(file, through_links=True), "rb") as stream:
             read_jsonl(name, stream, gathering)
     elif suffix == ".json":
         from manyhands.sources.plans.jsonl import read_json
 
-        read_json(name, file.read_bytes(), gathering)
+        read_json(name, whole_file(file), gathering)
     else:
         from manyhands.sources.plans.documents import read_toml, read_yaml
 
-        (read_toml if suffix == ".toml" else read_yaml)(name, file.read_bytes(), gathering)
+        (read_toml if suffix == ".toml" else read_yaml)(name, whole_file(file), gathering)

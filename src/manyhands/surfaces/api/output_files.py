@@ -4,6 +4,7 @@ import asyncio
 import os
 from pathlib import Path
 
+from manyhands.readers.plain_file import open_plain
 from manyhands.surfaces.api import answer_types
 from manyhands.surfaces.api.api_context import ApiContext
 from manyhands.surfaces.api.request_types import ApiRequest, OutputQuery
@@ -32,7 +33,7 @@ async def output(office: ApiContext, asked: ApiRequest) -> answer_types.OutputAn
 def read_piece(path: Path, after: int, is_over: bool) -> tuple[bytes, int]:
     """Whole lines from byte `after` on, at most one piece, and the size of the file. An unfinished line comes later."""
     try:
-        with path.open("rb") as file:
+        with open(open_plain(path), "rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(min(after, size))
             piece = file.read(PIECE_BYTES_MAX)

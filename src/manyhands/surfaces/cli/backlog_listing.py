@@ -1,12 +1,11 @@
 """`manyhands backlog`: lists what may run now in a Beads backlog."""
 
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from manyhands.readers.problems import LISTED_MAX, Problem
 from manyhands.sources.beads.beads_ready import Order
-from manyhands.surfaces.cli.printing import OutputFormat, print_rows, say
+from manyhands.surfaces.cli.printing import OutputFormat, print_rows, put, say
 from manyhands.surfaces.verbs.ready_issues import ready_in
 
 
@@ -20,7 +19,7 @@ def print_ready(directory: Path, output: OutputFormat, order: Order = Order.PRIO
         return
     columns = ("task", "priority", "kind", "type", "title")
     print_rows([{name: row[name] for name in columns} for row in ready.tasks], output, "task")
-    sys.stdout.write(f"{len(ready.tasks)} ready of {ready.unfinished} unfinished · closed {ready.closed}\n")
+    put(f"{len(ready.tasks)} ready of {ready.unfinished} unfinished · closed {ready.closed}\n")
 
 
 def _say_problems(problems: list[Problem], total: int) -> None:

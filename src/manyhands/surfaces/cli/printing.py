@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TextIO
 
+from manyhands.surfaces.cli.terminal_text import for_terminal
+
 #: Longer cells of a table are cut; `--output json` prints them whole.
 CELL_CHARACTERS_MAX = 100
 
@@ -37,7 +39,7 @@ def put(text: str) -> None:
 
 def _write(stream: TextIO, text: str) -> None:
     try:
-        stream.write(text)
+        stream.write(for_terminal(text))
         stream.flush()
     except BrokenPipeError:
         # The reader has closed the pipe (`| head`). That must not stop a run or change its exit code.

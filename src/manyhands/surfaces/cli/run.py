@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import os
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -74,8 +75,15 @@ def run_plans(
     return asyncio.run(go())
 
 
+def _size(path: Path) -> int:
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):  # reading it says why
+        return 0
+
+
 def _read(paths: Sequence[Path], config: Config) -> Plan:
-    size = sum(path.stat().st_size for path in paths if path.is_file())
+    size = sum(map(_size, paths))
     if size > LARGE_BYTES:
         say(f"reading a plan of {size / 1e6:,.0f} MB …")
     try:

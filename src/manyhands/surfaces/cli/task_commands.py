@@ -60,13 +60,16 @@ def task_explain(task: TaskArgument, settings: Settings, run: RunOption = None) 
     explain_task(task, run, settings)
 
 
+_RAW = "Print it unchanged, also what a terminal would act on. Of an agent, print all that the program printed."
+
+
 @noun.verb("log")
 def task_log(
     task: TaskArgument,
     settings: Settings,
     attempt: Annotated[int | None, Option(min=1, help="Print this attempt instead of the last one.")] = None,
     run: RunOption = None,
-    raw: Annotated[bool, Option("--raw", help="Of an agent, print all that the program printed, unchanged.")] = False,
+    raw: Annotated[bool, Option("--raw", help=_RAW)] = False,
 ) -> None:
     """Print the output of the last attempt of a task."""
     from manyhands.surfaces.cli.task_listing import print_log

@@ -1,5 +1,6 @@
 """`manyhands task`: shows what the tasks of a run are doing, and why."""
 
+import codecs
 import contextlib
 import shlex
 import sys
@@ -11,6 +12,7 @@ from msgspec.structs import asdict
 
 from manyhands.core.values.task import TaskState
 from manyhands.hosts.agents.agent_files import ERRORS_FILE, RAW_FILE
+from manyhands.readers.plain_file import open_plain
 from manyhands.surfaces.cli.printing import (
     OutputFormat,
     cell,
@@ -23,6 +25,7 @@ from manyhands.surfaces.cli.printing import (
     say,
 )
 from manyhands.surfaces.cli.settings import Settings
+from manyhands.surfaces.cli.terminal_text import output_for_terminal
 from manyhands.surfaces.review.spending import used
 from manyhands.surfaces.review.task_tree import tree_lines, tree_of
 from manyhands.surfaces.verbs import task_verbs
@@ -130,23 +133,27 @@ def print_log(id: str, attempt: int | None, run: str | None, settings: Settings,
     if of_agent:  # its answer is among its words
         assert left.output is not None
         for file in of_agent if raw else [left.output]:
-            _put_file(file)
+            _put_file(file, raw)
         return
     for file in left.results:
-        _put_file(file)
+        _put_file(file, raw)
     if not left.results and left.ending is not None and left.ending.result:
         put(left.ending.result + "\n")
     if left.output is not None:
-        _put_file(left.output)
+        _put_file(left.output, raw)
     elif left.ending is not None:
         put(left.ending.tail)
 
 
-def _put_file(file: Path) -> None:
-    """Copied unchanged, however long it is. A new line is added if the file does not end with one."""
+def _put_file(file: Path, raw: bool) -> None:
+    """Print it, however long it is. A new line is added if the file does not end with one."""
     last = b""
-    with file.open("rb") as text, contextlib.suppress(BrokenPipeError):
-        while piece := text.read(1 << 16):
-            sys.stdout.buffer.write(piece)
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    with open(open_plain(file), "rb") as content, contextlib.suppress(BrokenPipeError):
+        while piece := content.read(1 << 16):
+            if raw:
+                sys.stdout.buffer.write(piece)
+            else:
+                put(output_for_terminal(decoder.decode(piece)))
             last = piece[-1:]
     put("" if last in (b"\n", b"") else "\n")

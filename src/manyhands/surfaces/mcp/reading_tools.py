@@ -4,6 +4,7 @@ from pathlib import Path
 
 from manyhands.errors import UsageError
 from manyhands.hosts.executors.output_text import tail_of
+from manyhands.readers.plain_file import open_plain
 from manyhands.surfaces.mcp.arguments import (
     AtMost,
     BacklogAt,
@@ -76,7 +77,7 @@ def task_log(view: View, asked: LogWanted) -> Answer:
 
 def _beginning(file: Path) -> str:
     """The beginning of a result, which may be very large. The answer is cut once more before it is sent."""
-    with file.open(encoding="utf-8", errors="replace") as text:
+    with open(open_plain(file), encoding="utf-8", errors="replace") as text:
         return text.read(2 * TEXT_CHARACTERS_MAX)
 
 

@@ -101,7 +101,7 @@ def tree_lines(roots: Iterable[TaskTreeNode]) -> list[str]:
         node, depth = stack.pop()
         progress = f" {node.done}/{node.total}" if node.children else ""
         needs = f"  needs {', '.join(node.needs)}" if node.needs else ""
-        title = f"  {node.title}" if node.title else ""
+        title = f"  {' '.join(node.title.split())}" if node.title else ""
         lines.append(f"{'  ' * depth}{node.id}  {node.state}{progress}{title}{needs}")
         stack.extend((child, depth + 1) for child in reversed(node.children))
     return lines

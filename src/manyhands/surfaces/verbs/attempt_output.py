@@ -9,6 +9,7 @@ from manyhands.core.state import Record
 from manyhands.core.values.ending import Ending
 from manyhands.engine.run_opening import attempt_directory
 from manyhands.errors import Conflict, UnknownTask
+from manyhands.readers.plain_file import is_plain
 from manyhands.surfaces.verbs.book_view import BookView
 from manyhands.surfaces.verbs.store_view import find_task
 
@@ -30,10 +31,10 @@ def left_by(view: BookView, id: str, run: str | None, attempt: int | None) -> At
     record = _who_did(view.book, find_task(view.book, id, run))
     number = attempt_number(record, attempt)
     place = Path(attempt_directory(view.directory, record.run, record.task.id, number))
-    results = [file for name in RESULTS if (file := place / name).is_file()]
+    results = [file for name in RESULTS if is_plain(file := place / name)]
     output = place / OUTPUT
     tried = (record.history or [])[number - 1]
-    return AttemptOutput(record, number, results, output if output.is_file() else None, tried.ending)
+    return AttemptOutput(record, number, results, output if is_plain(output) else None, tried.ending)
 
 
 def attempt_number(record: Record, attempt: int | None) -> int:

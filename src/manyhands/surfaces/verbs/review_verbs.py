@@ -7,7 +7,7 @@ import msgspec
 from manyhands.engine.run_opening import attempt_directory
 from manyhands.engine.store.store_opening import open_reader
 from manyhands.errors import UnknownRun
-from manyhands.hosts.landing.landing_record import FILE, LandingRecord
+from manyhands.hosts.landing.landing_record import read_record
 from manyhands.surfaces.review.review_building import review_of
 from manyhands.surfaces.review.review_types import Review
 from manyhands.surfaces.verbs.store_view import View, find_run
@@ -18,9 +18,8 @@ def review_run(view: View, run: str | None) -> Review:
     name = find_run(view.book, run).name
 
     def undeclared(task: str, number: int) -> list[str]:
-        file = Path(attempt_directory(view.config.store_directory, name, task, number), FILE)
         try:
-            return msgspec.json.decode(file.read_bytes(), type=LandingRecord).undeclared
+            return read_record(Path(attempt_directory(view.config.store_directory, name, task, number))).undeclared
         except (OSError, msgspec.MsgspecError):
             return []  # the attempt had no workspace of its own
 

@@ -3,19 +3,21 @@
 import os
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from manyhands.core.book import Book
+from manyhands.core.events import AnyEvent, RunOpened
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import Record, Run
 from manyhands.core.values.host import Family, Host, Route
 from manyhands.core.values.provenance import Purpose
 from manyhands.engine.recovery import catch_up, rebuild
 from manyhands.engine.redaction import Secrets, secrets_of
+from manyhands.engine.request_checks import why_refused
 from manyhands.engine.store import store_opening
-from manyhands.engine.store.contract.journal import Reader
+from manyhands.engine.store.contract.journal import Reader, UnreadableRequest
 from manyhands.engine.store.store_opening import Where, exists, open_reader
 from manyhands.errors import UnknownRun, UnknownTask
 from manyhands.sources.config.config_types import Config
@@ -109,8 +111,19 @@ def scheduler_of(reader: Reader) -> Scheduler:
             break
     else:
         asked = reader.requests()
-    scheduler.replay(event for _, event in asked)
+    scheduler.replay(_admitted((event for _, event in asked), scheduler.book))
     return scheduler
+
+
+def _admitted(asked: Iterable[AnyEvent | UnreadableRequest], book: Book) -> Iterator[AnyEvent]:
+    """The requests that a dispatcher will apply."""
+    opened: set[str] = set()
+    for event in asked:
+        if isinstance(event, UnreadableRequest) or why_refused(event, book, opened):
+            continue
+        if isinstance(event, RunOpened):
+            opened.add(event.run)
+        yield event
 
 
 def is_dispatching(store: Where) -> bool:

@@ -10,6 +10,7 @@ from manyhands.core.explain import explain
 from manyhands.core.state import AttemptRecord, Record
 from manyhands.core.values.task import claims_of
 from manyhands.engine.public_values import fields_of
+from manyhands.readers.plain_file import open_plain
 from manyhands.surfaces.verbs.attempt_output import output_path
 from manyhands.surfaces.verbs.book_view import BookView
 from manyhands.surfaces.verbs.task_verbs import claims_row
@@ -96,7 +97,7 @@ def _tail(view: BookView, record: Record) -> str:
 
 def last_lines(path: Path) -> str:
     try:
-        with path.open("rb") as file:
+        with open(open_plain(path), "rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - TAIL_BYTES))
             piece = file.read(TAIL_BYTES)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from manyhands.apps.evals.spec.eval_types import SCORE_GROUP, Case, Scorer
 from manyhands.apps.evals.spec.json_path import NotThere, find
+from manyhands.readers.plain_file import open_plain
 
 #: The rest of a longer file is not read.
 TEXT_BYTES_MAX = 10_000_000
@@ -65,7 +66,7 @@ def text_for(scorer: Scorer, left: Artefacts) -> str:
 
 
 def read_text(file: Path) -> str:
-    with file.open("rb") as stream:
+    with open(open_plain(file, through_links=True), "rb") as stream:
         return stream.read(TEXT_BYTES_MAX).decode(errors="replace")
 
 

@@ -17,6 +17,7 @@ from manyhands.core.state import Record, Run
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.task import Task
 from manyhands.engine.run_opening import attempt_directory
+from manyhands.readers.plain_file import is_plain
 
 #: Runs a task in a run of the store until it ends. It waits for a free place first.
 Carry = Callable[[str, Task], Awaitable[Record]]
@@ -120,7 +121,7 @@ class Marking:
         """What a command printed, a function returned or a model answered."""
         place = Path(attempt_directory(self._store, record.run, record.task.id, len(record.history or ())))
         for name in (_LOG,) if record.task.run else _RESULTS:
-            if (place / name).is_file():
+            if is_plain(place / name):
                 return read_text(place / name)
         ending = record.last_ending
         return ending.result if ending is not None else ""

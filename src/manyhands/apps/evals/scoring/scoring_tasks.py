@@ -10,7 +10,10 @@ from manyhands.apps.evals.scoring.unit_tests import from_junit, from_output
 from manyhands.apps.evals.spec.eval_types import Scorer
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.task import NO_CLAIMS, Task
+from manyhands.hosts.executors.output_text import tail_of
 
+#: The counts of tests are on the last lines of their output.
+_OUTPUT_BYTES_MAX = 1 << 20
 #: The kind of scoring tasks, and the hosts for them. They do not use the widths of the hosts for arms.
 KIND = "eval-score"
 SHELL_HOST = "eval:shell"
@@ -95,7 +98,7 @@ def tests_score(scorer: Scorer, ending: Ending, left: Artefacts, log: Path) -> T
         counts = from_junit(left.workspace / scorer.file)
         missing = f"the tests left no JUnit file `{scorer.file}`"
     else:
-        counts = from_output(log.read_text(errors="replace")) if log.is_file() else None
+        counts = from_output(text) if (text := tail_of(log, bytes_max=_OUTPUT_BYTES_MAX)) else None
         missing = "the output of the tests has no readable count; set `file` to a JUnit file"
     if counts is None:
         return TrialScore(None, f"{missing} ({_why(ending) or 'exit 0'})")

@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
+from manyhands.readers.plain_file import read_plain
+
 _PYTEST = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed)\b")
 _UNITTEST = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
 _UNITTEST_BAD = re.compile(r"^FAILED \((.*)\)", re.MULTILINE)
 _BAD = re.compile(r"(?:failures|errors)=(\d+)")
+_JUNIT_BYTES_MAX = 64 << 20
 
 
 class UnitTestCounts(NamedTuple):
@@ -19,7 +22,7 @@ class UnitTestCounts(NamedTuple):
 def from_junit(file: Path) -> UnitTestCounts | None:
     """None if the file is missing or incomplete."""
     try:
-        root = ElementTree.parse(file).getroot()
+        root = ElementTree.fromstring(read_plain(file, _JUNIT_BYTES_MAX, through_links=True))
     except (OSError, ElementTree.ParseError):
         return None
     passed = total = 0

@@ -13,7 +13,7 @@ from manyhands.errors import UsageError
 from manyhands.field_rules import Count, NameOrEmpty, rule, says
 from manyhands.readers.problems import Problem, Problems, Sheet, describe, shown
 from manyhands.readers.shape import REFUSED, is_clean, is_too_deep, known, read_as
-from manyhands.readers.text import decoded, obstacle, unreadable
+from manyhands.readers.text import decoded, obstacle, unreadable, whole_file
 from manyhands.readers.toml_file import parse_toml
 
 SUFFIXES = (".toml", ".yaml", ".yml")
@@ -102,7 +102,7 @@ def _parse(path: Path, name: str, problems: Problems) -> tuple[Any, Sheet] | Non
         problems.add(problem)
         return None
     try:
-        text = decoded(path.read_bytes(), name, problems)
+        text = decoded(whole_file(path), name, problems)
     except OSError as error:
         problems.add(unreadable(name, error))
         return None

@@ -10,10 +10,18 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, Protocol
 
+from msgspec import Struct
+
 from manyhands.core.events import AnyEvent
 
 #: What an acknowledged event survives: the death of the process, or also the loss of power.
 Durability = Literal["crash", "power"]
+
+
+class UnreadableRequest(Struct, frozen=True):
+    """Something among the requests that was left there whole, and is not a request."""
+
+    why: str
 
 
 class Reader(Protocol):
@@ -25,7 +33,7 @@ class Reader(Protocol):
     def latest_snapshot(self) -> tuple[int, bytes] | None:
         """The newest sound snapshot and the number of the last event in it."""
 
-    def requests(self) -> list[tuple[int, AnyEvent]]:
+    def requests(self) -> list[tuple[int, AnyEvent | UnreadableRequest]]:
         """The requests that wait for an answer, oldest first, with their ids."""
 
     def close(self) -> None: ...

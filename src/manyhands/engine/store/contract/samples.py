@@ -1,5 +1,8 @@
 """What happens now, and since the sample before: small enough to keep one every few seconds for weeks."""
 
+from collections.abc import Iterable
+
+import msgspec
 from msgspec import Struct
 
 #: Two weeks of samples, one every ten seconds, take about 30 MB. Older ones are deleted.
@@ -29,3 +32,14 @@ class SeriesSample(Struct, frozen=True, array_like=True):
     commits: int = 0  # since the sample before
     commit_mean_s: float = 0.0
     commit_max_s: float = 0.0
+
+
+def readable(bodies: Iterable[bytes]) -> list[SeriesSample]:
+    """The samples that can be read. A damaged one is left out: it is a point on a chart, and nothing depends on it."""
+    found: list[SeriesSample] = []
+    for body in bodies:
+        try:
+            found.append(msgspec.msgpack.decode(body, type=SeriesSample))
+        except (msgspec.MsgspecError, TypeError, ValueError):
+            continue
+    return found

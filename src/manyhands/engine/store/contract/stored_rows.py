@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from manyhands.core.events import AnyEvent
 from manyhands.engine.store.contract import codec
+from manyhands.engine.store.contract.journal import UnreadableRequest
 from manyhands.errors import StoreBroken
 
 SALVAGE = "restore it from a copy, or save what can be read with `manyhands store repair --to DIR`"
@@ -74,11 +75,14 @@ def snapshot_of(seq: int, rows: list[tuple[int, int, bytes]]) -> bytes | None:
     return b"".join(body for _, _, body in rows)
 
 
-def requests_of(rows: list[Row], where: object) -> list[tuple[int, AnyEvent]]:
-    found = []
+def requests_of(rows: list[Row], where: object) -> list[tuple[int, AnyEvent | UnreadableRequest]]:
+    found: list[tuple[int, AnyEvent | UnreadableRequest]] = []
     for number, crc, body in rows:
         try:
-            found.append((number, codec.decode(body, crc, 0)[0]))
-        except codec.Damaged as error:
-            raise damaged(where, f"request {number}", str(error)) from error
+            [event] = codec.decode(body, crc, 0)
+            found.append((number, event))
+        except (codec.Damaged, ValueError) as error:
+            if not codec.is_sound(body, crc, 0):
+                raise damaged(where, f"request {number}", str(error)) from error
+            found.append((number, UnreadableRequest(f"it cannot be read: {error}")))  # another program wrote it
     return found

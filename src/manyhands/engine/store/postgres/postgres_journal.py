@@ -8,6 +8,7 @@ from psycopg import errors
 
 from manyhands.core.events import AnyEvent
 from manyhands.engine.store.contract import stored_rows
+from manyhands.engine.store.contract.journal import UnreadableRequest
 from manyhands.engine.store.postgres import leader_lease, postgres_schema
 from manyhands.engine.store.postgres.database_link import Connection, connect
 from manyhands.engine.store.postgres.database_place import DatabasePlace, place_of
@@ -91,7 +92,7 @@ class PostgresJournal(PostgresReader):
 
         self._link.run(save)
 
-    def requests(self) -> list[tuple[int, AnyEvent]]:
+    def requests(self) -> list[tuple[int, AnyEvent | UnreadableRequest]]:
         if self._keeper.lost is not None:  # noticed while there was nothing to append
             raise self._keeper.lost
         return super().requests()

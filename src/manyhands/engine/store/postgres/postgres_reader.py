@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from manyhands.core.events import AnyEvent
 from manyhands.engine.store.contract import stored_rows
+from manyhands.engine.store.contract.journal import UnreadableRequest
 from manyhands.engine.store.postgres import postgres_schema
 from manyhands.engine.store.postgres.database_link import Connection, DatabaseLink
 from manyhands.engine.store.postgres.database_place import DatabasePlace, place_of
@@ -45,7 +46,7 @@ class PostgresReader:
                 return seq, data
         return None
 
-    def requests(self) -> list[tuple[int, AnyEvent]]:
+    def requests(self) -> list[tuple[int, AnyEvent | UnreadableRequest]]:
         waiting = self._link.run(
             lambda connection, _: connection.execute(
                 "SELECT id, crc, body FROM request ORDER BY id", binary=True

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from manyhands.engine.store.contract.samples import SAMPLES_KEPT_S, SeriesSample
+from manyhands.engine.store.contract.samples import SAMPLES_KEPT_S, SeriesSample, readable
 from manyhands.engine.store.postgres.database_link import Connection, DatabaseLink
 from manyhands.engine.store.postgres.database_place import place_of
 from manyhands.engine.store.postgres.postgres_reader import open_link
@@ -31,7 +31,7 @@ class PostgresSeries:
                 "SELECT body FROM sample WHERE at_ms >= %s ORDER BY at_ms", (round(since * 1000),), binary=True
             ).fetchall()
         )
-        return [msgspec.msgpack.decode(body, type=SeriesSample) for (body,) in found]
+        return readable(body for (body,) in found)
 
     def close(self) -> None:
         self._link.close()

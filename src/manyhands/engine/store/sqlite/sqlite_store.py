@@ -11,8 +11,8 @@ import msgspec
 
 from manyhands.core.events import AnyEvent
 from manyhands.engine.store.contract import codec, stored_rows
-from manyhands.engine.store.contract.journal import Durability
-from manyhands.engine.store.contract.samples import SAMPLES_KEPT_S, SeriesSample
+from manyhands.engine.store.contract.journal import Durability, UnreadableRequest
+from manyhands.engine.store.contract.samples import SAMPLES_KEPT_S, SeriesSample, readable
 from manyhands.engine.store.sqlite import journal_checks, row_chain, sqlite_faults, sqlite_schema
 from manyhands.engine.store.sqlite.high_water_mark import HighWaterMark, Kept, MarkFile, this_boot
 from manyhands.engine.store.sqlite.idle_checkpoint import IdleCheckpoint, is_all_moved
@@ -73,7 +73,7 @@ class SqliteReader:
         ).fetchall()
         return stored_rows.snapshot_of(seq, parts)
 
-    def requests(self) -> list[tuple[int, AnyEvent]]:
+    def requests(self) -> list[tuple[int, AnyEvent | UnreadableRequest]]:
         with sqlite_faults.named(self._path):
             waiting = self._connection.execute("SELECT id, crc, body FROM request ORDER BY id").fetchall()
         return stored_rows.requests_of(waiting, self._path)
@@ -215,7 +215,7 @@ class SqliteSeries:
             rows = self._connection.execute(
                 "SELECT body FROM sample WHERE at_ms >= ? ORDER BY at_ms", (round(since * 1000),)
             ).fetchall()
-        return [msgspec.msgpack.decode(body, type=SeriesSample) for (body,) in rows]
+        return readable(body for (body,) in rows)
 
     def close(self) -> None:
         self._connection.close()

@@ -1,0 +1,83 @@
+"""Whether a request of another process may be applied. It is checked by the dispatcher: whoever asks may be anyone.
+
+A request that may not be applied is set aside and named. It never ends a dispatcher.
+"""
+
+import math
+from collections.abc import Container
+from typing import get_args
+
+from manyhands.core.book import Book
+from manyhands.core.events import (
+    AnyEvent,
+    HostPaused,
+    Request,
+    RunNoted,
+    RunOpened,
+    RunResumed,
+    TasksSubmitted,
+    WidthSet,
+)
+from manyhands.core.values.provenance import Origin, Purpose
+from manyhands.core.values.task import Task
+from manyhands.engine.store.contract.journal import UnreadableRequest
+from manyhands.readers.compiled_rules import compiled_rules
+from manyhands.readers.name_rules import is_good_name
+
+_KINDS = get_args(Request)
+_PURPOSES = (None, Purpose.PLAN, Purpose.HAND)
+_ORIGINS = (None, Origin.PLAN, Origin.HAND)
+_keeps_rules = compiled_rules(Task)
+
+
+def why_refused(event: AnyEvent | UnreadableRequest, book: Book, opened: Container[str] = ()) -> str:
+    """ "": it may be applied. `opened`: runs that an earlier request opens."""
+    if isinstance(event, UnreadableRequest):
+        return event.why
+    if not isinstance(event, _KINDS):
+        return f"`{type(event).__name__}` is not something that can be asked for"
+    if not math.isfinite(event.at):
+        return f"its time is {event.at}"
+    match event:
+        case RunOpened():
+            return _why_not_opened(event) or _why_not_bounded(event)
+        case RunResumed():
+            return _why_not_bounded(event)
+        case TasksSubmitted() | RunNoted() if event.run not in book.runs and event.run not in opened:
+            return f"there is no run `{event.run[:100]}`"
+        case TasksSubmitted():
+            return _why_not_submitted(event)
+        case RunNoted() if event.ends:
+            return "only the application itself ends its run"
+        case HostPaused() if event.until is not None and not math.isfinite(event.until):
+            return f"it pauses a host until {event.until}"
+        case WidthSet() if event.width is not None and event.width < 0:
+            return f"a width must be at least 0, got {event.width}"
+        case _:
+            return ""
+
+
+def _why_not_opened(event: RunOpened) -> str:
+    if not is_good_name(event.run):
+        return f"`{event.run[:100]}` cannot be the name of a run"
+    if event.purpose not in _PURPOSES:
+        return f"a run for {event.purpose} cannot be asked for"
+    if any(count < 1 for count in event.parents.values()):
+        return "a bound of the run is below 1"
+    return ""
+
+
+def _why_not_bounded(event: RunOpened | RunResumed) -> str:
+    if event.concurrency is not None and event.concurrency < 1:
+        return f"the concurrency of a run must be at least 1, got {event.concurrency}"
+    for name, value in (("weight", event.weight), ("max_cost", event.max_cost)):
+        if value is not None and not (math.isfinite(value) and value > 0):
+            return f"the `{name}` of a run must be above 0, got {value}"
+    return ""
+
+
+def _why_not_submitted(event: TasksSubmitted) -> str:
+    if event.origin not in _ORIGINS:
+        return f"tasks of origin {event.origin} cannot be asked for"
+    wrong = next((task.id for task in event.tasks if not _keeps_rules(task) or not is_good_name(task.id)), None)
+    return "" if wrong is None else f"task `{wrong[:100]}` breaks the rules of a plan"

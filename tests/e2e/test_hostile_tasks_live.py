@@ -1,0 +1,89 @@
+"""Tasks that put a pipe or a device where the dispatcher reads: every one of them ends, and so does the run."""
+
+import pytest
+
+from surfaces.cli.console import Console, sh, shell_host
+
+#: In the directory of the attempt.
+HERE = 'cd "$(dirname "$MANYHANDS_USAGE_FILE")"'
+HOSTILE = {
+    "pipe-without-check": (f"{HERE}; rm output.log; mkfifo output.log", None),
+    "pipe-for-output": (f"{HERE}; rm output.log; mkfifo output.log", ["true"]),
+    "link-for-output": (f"{HERE}; rm output.log; ln -s /dev/zero output.log", ["true"]),
+    "pipe-for-prompt": (f"{HERE}; rm prompt.txt; mkfifo prompt.txt", ["true"]),
+    "pipe-for-usage": (f"{HERE}; mkfifo usage.json", None),
+    "device-for-usage": (f"{HERE}; ln -s /dev/zero usage.json", None),
+    "pipe-for-ending": (f"{HERE}; mkfifo ending.json", None),
+    "device-for-ending": (f"{HERE}; ln -s /dev/zero ending.json", None),
+    "pipe-for-the-next": (
+        f"{HERE}; next=../$MANYHANDS_TASK.2; mkdir $next; mkfifo $next/output.log; exit 1",
+        None,
+    ),
+}
+
+
+def run_all(console: Console) -> None:
+    console.config(shell_host(2))
+    tasks = []
+    for id, (script, check) in HOSTILE.items():
+        fields = {"prompt": "do it", "attempts": 2} | ({} if check is None else {"check": check})
+        tasks.append(sh(id, f"echo here; {script}", **fields))
+    console.plan(tasks)
+    done = console.run("run", "plan.jsonl")
+    assert done.code in (0, 1), done.err
+
+
+def test_no_task_can_hang_the_dispatcher_by_what_it_puts_into_its_directory(console: Console) -> None:
+    run_all(console)
+    records = console.book().runs["plan-1"].records
+    states = {id: str(record.state) for id, record in records.items()}
+    reports = ("pipe-for-usage", "device-for-usage", "pipe-for-ending", "device-for-ending")
+    assert {states[id] for id in reports} == {"done"}, "a report that cannot be read is left out of account"
+    assert records["pipe-without-check"].last_ending.tail == "here\n", "the file that it printed to is read"
+    for id in ("pipe-for-output", "link-for-output", "pipe-for-prompt", "pipe-for-the-next"):
+        ending = records[id].last_ending
+        assert ending is not None
+        assert "not a regular file" in ending.detail, ending
+
+
+@pytest.mark.parametrize("words", [["log"], ["log", "--raw"], ["show"], ["explain"]], ids=" ".join)
+def test_commands_that_show_an_attempt_do_not_wait_for_a_pipe(console: Console, words: list[str]) -> None:
+    console.config(shell_host(1))
+    pipes = f"{HERE}; mkfifo result.txt result.json; rm output.log; mkfifo output.log"
+    console.plan([sh("a", f"echo here; {pipes}")])
+    assert console.run("run", "plan.jsonl").code == 0
+    done = console.run("task", *words[:1], "a", *words[1:])
+    assert done.code == 0, done.err
+
+
+def test_the_review_does_not_wait_for_a_pipe_in_place_of_a_record(console: Console) -> None:
+    console.config(shell_host(1))
+    console.plan([sh("a", f"{HERE}; mkfifo landing.json")])
+    assert console.run("run", "plan.jsonl").code == 0
+    assert console.run("review").code == 0
+
+
+def test_a_function_does_not_wait_for_a_pipe_in_place_of_its_output(console: Console) -> None:
+    console.config('[hosts.py]\ntype = "python"\nwidth = 1\n')
+    console.write(
+        "work.py",
+        "import os, pathlib\n"
+        "def first():\n"
+        "    for name in ('result.json', 'result.txt'):\n"
+        "        os.mkfifo(pathlib.Path(os.environ['MANYHANDS_USAGE_FILE']).with_name(name))\n"
+        "    following = pathlib.Path(os.environ['MANYHANDS_USAGE_FILE']).parent.parent / 'a.2'\n"
+        "    following.mkdir(exist_ok=True)\n"
+        "    if not (following / 'output.log').exists():\n"
+        "        os.mkfifo(following / 'output.log')\n"
+        "        raise ValueError('first')\n"
+        "    return 'x' * 100_000\n"
+        "def long():\n"
+        "    for name in ('result.json', 'result.txt'):\n"
+        "        os.mkfifo(pathlib.Path(os.environ['MANYHANDS_USAGE_FILE']).with_name(name))\n"
+        "    return 'x' * 100_000\n",
+    )
+    console.plan([{"id": "a", "call": "work:first", "attempts": 2}, {"id": "b", "call": "work:long", "attempts": 1}])
+    done = console.run("run", "plan.jsonl")
+    assert done.code == 1, done.err
+    details = {id: record.last_ending.detail for id, record in console.book().runs["plan-1"].records.items()}
+    assert all("not a regular file" in detail for detail in details.values()), details
