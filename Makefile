@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-torch test-agents agents parts check bench soak format clean
+.PHONY: setup demo test test-torch test-agents agents parts check mutants bench soak format clean
 
 setup: .venv/.ready
 
@@ -46,6 +46,10 @@ test-torch: .venv-torch/.ready
 	.venv-torch/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
 	.venv-torch/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[torch]' pytest pytest-asyncio pytest-xdist hypothesis
 	touch $@
+
+# Seeded bugs, each with the test that must find it. About a minute for every ten of them.
+mutants: setup
+	$(BIN)/python tests/mutants.py $(ARGS)
 
 check: setup
 	$(BIN)/ruff format --check .

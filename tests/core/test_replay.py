@@ -144,3 +144,15 @@ def test_a_plan_in_several_events_is_one_plan_in_the_journal_too() -> None:
     player.play(*(ev.TasksSubmitted(player.at, "r", part) for part in parts))
     assert "between" in player.cause("last")
     assert snapshot.save(replayed(player)) == snapshot.save(player.scheduler)
+
+
+@pytest.mark.parametrize("again", [replayed, reloaded])
+def test_an_attempt_that_is_being_stopped_is_still_being_stopped_after_a_restart(again: Again) -> None:
+    player = Player(a_host())
+    player.open(a_task("a"), a_task("b", needs=("a",)))
+    player.play(ev.CancelAsked(player.at, "r", "a", "a person changed their mind"))
+    scheduler = again(player)
+    (running,) = scheduler.book.running.values()
+    assert (running.stop_why, running.stop_detail) == (EndingKind.CANCELLED, "a person changed their mind")
+    scheduler.handle([ev.AttemptEnded(player.at, running.attempt, Ending(EndingKind.LOST))])
+    assert [str(record.state) for record in scheduler.book.runs["r"].records.values()] == ["cancelled", "skipped"]

@@ -19,6 +19,7 @@ class Hook:
     def __init__(self) -> None:
         self.got: list[tuple[dict[str, str], bytes]] = []
         self.answers: list[int] = []
+        self.leads_to = ""  # where it sends whoever gets a redirect
         hook = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -29,6 +30,8 @@ class Hook:
                     hook.got.append(({name.lower(): value for name, value in self.headers.items()}, body))
                 self.send_response(code)
                 self.send_header("Content-Length", "0")
+                if 300 <= code < 400:
+                    self.send_header("Location", hook.leads_to)
                 if code == 429:
                     self.send_header("Retry-After", "60")
                 self.end_headers()

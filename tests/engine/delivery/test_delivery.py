@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 
 from engine.delivery.receivers import Hook
+from manyhands.engine.delivery.sinks.letters import Letter
+from manyhands.engine.delivery.sinks.sink import SinkError
+from manyhands.engine.delivery.sinks.webhook_sink import WebhookSink
 from surfaces.cli.console import Console, sh, shell_host, wait_until
+
+A_LETTER = Letter("k", "search", "r", "a", "shell", "done", 1, "local", 1.0, 2.0, "found")
 
 
 def route(console: Console, *sinks: str, **settings: Any) -> None:
@@ -220,3 +225,14 @@ def test_an_address_that_is_no_address_is_not_repeated(console: Console) -> None
     console.plan([says("a")])
     refused = console.run("run", "plan.jsonl", RESULTS_URL="postgres//me:hunter2hunter2@h/db")
     assert (refused.code, "hunter2" in refused.err + refused.out) == (2, False)
+
+
+@pytest.mark.parametrize("code", [301, 302, 307, 308])
+async def test_a_webhook_that_sends_elsewhere_is_not_followed(hook: Hook, code: int) -> None:
+    """The config names who gets results. A receiver that was taken over must not be able to name another."""
+    hook.answers, hook.leads_to = [code], hook.url
+    sink = WebhookSink(hook.url)
+    with pytest.raises(SinkError, match=f"HTTP {code}"):
+        await sink.send(A_LETTER)
+    await sink.close()
+    assert hook.got == []

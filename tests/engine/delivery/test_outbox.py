@@ -1,8 +1,11 @@
 """The outbox in the core: what is posted, in which order, and that a journal brings it back."""
 
+import pytest
+
 from helpers import Player, a_host, a_task
 from manyhands.core import events as ev
 from manyhands.core import snapshot
+from manyhands.core.outbox import is_allowed
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import Route
@@ -64,3 +67,11 @@ def test_what_is_delivered_leaves_what_is_given_up_stays_and_a_replay_knows_it()
     player.play(ev.ResendAsked(player.at, app="search"))
     assert sorted(n for n, *_ in waiting(player)) == [2, 3, 4]
     assert player.book.outbox.dead == {}
+
+
+@pytest.mark.parametrize("path", ["../admin", "a/../../admin", "%2e%2e/admin", "%2E%2e/admin", ".%2E/admin"])
+def test_a_reply_to_cannot_climb_out_of_the_path_that_is_allowed(path: str) -> None:
+    route = Route("search", reply_to=("https://hooks.example.org/search/",))
+    assert is_allowed(route, "https://hooks.example.org/search/a")
+    assert not is_allowed(route, f"https://hooks.example.org/search/{path}")
+    assert not is_allowed(route, "https://hooks.example.org/other")

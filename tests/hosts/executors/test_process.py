@@ -210,3 +210,23 @@ def test_a_process_whose_name_looks_like_fields_is_read_right(tmp_path: Path) ->
         popen.wait()
     assert processes([popen.pid]) == []
     assert born_at(popen.pid) is None
+
+
+async def test_a_process_id_that_is_reused_after_the_look_is_not_signalled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the look at the table and the signal, the process may end and its id be given to another."""
+    stranger = in_own_session("sleep", "1000")
+    try:
+        born = born_at(stranger.pid)
+        assert born is not None
+        gone = process_table.Process(stranger.pid, 1, stranger.pid, stranger.pid, born - 5, ("journal.1",))
+        looks = [[gone], []]
+
+        async def stale() -> list[process_table.Process]:
+            return looks.pop(0) if looks else []
+
+        monkeypatch.setattr(process_table, "processes_aside", stale)
+        await reclaim(ProcessHandle(stranger.pid, born - 5, process_table.boot()), "journal.1")
+        assert stranger.poll() is None
+    finally:
+        os.killpg(stranger.pid, signal.SIGKILL)
+        stranger.wait()

@@ -7,6 +7,9 @@ import pytest
 from hosts.landing.project import Project, attempts, details, sh, states, until
 from manyhands.core.values.task import TaskState
 from manyhands.engine.dispatcher import Dispatcher
+from manyhands.hosts.landing.publishing import Moved, publish
+from manyhands.hosts.landing.repository import find_repository
+from manyhands.sources.config.config_types import LandingConfig
 
 #: Waits until as many as its argument have come here: they all started from the same state then.
 MEET = (
@@ -196,3 +199,16 @@ async def test_history_rewritten_meanwhile_brings_nothing_back(project: Project,
     assert states(run) == {"a": "done"}
     assert project.subjects() == ["a"]
     assert not (project.directory / "secret.txt").exists()
+
+
+def test_a_branch_that_somebody_moved_meanwhile_is_not_moved_back(project: Project) -> None:
+    """It is checked out nowhere, so only the comparison by git itself keeps the other commit."""
+    project.git("branch", "releases")
+    repository = find_repository(project.directory, LandingConfig(target="releases"))
+    before = repository.tip()
+    ours = project.commit({"ours.txt": "ours"}, "ours")
+    project.git("reset", "--quiet", "--hard", before)
+    theirs = project.commit({"theirs.txt": "theirs"}, "theirs")
+    project.git("branch", "--force", "releases", theirs)
+    assert isinstance(publish(repository, before, ours, "refuse", "a task"), Moved)
+    assert repository.tip() == theirs
