@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from manyhands.core.events import AnyEvent
-from manyhands.engine.store.contract.journal import Durability, Journal, Reader
+from manyhands.engine.store.contract.journal import Durability, Journal, Reader, UnreadableRequest
 from manyhands.engine.store.copying import check_empty
 from manyhands.engine.store.sqlite import journal_checks, log_salvage, sqlite_store
 from manyhands.engine.store.sqlite.lock import DirectoryLock
@@ -142,10 +142,10 @@ def _save_snapshot(reader: Reader, new: Journal) -> None:
 
 def _save_requests(reader: Reader, target: Path, durability: Durability) -> int:
     try:
-        waiting = reader.requests()
+        waiting = [event for _, event in reader.requests() if not isinstance(event, UnreadableRequest)]
     except StoreBroken:
         return 0
     with closing(open_requests(target, durability)) as asking:
-        for _, event in waiting:
+        for event in waiting:
             asking.ask(event)
     return len(waiting)
