@@ -74,7 +74,7 @@ def test_a_read_only_journal_can_be_read_and_not_written(tmp_path: Path) -> None
 def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     for directory in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(StoreBroken, match=f"cannot make .*`{directory}`"):
+        with pytest.raises(StoreBroken, match=f"cannot create .*`{directory}`"):
             sqlite_store.open_journal(directory)
 
 
