@@ -55,4 +55,4 @@ def test_agents_that_could_change_the_same_file_are_warned_of(console: Console) 
     console.write("plan.jsonl", '{"id": "a", "prompt": "hello"}\n{"id": "b", "prompt": "hello"}\n')
     assert "2 tasks for agents declare no claims" in console.run("run", "plan.jsonl").err
     console.plan([{"id": f"t{n}", "prompt": "hello", "claims": {}} for n in range(2)])
-    assert "declare no claims" not in console.run("run", "--fresh", "plan.jsonl").err
+    assert "declare no claims" not in console.run("run", "plan.jsonl").err

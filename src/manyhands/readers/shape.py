@@ -14,6 +14,7 @@ import msgspec
 
 from manyhands.field_rules import Hint
 from manyhands.readers.constraints import Declared, constraints_of, declared, is_union, members
+from manyhands.readers.other_words import our_word
 from manyhands.readers.problems import FieldPath, Sheet, did_you_mean, dotted
 
 #: Deeper than anyone nests by hand, but far below the depth at which recursion would run out of stack.
@@ -213,7 +214,8 @@ def known(key: object, names: list[str], path: FieldPath, sheet: Sheet) -> bool:
     if isinstance(key, str) and key in names:
         return True
     here = (*path, key if isinstance(key, str) else str(key))
-    near = did_you_mean(str(key), names)
+    ours = our_word(str(key), names)
+    near = f"did you mean `{ours}`?" if ours else did_you_mean(str(key), names)
     sheet.tell(here, f"unknown field `{dotted(here)}`", near or f"the fields are {', '.join(names)}")
     return False
 

@@ -31,7 +31,10 @@ def obstacle(file: Path, name: str, kind: str) -> Problem | None:
 
 
 def unreadable(name: str, error: OSError) -> Problem:
-    return Problem(file=name, message=f"cannot be read: {(error.strerror or str(error)).lower()}")
+    hint = (
+        f"`chmod u+r {name}` lets its owner read it" if isinstance(error, PermissionError) else "try another copy of it"
+    )
+    return Problem(file=name, message=f"cannot be read: {(error.strerror or str(error)).lower()}", hint=hint)
 
 
 def whole_file(file: Path) -> bytes:

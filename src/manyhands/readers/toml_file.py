@@ -27,4 +27,4 @@ def _syntax_problem(file: str, text: str, error: tomllib.TOMLDecodeError) -> Pro
     if not found:
         return Problem(file=file, line=text.count("\n") + 1, message=f"is not valid TOML: {error}")
     message = f"is not valid TOML: {found[1]} at column {found[3]}"
-    return Problem(file=file, line=int(found[2]), message=message)
+    return Problem(file=file, line=int(found[2]), message=message, hint="look at the brackets and quotes of this line")

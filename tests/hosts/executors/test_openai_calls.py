@@ -305,7 +305,7 @@ async def test_a_server_that_is_not_there_is_waited_for(line: Line) -> None:
     await line.server.stop()
     ending = await line.answer(says(""))
     assert meaning(ending) == OVERLOADED
-    assert ending.detail == f"cannot reach {line.server.url}: connection refused"
+    assert ending.detail.startswith(f"cannot reach {line.server.url}: connection refused; is the server started")
 
 
 async def test_a_lost_connection_is_waited_for(line: Line) -> None:

@@ -1,8 +1,12 @@
 """Help is there at once for every command, in whole sentences at every width, and says what the exit codes mean."""
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from manyhands import __version__
+from manyhands.surfaces.cli.installed import EXTRAS
 from manyhands.surfaces.cli.main import NOUNS, answer, noun_of
 from manyhands.surfaces.cli.parsing.declarations import CliCommand
 from manyhands.surfaces.cli.parsing.help_text import command_help, noun_help, summary
@@ -120,4 +124,11 @@ def test_a_noun_that_lists_nothing_shows_its_help_and_exits_2(console: Console, 
 
 def test_the_version_is_told(console: Console) -> None:
     done = console.run("--version")
-    assert (done.code, done.out) == (0, f"manyhands {__version__}\n")
+    version, extras = done.out.splitlines()
+    assert (done.code, version) == (0, f"manyhands {__version__}")
+    assert set(extras.removeprefix("extras: ").split(", ")) <= {*EXTRAS, "none"}
+
+
+def test_every_extra_of_the_package_is_looked_for() -> None:
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    assert set(project["optional-dependencies"]) - {"dev", "peers"} == set(EXTRAS)

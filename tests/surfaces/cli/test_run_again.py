@@ -1,5 +1,6 @@
 """`manyhands run` typed again after the plan was edited: what is done stays done, the rest is brought up to date."""
 
+import subprocess
 from typing import Any
 
 from surfaces.cli.console import Console, Done, sh
@@ -155,3 +156,14 @@ def test_many_tasks_are_retried_by_state_and_by_glob(console: Console) -> None:
     assert (sane.code, "no task that matches `go*` can be retried; their state: done" in sane.err) == (2, True)
     assert "no task is named to retry" in console.run("task", "retry").err
     assert "did you mean `failed`?" in console.run("task", "retry", "--state", "faild").err
+
+
+def test_edited_work_in_a_worktree_lands_again(console: Console) -> None:
+    for words in ("init -q", "commit -q --allow-empty -m first"):
+        git = ["git", "-c", "user.name=n", "-c", "user.email=e@x", *words.split()]
+        subprocess.run(git, cwd=console.directory, check=True)
+    for word in ("one", "two"):
+        console.plan([sh("a", f"echo {word} > said", workspace="worktree")])
+        done = run(console)
+        assert done.code == 0, done.err
+        assert (console.directory / "said").read_text() == f"{word}\n"

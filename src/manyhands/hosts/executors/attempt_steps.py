@@ -246,13 +246,17 @@ class _Commands:
                 return
             if os.path.exists(where):
                 raise CannotStart(f"`{where}` is not executable; `chmod +x` it, or name its interpreter first")
-            raise CannotStart(f"command `{name}` not found; install it, or fix `{field}` of the task")
+            looked = "" if os.path.isabs(name) else f": `{cwd}` was searched"
+            raise CannotStart(f"command `{name}` not found{looked}; fix `{field}` of the task")
         path = env.get("PATH", os.defpath)
         if os.access(self._found.get((name, path), ""), os.X_OK):
             return
         found = shutil.which(name, path=path)
         if found is None:
-            raise CannotStart(f"command `{name}` not found on PATH ({path}); install it, or fix `{field}` of the task")
+            here = f"; `./{name}` names the one in `{cwd}`" if (cwd / name).is_file() else ""
+            raise CannotStart(
+                f"command `{name}` not found on PATH ({path}){here}; install it, or fix `{field}` of the task"
+            )
         self._found[name, path] = found
 
 

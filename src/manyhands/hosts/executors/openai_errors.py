@@ -28,6 +28,11 @@ _TOO_LONG = re.compile(
     r"|maximum (number of )?tokens",
     re.I,
 )
+_NO_MODEL = re.compile(
+    r"model_not_found|model\b.{0,120}\b(not found|does not exist|not exist|unknown|not available)", re.I | re.S
+)
+#: Most servers speak the protocol below a version: /v1, /v1beta/openai, /openai/deployments/…
+_VERSION = re.compile(r"/v\d|/openai\b|/api\b", re.I)
 _WRONG_URL = frozenset({"UnsupportedProtocol", "InvalidURL", "LocalProtocolError", "SSLCertVerificationError"})
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS_OF = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -51,7 +56,17 @@ def classify(status: int, headers: Mapping[str, str], body: object, *, where: st
         return Ending(EndingKind.OVERLOADED, f"cannot authenticate: {says}; {key}", needs_person=True)
     if status == 403:
         return Ending(EndingKind.FAILED, f"refused: {says}; {key}", permanent=True)
+    if status in (404, 405) and not _names_model(words) and not _VERSION.search(where):
+        says += f"; the `url` of the host has no version: did you mean `{where.rstrip('/')}/v1`?"
     return Ending(EndingKind.FAILED, says, permanent=400 <= status < 500 and status != 409)
+
+
+def is_unknown_model(status: int, body: object) -> bool:
+    return status in (400, 404) and _names_model(_words(body))
+
+
+def _names_model(words: str) -> bool:
+    return _NO_MODEL.search(words) is not None
 
 
 def classify_embedded(error: object, *, where: str, key_env: str) -> Ending:
@@ -72,7 +87,8 @@ def unreachable(error: BaseException, where: str) -> Ending:
     if kinds & {"APITimeoutError", "TimeoutException", "TimeoutError"}:
         return Ending(EndingKind.OVERLOADED, f"no answer from {where} in time")
     if kinds & {"APIConnectionError", "TransportError", "OSError"}:
-        return Ending(EndingKind.OVERLOADED, f"cannot reach {where}: {one_line(_reason(causes))}")
+        says = f"cannot reach {where}: {one_line(_reason(causes))}"
+        return Ending(EndingKind.OVERLOADED, f"{says}; is the server started, and is the `url` of the host right?")
     return Ending(EndingKind.FAILED, f"{where}: {type(error).__name__}: {one_line(str(error))}")
 
 

@@ -26,7 +26,13 @@ from manyhands.hosts.executors.openai_answer import (
     judged,
     tokens_of,
 )
-from manyhands.hosts.executors.openai_errors import budget_of, classify, classify_embedded, unreachable
+from manyhands.hosts.executors.openai_errors import (
+    budget_of,
+    classify,
+    classify_embedded,
+    is_unknown_model,
+    unreachable,
+)
 from manyhands.hosts.executors.openai_request import NothingToSend, chat_request, embeddings_request
 from manyhands.hosts.executors.output_text import keep_result
 
@@ -34,6 +40,8 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 _CONNECT_S = 10.0
+#: Of the models that a server has, so many are named.
+_NAMED_MAX = 10
 # Sent to a server that needs no key, because the client requires one.
 _NO_KEY = "none"
 
@@ -91,7 +99,7 @@ class OpenAIExecutor:
             ending = classify_embedded(error.error, where=self._where, key_env=self._settings.api_key_env)
             return self._without_key(ending)
         except Exception as error:
-            return self._without_key(self._ending_of(error))
+            return self._without_key(await self._with_models(self._ending_of(error), error))
         ending = judged(answer)
         name = "result.json" if self._settings.api == "embeddings" else "result.txt"
         result = keep_result(answer.text, directory, name, always=True)
@@ -178,6 +186,24 @@ class OpenAIExecutor:
         if isinstance(error, openai.APIError) and error.body is not None:  # in the middle of a stream
             return classify_embedded(error.body, where=self._where, key_env=self._settings.api_key_env)
         return unreachable(error, self._where)
+
+    async def _with_models(self, ending: Ending, error: Exception) -> Ending:
+        """If the server does not know the model, its refusal is told with the models that it has."""
+        openai = _openai()
+        if not isinstance(error, openai.APIStatusError) or not is_unknown_model(error.status_code, error.body):
+            return ending
+        try:
+            client = await self._connected()
+            listed = await client.models.list(timeout=_CONNECT_S)
+        except openai.OpenAIError:
+            return ending
+        names = sorted(model.id for model in listed.data)
+        there = (
+            f"it has {', '.join(names[:_NAMED_MAX])}{' …' if len(names) > _NAMED_MAX else ''}"
+            if names
+            else "it has none"
+        )
+        return msgspec.structs.replace(ending, detail=f"{ending.detail}; {there}: correct the `model` of the host")
 
     def _without_key(self, ending: Ending) -> Ending:
         if self._key == _NO_KEY or self._key not in ending.detail:

@@ -18,6 +18,10 @@ class RunFacts:
         """The task's place in its plan, comparable with tasks of any run."""
         return self._book.runs[run].records[task].number
 
+    def first_of_this_work(self, run: str, task: str) -> int:
+        """The number of the first attempt at the task as it is now. Attempts before it were at an earlier version."""
+        return self._book.runs[run].records[task].told_from + 1
+
     def why_not(self, run: str, attempt: int) -> str:
         """Why the attempt's work is no longer wanted; "" if it is wanted.
 

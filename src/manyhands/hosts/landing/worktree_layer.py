@@ -41,7 +41,10 @@ class WorktreeLayer:
         site = self._site
         repository = await site.repository()
         facts = await asyncio.shield(site.facts)
-        if order.number > 1 and (landed := await site.in_thread(_landed_before, repository, order, directory)):
+        since = facts.first_of_this_work(order.run, order.task.id)
+        if order.number > since and (
+            landed := await site.in_thread(_landed_before, repository, order, directory, since)
+        ):
             return landed
         worktree = await site.in_thread(worktree_for, repository, site.store, order.run, order.task.id, order.number)
         record = LandingRecord(repository.target, worktree.base, worktree.branch)
@@ -72,9 +75,14 @@ async def _check(order: StartAttempt, run: RunInner, argv: Sequence[str]) -> End
     return await run(replace(order, task=replace(order.task, run=tuple(argv), check=())))
 
 
-def _landed_before(repository: Repository, order: StartAttempt, directory: str) -> Ending | None:
-    """The ending if a lost attempt landed in its last moment: then the task is done and does not run again."""
+def _landed_before(repository: Repository, order: StartAttempt, directory: str, since: int) -> Ending | None:
+    """The ending if a lost attempt landed in its last moment: then the task is done and does not run again.
+
+    Attempts before the one numbered `since` were at other work, which may have landed too.
+    """
     for number, record in earlier_records(directory, order.number):
+        if number < since:
+            continue
         landed = find_landed(repository, record.base, name_of(order))
         if landed is not None:
             detail = f"landed as {landed[:10]} on {repository.target} by attempt {number}, whose ending was lost"

@@ -1,17 +1,29 @@
 """A `[hosts.NAME]` table becomes a host, or every reason why it cannot."""
 
 import re
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from manyhands.readers.name_rules import check_name
 from manyhands.readers.problems import FieldPath, Sheet, did_you_mean
 from manyhands.readers.shape import REFUSED, read_as, written_fields
+from manyhands.sources.config.agent_config import AgentName
 from manyhands.sources.config.config_types import HOST_TYPES, HostConfig
 from manyhands.sources.config.scaling_config import check_scaling
 from manyhands.sources.workspace_paths import BadPath, plain_directory
 
+#: server → (its usual address, what else its host says)
+_SERVERS = {
+    "ollama": ("http://127.0.0.1:11434/v1", ', `probe = "ollama"`'),
+    "vllm": ("http://127.0.0.1:8000/v1", ', `probe = "vllm"`'),
+    "llamacpp": ("http://127.0.0.1:8080/v1", ', `probe = "llamacpp"`'),
+    "llama.cpp": ("http://127.0.0.1:8080/v1", ', `probe = "llamacpp"`'),
+    "lmstudio": ("http://127.0.0.1:1234/v1", ""),
+    "anthropic": ("https://api.anthropic.com/v1", ', `api_key_env = "ANTHROPIC_API_KEY"`'),
+    "gpt": ("https://api.openai.com/v1", ', `api_key_env = "OPENAI_API_KEY"`'),
+    "llm": ("http://127.0.0.1:11434/v1", ""),
+}
 _TYPES_TEXT = "a host is `shell`, `agent`, `python`, `openai`, `worker` or `ray`"
 
 
@@ -40,9 +52,20 @@ def _type_of(table: dict[str, Any], here: FieldPath, sheet: Sheet) -> Any:
     if value is None:
         sheet.tell(here, "`type` is missing", f'{_TYPES_TEXT}: `type = "shell"`')
     else:
-        near = did_you_mean(str(value), HOST_TYPES)
-        sheet.wrong((*here, "type"), value, "must be a host type", near or _TYPES_TEXT)
+        hint = _right_form(str(value)) or did_you_mean(str(value), HOST_TYPES) or _TYPES_TEXT
+        sheet.wrong((*here, "type"), value, "must be a host type", hint)
     return None
+
+
+def _right_form(value: str) -> str:
+    """How a host is written whose type was taken for the name of its program or server."""
+    name = value.lower().replace("_", "-").replace("claude-code", "claude").replace("gemini-cli", "gemini")
+    if name in get_args(AgentName) and name:
+        return f'write `type = "agent"` and `agent = "{name}"`'
+    if name in _SERVERS:
+        url, rest = _SERVERS[name]
+        return f'write `type = "openai"`, `url = "{url}"`{rest} and `model = "…"`'
+    return 'write `type = "shell"`' if name in ("bash", "sh", "local", "command", "process", "subprocess") else ""
 
 
 def _is_misplaced(field: str, kind: Any, here: FieldPath, sheet: Sheet) -> bool:

@@ -52,7 +52,7 @@ def read_yaml_document(text: str) -> tuple[Any, TomlLines]:
 def _complaint(error: yaml.MarkedYAMLError, text: str) -> tuple[int, str, str]:
     mark = error.problem_mark or error.context_mark
     reason = error.problem or error.context or "cannot be understood"
-    hint = "only plain values: no tags" if "tag" in reason else ""
+    hint = "only plain values: no tags" if "tag" in reason else "look at the indentation and the quotes of this line"
     if mark and any(line.lstrip(" ").startswith("\t") for line in text.split("\n")[mark.line : mark.line + 1]):
         hint = "indent with blanks, not tabs"
     if "single document" in (error.context or ""):

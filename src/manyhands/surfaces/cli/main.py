@@ -22,6 +22,9 @@ PROGRAM = "manyhands"
 ALLOCATIONS_BEFORE_COLLECTING = 10_000
 #: noun → what it is for, in one sentence
 NOUNS = {
+    "init": "Write a first manyhands.toml and a first plan for this directory.",
+    "doctor": "Say what is wrong here, each with its fix.",
+    "do": "Carry out a sentence: agents work on it, and their commits land.",
     "demo": "Run 30 mixed tasks on three hosts, live. There is nothing to configure.",
     "run": "Run a plan to its end, or continue where it was stopped.",
     "serve": "Watch backlogs and run their tasks until stopped.",
@@ -50,7 +53,9 @@ ABOUT = "Runs a backlog of AI-agent tasks as wide as your machines can bear, and
 
 
 class _RootOptions(NamedTuple):
-    version: Annotated[bool, Option("--version", help="Print the version and exit.")] = False
+    version: Annotated[
+        bool, Option("--version", help="Print the version and the extras that are installed, and exit.")
+    ] = False
     help: Annotated[bool, Option(HELP, help="Show this text and exit.")] = False
 
 
@@ -72,9 +77,9 @@ def answer(words: Sequence[str]) -> int:
         raise _pointing_to_help(error, PROGRAM) from None
     before, rest = [*words[:at]], words[at:]
     if "--version" in before:
-        from manyhands import __version__
+        from manyhands.surfaces.cli.installed import version_text
 
-        put(f"{PROGRAM} {__version__}\n")
+        put(version_text())
         return 0
     if not rest or rest[0] == HELP:
         return _show(_root_help(), is_wanted=bool(rest))

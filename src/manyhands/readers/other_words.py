@@ -1,0 +1,72 @@
+"""Words of other tools, and what the same thing is called here. They are for hints only: nothing reads them."""
+
+from collections.abc import Collection
+
+#: their word → ours, the likeliest first
+_OURS: dict[str, tuple[str, ...]] = {
+    "after": ("needs",),
+    "agent_type": ("agent",),
+    "api_base": ("url",),
+    "argv": ("run",),
+    "base_url": ("url",),
+    "blocked_by": ("needs",),
+    "category": ("kind",),
+    "cmd": ("run",),
+    "command": ("run",),
+    "concurrency_limit": ("width", "concurrency"),
+    "cores": ("width",),
+    "dependencies": ("needs",),
+    "depends": ("needs",),
+    "depends_on": ("needs",),
+    "deps": ("needs",),
+    "dir": ("cwd",),
+    "directory": ("cwd",),
+    "endpoint": ("url",),
+    "entrypoint": ("run", "call"),
+    "environment": ("env",),
+    "exec": ("run",),
+    "files": ("claims",),
+    "function": ("call",),
+    "instructions": ("prompt", "system"),
+    "job": ("task",),
+    "jobs": ("task", "width"),
+    "locks": ("claims",),
+    "max_attempts": ("attempts",),
+    "max_concurrency": ("width", "concurrency"),
+    "max_parallel": ("width", "concurrency"),
+    "max_retries": ("attempts",),
+    "max_workers": ("width",),
+    "message": ("prompt",),
+    "model_name": ("model",),
+    "name": ("id", "name"),
+    "parallel": ("width", "concurrency"),
+    "prereqs": ("needs",),
+    "program": ("run", "agent"),
+    "provider": ("type",),
+    "requires": ("needs",),
+    "retries": ("attempts",),
+    "retry": ("attempts",),
+    "script": ("run",),
+    "server": ("url",),
+    "slots": ("width",),
+    "steps": ("task",),
+    "tags": ("labels",),
+    "tasks": ("task",),
+    "test": ("check",),
+    "tests": ("check",),
+    "time_limit": ("timeout",),
+    "timeout_s": ("timeout",),
+    "tries": ("attempts",),
+    "validate": ("check",),
+    "verify": ("check",),
+    "workdir": ("cwd",),
+    "worker": ("hosts",),
+    "workers": ("width", "hosts"),
+    "working_directory": ("cwd",),
+}
+
+
+def our_word(word: str, known: Collection[str]) -> str:
+    """What the thing is called here, if it is one of the known words; "" otherwise."""
+    theirs = word.lower().replace("-", "_")
+    return next((ours for ours in _OURS.get(theirs, ()) if ours in known), "")

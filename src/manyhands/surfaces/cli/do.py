@@ -1,0 +1,89 @@
+"""`manyhands do`: a sentence becomes a plan in the store, and the plan is run like any other."""
+
+import re
+import shlex
+from pathlib import Path
+from zlib import crc32
+
+from msgspec.structs import replace
+
+from manyhands.apps.setup.check_finding import check_for
+from manyhands.apps.setup.machine_look import has_commits
+from manyhands.core.placement import takes
+from manyhands.core.values.task import WORKTREE, Claims, Task
+from manyhands.errors import UsageError
+from manyhands.sources.config.config_types import Config
+from manyhands.sources.split.directory_source import read_directory
+from manyhands.sources.split.leaf_tasks import DEFAULT_TEMPLATE, tasks_of
+from manyhands.sources.split.plan_file import write_plan
+from manyhands.sources.split.split_types import SplitSettings
+from manyhands.sources.split.splitting import split
+from manyhands.store_directory import make_store_directory
+from manyhands.surfaces.cli.do_commands import DoOptions
+from manyhands.surfaces.cli.printing import OutputFormat, say
+from manyhands.surfaces.cli.run import run_plans
+from manyhands.surfaces.cli.run_commands import RunOptions
+from manyhands.surfaces.cli.settings import Settings
+
+#: The plans of sentences, in the store.
+PLANS = "do"
+_WORDS_MAX = 6
+
+
+def carry_out(sentence: str, options: DoOptions, output: OutputFormat, settings: Settings) -> int:
+    if not sentence.strip():
+        raise UsageError("the sentence is empty", 'for example `manyhands do "Add type hints to src/"`')
+    config = settings.load()
+    _check_taken(options.kind, config)
+    file = config.store_directory / PLANS / f"{_stem(sentence, options.split)}.toml"
+    # A split that was begun continues as it was: the parts of a code base that has changed since would be others.
+    if not (options.split and file.exists() and not options.again):
+        tasks = _tasks(sentence.strip(), options, config)
+        make_store_directory(config.store_directory)
+        file.parent.mkdir(exist_ok=True)
+        write_plan(file, tasks)
+        check = shlex.join(tasks[0].check) or "none"
+        say(f"{len(tasks)} {'task' if len(tasks) == 1 else 'tasks'}, check: {check}; the plan is `{file}`")
+    return run_plans([file], RunOptions(again=options.again, dry_run=options.dry_run), output, settings)
+
+
+def _tasks(sentence: str, options: DoOptions, config: Config) -> list[Task]:
+    check = tuple(shlex.split(options.check)) if options.check is not None else check_for(config.workspace)
+    in_git = has_commits(config.workspace)
+    like = Task(
+        "do",
+        kind=options.kind,
+        title=sentence[:200],
+        prompt=sentence,
+        check=check,
+        workspace=WORKTREE if in_git else "",
+        claims=None if in_git else Claims(write=("**",)),
+    )
+    if not options.split:
+        return [like]
+    code = read_directory(config.workspace, include=_named(sentence, config.workspace), told=say)
+    tree = split(code.source, SplitSettings(), code.read, code.notes)
+    # The sentence is not a template: braces in it are its own.
+    parts = tasks_of(tree, code.source, DEFAULT_TEMPLATE, options.kind, (), like.workspace)
+    return [replace(part, check=check, prompt=f"{sentence}\n\n{part.prompt}") for part in parts]
+
+
+def _named(sentence: str, workspace: Path) -> list[str]:
+    """The paths that the sentence names, as patterns; none if it names no path that exists."""
+    words = (word.strip(".,;:!?\"'`()").rstrip("/") for word in sentence.split())
+    named = [word for word in words if word and not word.startswith(("/", "..")) and (workspace / word).exists()]
+    return [f"/{word}" for word in dict.fromkeys(named)]
+
+
+def _check_taken(kind: str, config: Config) -> None:
+    if not any(takes(host, kind, "agent") for host in config.core_hosts()):
+        raise UsageError(
+            f"no host here can carry out a sentence: none is an agent that takes kind `{kind}`",
+            '`manyhands init` looks for agents and writes a host for each; `type = "agent"` is how it is written',
+        )
+
+
+def _stem(sentence: str, split: bool) -> str:
+    """A name for people that no other sentence has: `add-type-hints-to-src-1f3a`."""
+    words = re.findall(r"[a-z0-9]+", sentence.lower())[:_WORDS_MAX]
+    return "-".join([*words, *(["split"] if split else []), f"{crc32(sentence.strip().encode()) & 0xFFFF:04x}"])

@@ -1,0 +1,22 @@
+"""`manyhands --version`: the version, and which extras are installed."""
+
+from importlib.util import find_spec
+
+from manyhands import __version__
+
+#: extra → a package that only this extra brings
+EXTRAS = {
+    "split": "tree_sitter",
+    "evals": "scipy",
+    "models": "onnxruntime",
+    "torch": "torch",
+    "routes": "redis",
+    "postgres": "psycopg",
+    "ray": "ray",
+    "mcp": "mcp",
+}
+
+
+def version_text() -> str:
+    found = [extra for extra, package in EXTRAS.items() if find_spec(package) is not None]
+    return f"manyhands {__version__}\nextras: {', '.join(found) or 'none'}\n"

@@ -1,0 +1,32 @@
+"""A program called `claude` that stands in for the agent: it changes a file and says so as the agent would."""
+
+import json
+import sys
+from pathlib import Path
+
+from hosts.agents.recordings import RECORDINGS
+
+_PROGRAM = """#!{python}
+import pathlib, sys
+if "--version" in sys.argv:
+    print("2.1.0 (stand-in)")
+    raise SystemExit
+said = sys.stdin.read()
+files = [line[2:].split(" lines ")[0] for line in said.splitlines() if line.startswith("- ") and " (" not in line]
+for name in files or ["NOTES.md"]:
+    file = pathlib.Path(name)
+    file.write_text((file.read_text() if file.exists() else "") + "# changed by a stand-in\\n")
+print(*{lines}, sep="\\n")
+raise SystemExit({code})
+"""
+
+
+def put_claude(directory: Path) -> Path:
+    """The directory to put on the PATH."""
+    code, lines = RECORDINGS["claude", "ok"]
+    directory.mkdir(parents=True, exist_ok=True)
+    program = directory / "claude"
+    text = _PROGRAM.format(python=sys.executable, lines=json.dumps(lines), code=code)
+    program.write_text(text.replace(": null", ": null"))
+    program.chmod(0o755)
+    return directory
