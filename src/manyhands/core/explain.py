@@ -39,6 +39,21 @@ def explain(book: Book, record: Record, at: float) -> list[str]:
             assert_never(state)
 
 
+def can_never_run(book: Book, record: Record) -> bool:
+    """Whether it waits for what will not come by itself: a host that can take it, or a task that nobody submitted."""
+    run = book.runs[record.run]
+    if record.state is TaskState.BLOCKED:
+        return any(need not in run.records for need in record.task.needs)
+    if record.state is not TaskState.READY or not book.hosts:
+        return False
+    group = book.ready.group_of(run, record)
+    return not any(_has_enough(host, group) for host in group.pool.hosts)
+
+
+def _has_enough(host: HostState, group: Group) -> bool:
+    return all(host.host.resources.get(name, 0.0) >= amount for name, amount in group.key.resources)
+
+
 def _last_attempt(record: Record, at: float) -> str:
     if not record.history:
         return f"done and verified with its family {record.task.family}"

@@ -143,7 +143,6 @@ def test_what_is_added_while_nothing_runs_is_done_by_the_next_serve(console: Con
 def test_wrong_use_is_refused_with_a_reason_and_leaves_nothing(console: Console) -> None:
     hosts(console.directory, 1)
     cases = {
-        ("serve",): "there is no backlog to watch",
         ("serve", "--beads", "nowhere"): "there is no directory",
         ("serve", "--plan", "nowhere/plan.toml"): "there is no directory",
         ("add",): "give either plan files or the fields of one task",

@@ -168,7 +168,7 @@ def test_what_was_spent_is_told_with_each_ending_and_in_all() -> None:
     assert totals == [({"in": 5, "out": 0}, 0.25), ({"in": 5, "out": 6}, 0.75)]
     snapshot = story.picture.snapshot()
     assert (snapshot["tokens"], snapshot["cost"]) == ({"in": 5, "out": 6}, 0.75)
-    assert [past["cost"] for past in snapshot["waiting_past"]][-2:] == [0.25, 0.75]
+    assert (snapshot["bars"]["tokens"], snapshot["bars"]["cost"]) == ([5, 6], [0.25, 0.5])
 
 
 def test_the_ceiling_is_what_needs_and_claims_of_what_is_left_allow() -> None:

@@ -84,7 +84,9 @@ async def test_a_stream_can_be_narrowed_to_one_run(live: Dispatcher) -> None:
         await open_run(live, [nap(f"o{n}") for n in range(5)], "other")
         await open_run(live, [nap(f"w{n}") for n in range(5)], "wanted")
         await follower.read_until(lambda one: one.has_ended("wanted"))
-        assert {one["run"] for one in follower.changes if "run" in one} == {"wanted"}
+        assert {one["run"] for one in follower.of("task")} == {"wanted"}
+        # What others use is told too: their slots are not free.
+        assert {one["run"] for one in follower.of("start")} == {"wanted", "other"}
 
 
 async def test_the_last_line_an_attempt_printed_comes_by_the_way_without_its_secrets(live: Dispatcher) -> None:

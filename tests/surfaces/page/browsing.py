@@ -181,6 +181,28 @@ def recording(
     return {"snapshot": snapshot, "frames": []}
 
 
+def played(bars: int) -> dict[str, Any]:
+    """The same run from its start, as frames."""
+    told = recording(bars)
+    whole, at = told["snapshot"], told["snapshot"]["runs"][0]["opened_at"]
+    columns = whole["bars"]
+    empty: dict[str, Any] = {"total": 0, "shown": 0}
+    told["snapshot"] = {**whole, "seq": 0, "at": at, "tasks": empty, "bars": empty, "runs": [], "hosts": []}
+    run = {"t": "run", **whole["runs"][0], "ended_at": None}
+    frames = [{"seq": 1, "at": at, "changes": [run, *({"t": "host", **host} for host in whole["hosts"])]}]
+    moments: dict[float, list[dict[str, Any]]] = {}
+    for n, attempt in enumerate(columns["attempt"]):
+        row = {name: columns[name][n] for name in ("run", "task", "kind", "host", "slot", "queued_at", "number", "of")}
+        start = {"t": "start", "attempt": attempt, "at": columns["started_at"][n], **row}
+        moments.setdefault(start["at"], []).append(start)
+        used = {"tokens_in": 2, "tokens_out": 1, "cost": 0.25}
+        end = {"t": "end", "attempt": attempt, "at": columns["ended_at"][n], "ending": columns["ending"][n], **used}
+        moments.setdefault(end["at"], []).append(end)
+    frames += [{"seq": n + 2, "at": when, "changes": moments[when]} for n, when in enumerate(sorted(moments))]
+    told["frames"] = frames
+    return told
+
+
 def saved_page(folder: Path, text: str) -> str:
     file = folder / "saved.html"
     file.write_text(text, encoding="utf-8")

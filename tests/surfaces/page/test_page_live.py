@@ -149,8 +149,9 @@ def test_a_bar_that_is_clicked_opens_its_task_with_story_and_output(page: Any, s
         }"""
     )
     page.mouse.click(x, y)
-    until(page, "document.querySelector('#task pre')?.textContent.includes('begun')")
+    until(page, "document.querySelector('#task .output')?.textContent.includes('begun')")
     until(page, "manyhands.taskPage.output.text.includes('begun')")  # read on from the file, as it grows
+    until(page, "document.querySelector('#task .plan')?.textContent.includes('echo begun; sleep 300')")
     until(page, "location.hash.includes('/task/plan-1/wait-1')")
     text = page.inner_text("#task")
     assert "runs on slow as attempt 1" in text
@@ -164,6 +165,9 @@ def test_cancelling_a_task_on_the_page_cancels_it_in_the_journal(page: Any, serv
     page.fill("#filter", "wait-2")
     until(page, "document.getElementById('tasks-shown').textContent.startsWith('1 of 18 match')")
     page.click("#table tr[data-task=wait-2] a")
+    page.click("#task [data-verb=cancel]")  # it runs, so this only asks
+    until(page, "document.querySelector('#task [data-verb=cancel]').textContent.includes('really')")
+    assert state_of(served, "wait-2") is TaskState.RUNNING
     page.click("#task [data-verb=cancel]")
     until(page, "document.querySelector('#task .state').textContent === 'cancelled'")
     assert state_of(served, "wait-2") is TaskState.CANCELLED

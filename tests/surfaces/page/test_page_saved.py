@@ -8,30 +8,14 @@ from typing import Any
 import pytest
 
 from manyhands.surfaces.page.inlining import single_page
-from surfaces.page.browsing import open_page, recording, saved_page, until
+from surfaces.page.browsing import open_page, played, recording, saved_page, until
 
 pytestmark = pytest.mark.xdist_group("page")
 
 
 @pytest.fixture
 def saved(browser: Any, tmp_path: Path) -> Iterator[Any]:
-    told = recording(300)
-    whole, at = told["snapshot"], told["snapshot"]["runs"][0]["opened_at"]
-    bars = whole["bars"]
-    empty: dict[str, Any] = {"total": 0, "shown": 0}
-    told["snapshot"] = {**whole, "seq": 0, "at": at, "tasks": empty, "bars": empty, "runs": [], "hosts": []}
-    run = {"t": "run", **whole["runs"][0], "ended_at": None}
-    frames = [{"seq": 1, "at": at, "changes": [run, *({"t": "host", **host} for host in whole["hosts"])]}]
-    moments: dict[float, list[dict[str, Any]]] = {}
-    for n, attempt in enumerate(bars["attempt"]):
-        row = {name: bars[name][n] for name in ("run", "task", "kind", "host", "slot", "queued_at", "number", "of")}
-        start = {"t": "start", "attempt": attempt, "at": bars["started_at"][n], **row}
-        moments.setdefault(start["at"], []).append(start)
-        used = {"tokens_in": 2, "tokens_out": 1, "cost": 0.25}
-        end = {"t": "end", "attempt": attempt, "at": bars["ended_at"][n], "ending": bars["ending"][n], **used}
-        moments.setdefault(end["at"], []).append(end)
-    frames += [{"seq": n + 2, "at": when, "changes": moments[when]} for n, when in enumerate(sorted(moments))]
-    told["frames"] = frames
+    told = played(300)
     url = saved_page(tmp_path, single_page(json.dumps(told)))
     page = open_page(browser, url, offline=True)
     yield page

@@ -1,6 +1,7 @@
 """The HTTP application: the page, the API and the metrics of one dispatcher, behind one gate."""
 
 import asyncio
+from contextlib import suppress
 
 import msgspec
 from starlette.applications import Starlette
@@ -10,8 +11,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
-from manyhands.engine.dispatcher import Dispatcher
-from manyhands.errors import ManyhandsError
+from manyhands.engine.store.store_opening import exists
+from manyhands.errors import ManyhandsError, Unavailable
+from manyhands.surfaces.api import offline_process
 from manyhands.surfaces.api.api_context import ApiContext
 from manyhands.surfaces.api.endpoints import PREFIX, routes
 from manyhands.surfaces.api.last_lines import tell_outputs
@@ -20,6 +22,7 @@ from manyhands.surfaces.api.openapi import description
 from manyhands.surfaces.api.page_files import PageFiles
 from manyhands.surfaces.api.refusals import JSON, on_error, on_http_error, refusal
 from manyhands.surfaces.api.security import Gate
+from manyhands.surfaces.api.watched import Watched
 from manyhands.surfaces.page.inlining import FOLDER
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -32,11 +35,21 @@ class Served:
         self.app = app
         self.office = office
         self._lines = asyncio.create_task(tell_outputs(office.feed, office.directory, office.redact))
+        self._past = asyncio.create_task(_tell_past(office, office.feed.picture.seq))
 
     def close(self) -> None:
         if not self.office.feed.is_closed:
             self._lines.cancel()
+            self._past.cancel()
             self.office.close()
+
+
+async def _tell_past(office: ApiContext, until_seq: int) -> None:
+    """Reading a long journal takes a while. Until then, and if it cannot be read, the page says that it is unknown."""
+    if not office.book.runs or not exists(office.where):
+        return
+    with suppress(Unavailable):
+        office.feed.learn_past(await offline_process.past(office, until_seq))
 
 
 def make_app(office: ApiContext, token: str, beyond_loopback: bool) -> Served:
@@ -50,7 +63,7 @@ def make_app(office: ApiContext, token: str, beyond_loopback: bool) -> Served:
     return Served(app, office)
 
 
-def _figures(dispatcher: Dispatcher, metrics: Metrics) -> list[BaseRoute]:
+def _figures(dispatcher: Watched, metrics: Metrics) -> list[BaseRoute]:
     async def show_metrics(request: Request) -> Response:
         return Response(metrics.page(), headers={"content-type": METRICS_TYPE})
 

@@ -7,17 +7,17 @@ from manyhands.core.book import Book
 from manyhands.core.events import AnyEvent, TaskEdited, TasksSubmitted
 from manyhands.core.values.host import Family, Host, Route
 from manyhands.core.values.task import Task
-from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.redaction import Secrets
 from manyhands.engine.store.store_opening import Where
 from manyhands.surfaces.api.feed import Feed
 from manyhands.surfaces.api.metrics import Metrics
+from manyhands.surfaces.api.watched import Watched
 
 
 class ApiContext:
     """A `BookView` of the dispatcher in whose loop it lives."""
 
-    def __init__(self, dispatcher: Dispatcher, directory: Path, where: Where, secrets: Secrets) -> None:
+    def __init__(self, dispatcher: Watched, directory: Path, where: Where, secrets: Secrets) -> None:
         self.dispatcher = dispatcher
         self.directory = directory  # where attempts leave their output
         self.where = where  # where the journal is
@@ -74,4 +74,4 @@ class ApiContext:
 
     @property
     def is_dispatching(self) -> bool:
-        return True
+        return self.dispatcher.is_alive

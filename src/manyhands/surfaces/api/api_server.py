@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.redaction import Secrets
 from manyhands.engine.store.store_opening import Where
 from manyhands.errors import UsageError
@@ -15,6 +14,7 @@ from manyhands.http_serving import serving
 from manyhands.surfaces.api.api_app import make_app
 from manyhands.surfaces.api.api_context import ApiContext
 from manyhands.surfaces.api.token import token_of
+from manyhands.surfaces.api.watched import Watched
 
 LOOPBACK = "127.0.0.1"
 DEFAULT_PORT = 8642
@@ -34,7 +34,7 @@ class ApiServer(NamedTuple):
 
 @asynccontextmanager
 async def offering(
-    dispatcher: Dispatcher,
+    dispatcher: Watched,
     directory: Path,
     port: int = DEFAULT_PORT,
     address: str = LOOPBACK,

@@ -21,7 +21,8 @@ class EndedAttempts:
         """Call this with every batch, once it is on disk. An attempt whose end is told twice ends once."""
         ended: list[Running] = []
         for event in batch:
-            if isinstance(event, AttemptStarted):
+            if isinstance(event, AttemptStarted) and event.attempt in self._book.running:
+                # Not there: it began and ended between two looks at a journal that another process writes.
                 self._running[event.attempt] = self._book.running[event.attempt]
             elif isinstance(event, AttemptEnded) and event.attempt in self._running:
                 ended.append(self._running.pop(event.attempt))

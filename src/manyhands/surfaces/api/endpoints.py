@@ -49,7 +49,8 @@ class Endpoint(NamedTuple):
 
 def stream(office: ApiContext, asked: ApiRequest) -> EventStream:
     after = asked.query.after or asked.after
-    return EventStream(office.feed, after, asked.query.run or None, asked.may_command, asked.takes_gzip)
+    may_command = asked.may_command and office.feed.takes_commands
+    return EventStream(office.feed, after, asked.query.run or None, may_command, asked.takes_gzip)
 
 
 async def series(office: ApiContext, asked: ApiRequest) -> answer_types.SeriesAnswer:

@@ -14,10 +14,12 @@ from collections.abc import Sequence
 import msgspec
 
 from manyhands.core.events import AnyEvent
-from manyhands.engine.dispatcher import Dispatcher
+from manyhands.surfaces.api.picture.past import Past
 from manyhands.surfaces.api.picture.picture import Picture, concerns
 from manyhands.surfaces.api.picture.picture_rows import Redact, Row
 from manyhands.surfaces.api.picture.queue_age import QueueAge
+from manyhands.surfaces.api.store_follower import StoreFollower
+from manyhands.surfaces.api.watched import Watched
 
 #: At most ten frames a second, and half as many for a crowd. While nobody watches, just enough that no work piles up.
 FRAME_EVERY_S = 0.1
@@ -80,7 +82,7 @@ def sent(event: str, id: str, body: bytes) -> bytes:
 class Feed:
     """Listens to a dispatcher from its creation on. It lives in the event loop of the dispatcher."""
 
-    def __init__(self, dispatcher: Dispatcher, redact: Redact = str, age: QueueAge | None = None) -> None:
+    def __init__(self, dispatcher: Watched, redact: Redact = str, age: QueueAge | None = None) -> None:
         self.picture = Picture(dispatcher.book, redact, dispatcher.last, age)
         self.followers = 0
         self.is_closed = False
@@ -93,6 +95,8 @@ class Feed:
         self._events_kept = 0
         self._batch: list[AnyEvent] = []
         self._extra: dict[int, Row] = {}  # attempt → the last line it printed
+        self._was_alive = dispatcher.is_alive
+        self.takes_commands = not isinstance(dispatcher, StoreFollower)
         self._timer: asyncio.TimerHandle | None = None
         self._flushed_at = -1.0
         self._pause_s = 0.0  # how long to wait so that making frames keeps to its share
@@ -122,6 +126,14 @@ class Feed:
     def wake(self) -> None:
         self._news.set()
         self._news = asyncio.Event()
+
+    def look_alive(self) -> None:
+        """Tell when the dispatcher has gone, or is back."""
+        if self._dispatcher.is_alive != self._was_alive:
+            self._was_alive = self._dispatcher.is_alive
+            self._snapshots = {}
+            self._extra[-1] = {"t": "dispatching", "on": self._was_alive}
+            self._plan_flush()
 
     def _beat(self) -> None:
         self.beats += 1
@@ -171,12 +183,20 @@ class Feed:
         if not piece or place < self._first or now > made_at + SNAPSHOT_REUSED_S:
             self._flush()
             place = self._next
-            body = _encode({"command": may_command, **self.picture.snapshot(run)})
+            told = {"command": may_command, "dispatching": self._was_alive, "takes_commands": self.takes_commands}
+            body = _encode({**told, **self.picture.snapshot(run)})
             piece = sent("snapshot", f"{self._name}-{place - 1}", body)
             piece = packed(piece) if is_packed else piece
             self._snapshots = {old: kept for old, kept in self._snapshots.items() if kept[0] + SNAPSHOT_REUSED_S > now}
             self._snapshots[key] = (now, place, piece)
         return place, piece
+
+    def learn_past(self, past: Past) -> None:
+        """Everyone gets a fresh snapshot with it."""
+        self.picture.learn_past(past)
+        self._snapshots = {}
+        self._start_over()
+        self.wake()
 
     def catch_up(self) -> None:
         """Take in everything that was recorded so far."""

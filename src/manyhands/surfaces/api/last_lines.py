@@ -22,6 +22,7 @@ async def tell_outputs(feed: Feed, directory: Path, redact: Redact) -> None:
     known: Looked = {}
     while True:
         await asyncio.sleep(EVERY_S)
+        feed.look_alive()
         if not feed.followers:
             known = {}
             continue

@@ -17,9 +17,9 @@ from manyhands.core.events import AnyEvent, Delivered
 from manyhands.core.state import Running
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.task import TaskState
-from manyhands.engine.dispatcher import Dispatcher
 from manyhands.surfaces.api.ended_attempts import EndedAttempts
 from manyhands.surfaces.api.picture.queue_age import QueueAge
+from manyhands.surfaces.api.watched import Watched
 
 #: People choose the names of kinds, and every kind is a series of its own. Beyond this many they count together.
 KINDS_MAX = 100
@@ -47,7 +47,7 @@ class Kinds:
 class Metrics:
     """Listens to a dispatcher from its creation on; `page` is what a scrape gets. It lives in the dispatcher's loop."""
 
-    def __init__(self, dispatcher: Dispatcher) -> None:
+    def __init__(self, dispatcher: Watched) -> None:
         self._dispatcher = dispatcher
         self._kinds = Kinds()
         self.age = QueueAge(dispatcher.book)

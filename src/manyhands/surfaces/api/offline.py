@@ -17,8 +17,9 @@ from msgspec import Struct
 
 from manyhands.core.events import AnyEvent
 from manyhands.engine.redaction import Secrets
-from manyhands.engine.store.store_opening import open_reader
+from manyhands.engine.store.store_opening import open_reader, open_series
 from manyhands.surfaces.api.answer_types import Story, Told
+from manyhands.surfaces.api.picture.past import Past, past_of
 from manyhands.surfaces.api.picture.picture_rows import Redact
 from manyhands.surfaces.api.picture.recording import EVENTS_MAX, Recording
 from manyhands.surfaces.api.picture.story import story_of
@@ -31,7 +32,7 @@ _encode = msgspec.json.encode
 
 
 class OfflineRequest(Struct):
-    what: str  # recording, html, trace or story
+    what: str  # recording, html, trace, story or past
     where: str
     is_directory: bool
     run: str
@@ -39,6 +40,7 @@ class OfflineRequest(Struct):
     gzip: bool = False
     secrets: tuple[str, ...] = ()
     events_max: int = EVENTS_MAX
+    until_seq: int = 0  # of the past: the last event that belongs to it
 
 
 def answer(wanted: OfflineRequest) -> Iterator[bytes]:
@@ -48,6 +50,9 @@ def answer(wanted: OfflineRequest) -> Iterator[bytes]:
     with closing(open_reader(Path(wanted.where) if wanted.is_directory else wanted.where)) as reader:
         if wanted.what == "story":
             yield _encode(told_story(reader.read(), wanted, secrets.redact))
+            return
+        if wanted.what == "past":
+            yield _encode(_past(reader.read(), wanted))
             return
         pieces = recorded(Recording(reader.read(), wanted.run, secrets.redact))
         if wanted.what == "recording":
@@ -64,6 +69,11 @@ def answer(wanted: OfflineRequest) -> Iterator[bytes]:
             yield single_page(whole.decode()).encode()
 
 
+def _past(journal: Iterable[tuple[int, AnyEvent]], wanted: OfflineRequest) -> Past:
+    with closing(open_series(Path(wanted.where) if wanted.is_directory else wanted.where)) as series:
+        return past_of(journal, wanted.until_seq, series.read())
+
+
 def told_story(journal: Iterable[tuple[int, AnyEvent]], wanted: OfflineRequest, redact: Redact) -> Story:
     """The story of a task, as far as the first `events_max` events of the journal tell it."""
     events = (event for _, event in journal)
@@ -73,16 +83,16 @@ def told_story(journal: Iterable[tuple[int, AnyEvent]], wanted: OfflineRequest, 
 
 
 def recorded(recording: Recording) -> Iterator[bytes]:
-    """The recording as JSON, piece by piece."""
+    """The recording as JSON, piece by piece. Every frame is a line, so that a page can play before it has the last."""
     first = recording.snapshot()
     if first is None:
         return
-    yield b'{"run":%b,"snapshot":%b,"frames":[' % (_encode(recording.run), _encode(first))
+    yield b'{"run":%b,"snapshot":%b,"frames":[\n' % (_encode(recording.run), _encode(first))
     comma = b""
     for frame in recording.frames():
         yield comma + _encode(frame)
-        comma = b","
-    yield b'],"truncated":%b}' % (b"true" if recording.truncated else b"false")
+        comma = b",\n"
+    yield b'\n],"truncated":%b}' % (b"true" if recording.truncated else b"false")
 
 
 def write(pieces: Iterable[bytes], out: IO[bytes]) -> bool:

@@ -12,6 +12,7 @@ from manyhands.errors import Unavailable
 from manyhands.surfaces.api import answer_types
 from manyhands.surfaces.api.api_context import ApiContext
 from manyhands.surfaces.api.offline import NOT_FOUND, OfflineRequest
+from manyhands.surfaces.api.picture.past import Past
 from manyhands.surfaces.api.refusals import JSON, BadRequest
 from manyhands.surfaces.api.request_types import ApiRequest
 from manyhands.surfaces.verbs.store_view import find_run, find_task
@@ -38,6 +39,13 @@ async def story(office: ApiContext, asked: ApiRequest) -> answer_types.Story:
     record = find_task(office.book, asked.path["task"], asked.path["run"])
     pieces = _told(office, _wanted(office, "story", record.run, record.task.id))
     return msgspec.json.decode(b"".join([piece async for piece in pieces]), type=answer_types.Story)
+
+
+async def past(office: ApiContext, until_seq: int) -> Past:
+    """What happened up to that event, as far as a picture tells of it."""
+    wanted = _wanted(office, "past", "")
+    wanted.until_seq = until_seq
+    return msgspec.json.decode(b"".join([piece async for piece in _told(office, wanted)]), type=Past)
 
 
 async def _run_told(office: ApiContext, asked: ApiRequest, what: str, kind: str, file: str = "") -> Response:

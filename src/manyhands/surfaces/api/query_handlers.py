@@ -39,7 +39,8 @@ def run(office: ApiContext, asked: ApiRequest) -> run_verbs.RunReport:
 def tasks(office: ApiContext, asked: ApiRequest) -> TaskList:
     query: TasksQuery = asked.query
     looked_at = [find_run(office.book, query.run)] if query.run else list(office.book.runs.values())[::-1]
-    wanted = TaskFilter(query.state or None, query.kind or None, query.host or None, query.q, query.file)
+    ids = frozenset(query.ids.split(",") if query.ids else ())
+    wanted = TaskFilter(query.state or None, query.kind or None, query.host or None, query.q, query.file, ids)
     found = list_tasks(office, looked_at, wanted, query.limit, query.offset)
     return replace(found, tasks=[_readable(office, row) for row in found.tasks])
 

@@ -47,6 +47,7 @@ class TasksQuery(Struct, forbid_unknown_fields=True):
     host: Name | UnsetType = UNSET  # the host of its latest attempt
     q: Text = ""  # text in its id or title
     file: Text = ""  # a file that it claims
+    ids: Annotated[str, Meta(max_length=4_000)] = ""  # only these, with commas between them
     offset: Number = 0
     limit: Annotated[int, Meta(ge=1, le=LIMIT_MAX)] = 100
 

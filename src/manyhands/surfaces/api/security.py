@@ -10,7 +10,7 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from manyhands.surfaces.api.refusals import refusal
@@ -36,6 +36,19 @@ SAFE_HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
 }
+
+
+#: For a browser: what is wrong, and what to do.
+_NO_ENTRY = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>manyhands: wrong token</title>
+<h1>This page needs another token</h1>
+<p>The token in the address is wrong or missing. Open the address that <code>manyhands serve</code> or
+<code>manyhands run --follow</code> printed on its terminal, or <code>/?token=</code> with the word in the file
+<code>token</code> of the store's directory.</p>
+<p>On the machine itself <a href="/">the page without a token</a> is read only.</p>
+</html>
+"""
 
 
 class Gate:
@@ -69,6 +82,8 @@ class Gate:
         if _is_too_long(headers):
             return refusal(413, f"the body is larger than {BODY_BYTES_MAX:,} bytes", "send it in several parts")
         if not holds_token and self._wants_token(scope):
+            if scope["path"] == "/" and "text/html" in headers.get("accept", ""):
+                return Response(_NO_ENTRY, 401, {"www-authenticate": "Bearer"}, "text/html; charset=utf-8")
             return refusal(
                 401,
                 "this wants the token",

@@ -33,6 +33,7 @@ NOUNS = {
     "runs": "List the runs of this store, or show one.",
     "inbox": "List what waits for a person, each with the command that answers it.",
     "handoff": "Print what the next person or agent must know of a run, in at most 2,000 words.",
+    "page": "Open the page of a run, or save it as one file.",
     "review": "Tell what happened in a run: goal, outcome, next steps, decisions, open questions.",
     "host": "List the hosts, pause one, or set its width.",
     "lane": "List the lanes: the attempts of one kind on one host.",

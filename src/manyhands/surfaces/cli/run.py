@@ -19,7 +19,7 @@ from manyhands.sources.config.config_types import Config
 from manyhands.sources.plans.host_check import check_hosts
 from manyhands.sources.plans.plan_reading import Plan, PlanRefused, read_plan
 from manyhands.surfaces.cli.interrupts import Interrupts
-from manyhands.surfaces.cli.page_beside_run import page_beside, say_address
+from manyhands.surfaces.cli.page_beside_run import page_beside, say_address, stay_until_key
 from manyhands.surfaces.cli.printing import OutputFormat, say
 from manyhands.surfaces.cli.progress import watch
 from manyhands.surfaces.cli.report import exit_code, report
@@ -67,8 +67,10 @@ def run_plans(
             async with AsyncExitStack() as stack:
                 if options.follow:
                     page = page_beside(dispatcher, config.store_directory, config.store_at, secrets_of(config))
-                    say_address(await stack.enter_async_context(page))
+                    say_address(await stack.enter_async_context(page), steps.run)
                 code = await _follow(dispatcher, steps, interrupts, output)
+                if options.follow:
+                    await stay_until_key(lambda: not interrupts.wanted)
         say_undelivered(dispatcher.book.outbox, dead_before)
         return code
 

@@ -28,7 +28,13 @@ class RunOptions(NamedTuple):
         bool,
         Option("--dry-run", help="Start nothing. Say what would start, in which order and where, and what would not."),
     ] = False
-    follow: Annotated[bool, Option("--follow", help="Show the run on a web page too, and print its address.")] = False
+    follow: Annotated[
+        bool,
+        Option(
+            "--follow",
+            help="Show the run on a web page too, and print its address. On a terminal it stays until a key.",
+        ),
+    ] = False
 
 
 def run(

@@ -37,9 +37,7 @@ def serve(
     config = settings.load()
     backlogs = backlogs_of(config, beads, plans)
     if not backlogs:
-        raise UsageError(
-            "there is no backlog to watch", "add `--plan FILE` or `--beads DIR`, or write [[backlogs]] in the config"
-        )
+        say("note: there is no backlog to watch; tasks come from `manyhands add` and from the page")
     try:
         asyncio.run(_serve(config, backlogs, address, port))
     except StoppedStandingBy:

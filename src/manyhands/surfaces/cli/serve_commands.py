@@ -29,8 +29,9 @@ def serve(
 ) -> int:
     """Watch plans and Beads, and run their tasks until stopped.
 
-    The backlogs are those of the options and those of [[backlogs]] in the config. Ctrl-C or SIGTERM stops the running
-    attempts. The same command continues from there.
+    The backlogs are those of the options and those of [[backlogs]] in the config. Without any, it serves the
+    page of the store and runs what `manyhands add` hands in. Ctrl-C or SIGTERM stops the running attempts. The same
+    command continues from there.
     """
     from manyhands.surfaces.cli.serve import serve as serve_backlogs
 

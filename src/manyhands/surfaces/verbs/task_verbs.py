@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from manyhands.core.claims import each_claim, is_resource, overlap
-from manyhands.core.explain import explain
+from manyhands.core.explain import can_never_run, explain
 from manyhands.core.state import Record, Run
 from manyhands.core.values.task import TERMINAL, Claims, TaskState, claims_of
 from manyhands.errors import UsageError
@@ -36,6 +36,7 @@ class TaskFilter(Struct, frozen=True):
     host: str | None = None  # the host of its latest attempt
     text: str = ""  # in its id or title
     file: str = ""  # a file that it claims
+    ids: frozenset[str] = frozenset()
 
 
 class TaskRow(Struct):
@@ -54,6 +55,7 @@ class TaskRow(Struct):
     since: float  # when it entered its state
     for_s: float | None  # how long it has waited or run; for a finished task, how long its last attempt took
     why: str
+    never: bool  # it waits for what will not come by itself
 
 
 class TaskList(Struct):
@@ -88,6 +90,8 @@ def _matching(run: Run, wanted: TaskFilter) -> Iterator[Record]:
     text = wanted.text.lower()
     for record in run.records.values():
         task = record.task
+        if wanted.ids and task.id not in wanted.ids:
+            continue
         if wanted.state is not None and record.state != wanted.state:
             continue
         if wanted.kind is not None and task.kind != wanted.kind:
@@ -126,6 +130,7 @@ def task_row(view: BookView, record: Record, now: float) -> TaskRow:
         since=record.since,
         for_s=_how_long_s(record, now),
         why="" if is_plain else next(iter(explain(view.book, record, now)), ""),
+        never=can_never_run(view.book, record),
     )
 
 

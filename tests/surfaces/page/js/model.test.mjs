@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { apply, fromSnapshot, laneRowsOf } from "../../../../src/manyhands/surfaces/page/js/model.js";
+import { apply, applyFrame, fromSnapshot, laneRowsOf, totals } from "../../../../src/manyhands/surfaces/page/js/model.js";
 import { end, host, nothing, seen, start, task } from "./made.mjs";
 
 test("what is in flight over time is what started and has not ended", () => {
@@ -45,7 +45,7 @@ test("a lane's own slots are the first that are free", () => {
 
 test("a page that opens late has the causes, the ceiling and the age of the queue from before", () => {
   const span = (from, to, cause, free) => ({ host: "a", from, to, cause, free, detail: cause });
-  const past = (at, oldest_s, ceiling) => ({ at, oldest_s, ready: 1, ceiling, tokens: at, cost: at > 110 ? 0.5 : null });
+  const past = (at, oldest_s, ceiling) => ({ at, oldest_s, ready: 1, ceiling });
   const model = fromSnapshot(nothing({
     at: 130, runs: [{ run: "r", opened_at: 95 }], hosts: [{ ...host("a", 3), ceiling: 8 }], idle: [{ host: "a", free: 1, cause: "rate", detail: "" }],
     idle_past: [span(100, 110, "claims", 2), span(110, null, "rate", 1)], waiting_past: [past(100, 4, 6), past(120, 2, 5)],
@@ -56,17 +56,49 @@ test("a page that opens late has the causes, the ceiling and the age of the queu
   assert.deepEqual(model.idleSpans.get("a").map(({ from, to }) => [from, to]), [[100, 110], [110, null]]);
   assert.deepEqual([105, 125].map((t) => model.series.ceiling.valueAt(t)), [6, 5]);
   assert.deepEqual([105, 125].map((t) => t - model.series.since.valueAt(t)), [9, 7]);
-  assert.equal(model.series.tokens.valueAt(110), 100);
-  assert.deepEqual([110, 125].map((t) => model.series.cost.valueAt(t)), [0, 0.5]);
+});
+
+test("after a restart the widths are those of the journal, or unknown, never today's", () => {
+  const widths = [{ at: 100, host: "a", kind: "", was: 0, width: 2, reason: "start" }, { at: 110, host: "a", kind: "", was: 2, width: 6, reason: "up" }];
+  const runs = [{ run: "r", opened_at: 95 }];
+  const told = { at: 130, runs, hosts: [host("a", 6)], looks_from: 125 };
+  const known = fromSnapshot(nothing({ ...told, widths, widths_total: 2, knows_past: true }));
+  assert.deepEqual([96, 105, 115].map((t) => known.series.width.valueAt(t)), [0, 2, 6]);
+  assert.equal(known.widthKnownFrom, -Infinity);
+  assert.equal(known.idleKnownFrom, 125);
+  const unknown = fromSnapshot(nothing({ ...told, knows_past: false }));
+  assert.deepEqual([96, 120, 126].map((t) => unknown.series.width.valueAt(t)), [0, 0, 6]);
+  assert.equal(unknown.widthKnownFrom, 125);
+  const cut = fromSnapshot(nothing({ ...told, widths: widths.slice(1), widths_total: 2 }));
+  assert.equal(cut.widthKnownFrom, 110);
+});
+
+test("what attempts cost is known from when each of them ended, before a snapshot too", () => {
+  const model = fromSnapshot(nothing({
+    at: 130, runs: [{ run: "r", opened_at: 95 }], hosts: [host("a", 3)],
+    bars: { total: 2, shown: 2, attempt: [1, 2], run: ["r", "r"], task: ["a", "b"], kind: ["code", "code"], host: ["a", "a"], slot: [0, 1], queued_at: [100, 100],
+      started_at: [100, 100], ended_at: [105, 120], ending: ["done", "done"], number: [1, 1], of: [1, 1], tokens: [10, 20], cost: [0.25, 0.5] },
+  }));
+  assert.deepEqual([101, 110, 125].map((t) => model.series.cost.valueAt(t)), [0, 0.25, 0.75]);
+  assert.deepEqual([101, 110, 125].map((t) => model.series.tokens.valueAt(t)), [0, 10, 30]);
+});
+
+test("with a run chosen every figure is of that run, and what others use is theirs", () => {
+  const frames = [[100, host("a", 4)], [101, start(1, 101), { ...start(2, 101, { slot: 1 }), run: "other" }], [105, { ...end(2, 105), cost: 1 }, end(1, 105)], [106, { ...start(3, 106), run: "other" }]];
+  const model = fromSnapshot(nothing({ runs: [{ run: "r", opened_at: 100, counts: { ready: 2 }, total: 3 }, { run: "other", opened_at: 100, counts: { ready: 7 }, total: 9 }] }), "r");
+  frames.forEach(([at, ...changes], i) => applyFrame(model, { seq: i + 1, at, changes }));
+  assert.deepEqual([102, 106].map((t) => [model.series.inFlight.get("code").valueAt(t), model.series.others.valueAt(t)]), [[1, 1], [0, 1]]);
+  assert.deepEqual([model.series.done.last, model.cost, model.tokens], [1, null, 3]);
+  const { total, inFlight, others, ready } = totals(model);
+  assert.deepEqual([total, inFlight, others, ready], [3, 0, 1, 2]);
 });
 
 test("costs are known once any attempt told its own, and follow every ending", () => {
-  const cost = (cost) => ({ t: "cost", tokens: { in: 5, out: 6 }, cost });
   const begun = [[100, host("a", 3)], [101, start(1, 101), start(2, 101, { slot: 1 }), start(3, 101, { slot: 2 })], [105, end(1, 105)]];
   assert.ok(!seen(...begun).cost);
-  const model = seen(...begun, [106, { ...end(2, 106), cost: 0.25 }], [107, { ...end(3, 107), cost: 0.5 }], [108, cost(0.75)]);
+  const model = seen(...begun, [106, { ...end(2, 106), cost: 0.25 }], [107, { ...end(3, 107), cost: 0.5 }]);
   assert.deepEqual([105.5, 106, 107, 108].map((t) => model.series.cost.valueAt(t)), [0, 0.25, 0.75, 0.75]);
-  assert.deepEqual(model.tokens, { in: 5, out: 6 });
+  assert.equal(model.tokens, 9);
 });
 
 test("spans of idleness close when the cause changes, and say what they were", () => {

@@ -4,12 +4,14 @@ import { headline } from "../../../../src/manyhands/surfaces/page/js/causes.js";
 import { throughput } from "../../../../src/manyhands/surfaces/page/js/figures.js";
 import { claimHas, predicate, toggled } from "../../../../src/manyhands/surfaces/page/js/filter.js";
 import { totals } from "../../../../src/manyhands/surfaces/page/js/model.js";
+import { placesOf } from "../../../../src/manyhands/surfaces/page/js/paint.js";
 import { rangeFigures } from "../../../../src/manyhands/surfaces/page/js/range.js";
+import { readRecording } from "../../../../src/manyhands/surfaces/page/js/recording.js";
 import { RecordedSource } from "../../../../src/manyhands/surfaces/page/js/source.js";
 import { sortTasks } from "../../../../src/manyhands/surfaces/page/js/tasks_table.js";
 import { treeOf, visible } from "../../../../src/manyhands/surfaces/page/js/tree_layout.js";
 import { START, fromHash, toHash } from "../../../../src/manyhands/surfaces/page/js/view_url.js";
-import { clock, duration, shownOf, sinceStart } from "../../../../src/manyhands/surfaces/page/js/words.js";
+import { clock, duration, plainText, shownOf, sinceStart } from "../../../../src/manyhands/surfaces/page/js/words.js";
 import { end, host, nothing, seen, start, task } from "./made.mjs";
 
 test("a filter narrows by field and by text, and alternatives of a field widen it", () => {
@@ -67,7 +69,50 @@ test("a tree has epics within epics, counts everything once, and keeps what has 
   const nodes = treeOf(tasks);
   assert.deepEqual(nodes.map((node) => [node.name, node.total, node.ended]), [["epic", 4, 1], ["only-a-name", 1, 0], ["without a parent", 1, 0]]);
   assert.equal(nodes[0].nodes[0].counts.deferred, 1);
-  assert.deepEqual(visible(nodes, () => true, 2).left, 2);
+  assert.deepEqual(visible(nodes, () => false).rows.map((row) => row.name), ["epic", "only-a-name", "without a parent"]);
+  const open = visible(nodes, () => true).rows.map((row) => row.leaf?.task ?? row.name);
+  assert.deepEqual(open, ["epic", "sub", "a", "b", "only-a-name", "c", "without a parent", "alone"]);
+  assert.deepEqual(visible(nodes, () => true, 2).left, 6);
+});
+
+test("an epic of the same name in several runs stands once below each", () => {
+  const tasks = ["one", "two", "three"].flatMap((run) => [task("epic", { run }), task("a", { run, parent: "epic", state: "done" })]);
+  const nodes = treeOf(tasks);
+  assert.deepEqual(nodes.map((node) => [node.name, node.total, node.ended]), [["three", 2, 1], ["two", 2, 1], ["one", 2, 1]]);
+  assert.deepEqual(nodes[0].nodes.map((node) => [node.name, node.depth, node.run]), [["epic", 1, "three"]]);
+});
+
+test("what a program printed for a terminal is plain text here", () => {
+  const text = "\x1b[1;31mred\x1b[0m and \x1b]8;;http://x\x07a link\x1b]8;;\x07\r\n10 %\r20 %\r30 %\nend\r";
+  assert.equal(plainText(text), "red and a link\n30 %\nend");
+});
+
+test("a recording that is still being written can be played already", async () => {
+  const frame = (seq, at, ...changes) => JSON.stringify({ seq, at, changes });
+  const text = `{"run":"r","snapshot":${JSON.stringify(nothing())},"frames":[\n${frame(1, 100, host("a", 1))},\n${frame(2, 110, start(1, 110))},\n${frame(3, 120, end(1, 120))}\n],"truncated":false}`;
+  const sink = { model: () => {}, changed: () => {} };
+  const bytes = new TextEncoder().encode(text);
+  const cuts = [text.indexOf("frames") + 20, text.length - 90, text.length];
+  const seen = [];
+  let source = null;
+  const stream = new ReadableStream({
+    pull(controller) {
+      if (source) seen.push([source.last, source.model.inFlight.size, source.end]);
+      const from = controller.at ?? 0;
+      const to = cuts.shift();
+      controller.at = to;
+      if (to === undefined) controller.close();
+      else controller.enqueue(bytes.slice(from, to));
+    },
+  }, { highWaterMark: 0 });
+  await readRecording({ body: stream }, (begun) => {
+    source = new RecordedSource(sink, begun, 120);
+    source.goTo(115);
+  }, (frames) => source.add(frames));
+  source.whole();
+  assert.deepEqual(seen.map(([last]) => last), [100, 110, 120]);
+  assert.deepEqual(seen.map((each) => each[2]), [120, 120, 120]);
+  assert.deepEqual([source.now, source.model.inFlight.size], [115, 1]);
 });
 
 test("a recording plays at its speed, goes to any moment and back, through the same reducer", () => {
@@ -105,4 +150,13 @@ test("numbers and times read as people write them, and a cut is said", () => {
   assert.deepEqual([clock(7.9), clock(3723)], ["0:07", "1:02:03"]);
   assert.equal(sinceStart(90, 30), "1:30");
   assert.equal(shownOf(10000, 48231), "10,000 of 48,231 shown");
+});
+
+test("a kind has the same colour in whatever order kinds are seen, and ten are apart", () => {
+  const kinds = ["code", "text", "review", "lint", "plan", "shell", "python", "eval", "docs", "fix"];
+  const places = placesOf(kinds);
+  assert.equal(new Set(places.values()).size, 10);
+  assert.deepEqual([...placesOf([...kinds].reverse())].sort(), [...places].sort());
+  const few = placesOf(["wait", "code", "text"]);
+  assert.ok([...few.values()].every((place) => place < 5));
 });

@@ -70,10 +70,10 @@ def safe(texts: list[str], redact: Redact) -> list[str]:
     return [short(text, redact) for text in texts]
 
 
-def bar_columns(bars: Bars, run: str | None) -> Row:
-    shown = [bar for bar in bars if run is None or bar.record.run == run]
+def bar_columns(bars: Bars) -> Row:
+    shown = list(bars)
     return {
-        "total": bars.total if run is None else len(shown),
+        "total": bars.total,
         "shown": len(shown),
         "attempt": [bar.tried.attempt for bar in shown],
         "run": coded(bar.record.run for bar in shown),
@@ -87,4 +87,8 @@ def bar_columns(bars: Bars, run: str | None) -> Row:
         "ending": coded(str(bar.tried.ending.kind) if bar.tried.ending else "" for bar in shown),
         "number": [bar.number for bar in shown],
         "of": [bar.record.task.attempts for bar in shown],
+        "tokens": [
+            bar.tried.ending.tokens_in + bar.tried.ending.tokens_out if bar.tried.ending else 0 for bar in shown
+        ],
+        "cost": [bar.tried.ending.cost if bar.tried.ending else None for bar in shown],
     }

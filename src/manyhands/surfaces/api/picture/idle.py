@@ -21,8 +21,8 @@ SPANS_MAX = 5_000
 
 #: (run, kind) → the forms of its tasks: whether a host takes a task depends on both.
 Forms = dict[tuple[str, str], set[str]]
-#: (cause, detail). Of several causes, the one that comes first here is shown.
-Why = tuple[str, str]
+#: (cause, detail, until when if that is known). Of several causes, the one that comes first here is shown.
+Why = tuple[str, str, float | None]
 _FIRST = ("rate", "memory", "lane", "barrier", "concurrency", "claims", "rule", "drained", "elsewhere")
 
 
@@ -76,20 +76,21 @@ def idle_rows(book: Book, forms: Forms, redact: Redact) -> list[Row]:
     for host in book.hosts.values():
         free = host.width - len(host.running)
         if free > 0:
-            cause, detail = why_idle(book, host, runs, forms)
-            rows.append({"host": host.name, "free": free, "cause": cause, "detail": short(detail, redact)})
+            cause, detail, until = why_idle(book, host, runs, forms)
+            row = {"host": host.name, "free": free, "cause": cause, "detail": short(detail, redact)}
+            rows.append(row if until is None else {**row, "until": until})
     return rows
 
 
 def why_idle(book: Book, host: HostState, runs: list[Run], forms: Forms) -> Why:
     if host.paused is not None:
-        return "paused", host.paused
+        return "paused", host.paused, host.paused_until
     if host.barrier is not None:
-        return "barrier", f"{host.barrier.task.id} runs alone here"
+        return "barrier", f"{host.barrier.task.id} runs alone here", None
     if host.kept_by:
-        return "barrier", f"it is kept for {host.kept_by} until that has finished"
+        return "barrier", f"it is kept for {host.kept_by} until that has finished", None
     if host.kept_for is not None and host.kept_for.queue:
-        return "barrier", f"it is being emptied for {host.kept_for.head.task.id}"
+        return "barrier", f"it is being emptied for {host.kept_for.head.task.id}", None
     found = [*_of_pools(book, host), *_of_parked(book, host)]
     if found:
         return min(found, key=lambda why: _FIRST.index(why[0]))
@@ -106,7 +107,7 @@ def _of_pools(book: Book, host: HostState) -> list[Why]:
             continue
         obstacle = run_obstacle(pool)
         if obstacle is not None:
-            found.append((obstacle.what, obstacle.text))
+            found.append((obstacle.what, obstacle.text, None))
         else:
             found.append(_of_host(book, host, group))
     return found
@@ -119,14 +120,15 @@ def _of_host(book: Book, host: HostState, group: Group) -> Why:
     if text is None:
         start_at, why = host.limit.start_at(book.at, kind, group.head.seen_bytes)
         if start_at > book.at:  # infinite: until an attempt that holds memory ends
-            return ("memory" if math.isinf(start_at) else "rate"), why
-        return "elsewhere", f"{group.head.task.id} waits for a better host than this one"
+            is_memory = math.isinf(start_at)
+            return ("memory", why, None) if is_memory else ("rate", why, round(start_at, 1))
+        return "elsewhere", f"{group.head.task.id} waits for a better host than this one", None
     if host.on_trial:
-        return "rate", text
+        return "rate", text, None
     lane = host.lane(kind)
     if lane.width is not None and lane.in_flight >= lane.width:
-        return "lane", text
-    return ("barrier" if group.key.barrier else "memory"), text
+        return "lane", text, None
+    return ("barrier" if group.key.barrier else "memory"), text, None
 
 
 def _of_parked(book: Book, host: HostState) -> list[Why]:
@@ -139,9 +141,9 @@ def _of_parked(book: Book, host: HostState) -> list[Why]:
             continue
         if obstacle.holder is not None:
             held = what_meets(group.key.claims, obstacle.holder.claims)
-            return [("claims", f"{group.head.task.id} waits: {held} is held by {obstacle.holder}")]
+            return [("claims", f"{group.head.task.id} waits: {held} is held by {obstacle.holder}", None)]
         cause = "concurrency" if obstacle.what == "parent" else "claims"
-        return [(cause, f"{group.head.task.id} waits: {obstacle.text}")]
+        return [(cause, f"{group.head.task.id} waits: {obstacle.text}", None)]
     return []
 
 
@@ -156,11 +158,11 @@ def _of_states(host: HostState, runs: list[Run], forms: Forms) -> Why:
                 for state in waiting:
                     waiting[state] += counts[state]
     if waiting[TaskState.BACKOFF]:
-        return "backoff", f"{waiting[TaskState.BACKOFF]:,} wait for a delay before they are tried again"
+        return "backoff", f"{waiting[TaskState.BACKOFF]:,} wait for a delay before they are tried again", None
     if waiting[TaskState.BLOCKED]:
-        return "needs", f"{waiting[TaskState.BLOCKED]:,} wait for other tasks"
+        return "needs", f"{waiting[TaskState.BLOCKED]:,} wait for other tasks", None
     if drained:
-        return "drained", f"{drained:,} wait in runs that are stopping"
+        return "drained", f"{drained:,} wait in runs that are stopping", None
     if waiting[TaskState.DEFERRED]:
-        return "deferred", f"{waiting[TaskState.DEFERRED]:,} are deferred until someone resumes them"
-    return "no work", "there are no tasks left that it takes"
+        return "deferred", f"{waiting[TaskState.DEFERRED]:,} are deferred until someone resumes them", None
+    return "no work", "there are no tasks left that it takes", None

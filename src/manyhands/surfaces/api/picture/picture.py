@@ -19,6 +19,7 @@ from manyhands.surfaces.api.picture.bars import Bar, Bars, tried_of
 from manyhands.surfaces.api.picture.columns import TASKS_MAX, bar_columns, task_columns
 from manyhands.surfaces.api.picture.hot_claims import hot_claims
 from manyhands.surfaces.api.picture.idle import IdleSpans, forms_of, idle_rows, note_form
+from manyhands.surfaces.api.picture.past import STOOD_MAX, WIDTHS_MAX, Past
 from manyhands.surfaces.api.picture.picture_rows import (
     Redact,
     Row,
@@ -35,9 +36,7 @@ from manyhands.surfaces.api.picture.work_ceiling import WorkCeiling
 from manyhands.surfaces.verbs.task_report import queued_at
 from manyhands.surfaces.verbs.task_verbs import claims_row
 
-WIDTHS_MAX = 5_000
 RUNS_MAX = 1_000
-STOOD_MAX = 2_000
 #: How many of the latest durations of a lane tell what is slow for it.
 DURATIONS_MAX = 50
 #: The page lets the age of the oldest task grow by itself. It is told again when it differs by this much.
@@ -72,15 +71,18 @@ class Picture:
         self._idle = IdleSpans()
         self._forms = forms_of(book)
         self._ceiling = WorkCeiling()
-        waiting = {"oldest_s": 0.0, "ready": 0, "ceiling": None}
+        waiting = {"oldest_s": 0.0, "runs": {}, "ready": 0, "ceiling": None}
         self._told: dict[str, Any] = {
             "claims": [],
             "waiting": waiting,
             "tokens": dict(self._tokens),
             "cost": self._cost,
         }
-        self._told_since: float | None = None
-        self._stood: list[Row] = []  # who waited and what it had cost, for a page that opens later
+        self._told_since: dict[str, float] = {}
+        self._stood: list[Row] = []  # who waited, for a page that opens later
+        #: Before this moment it saw nothing itself; None: there was nothing to see.
+        self._looks_from: float | None = book.at if book.runs else None
+        self._knows_past = not book.runs
         self._on: dict[type[Any], Callable[[Any, list[Row]], None]] = {
             ev.AttemptStarted: self._on_started,
             ev.AttemptEnded: self._on_ended,
@@ -99,6 +101,13 @@ class Picture:
             ev.RunNoted: self._on_run,
         }
         self._tell_hosts()
+
+    def learn_past(self, past: Past) -> None:
+        """What happened before it looked; to be called once."""
+        self._widths = deque([*past.widths, *self._widths], maxlen=WIDTHS_MAX)
+        self._widths_total += past.widths_total
+        self._stood = [*past.stood, *self._stood]
+        self._knows_past = True
 
     def close(self) -> None:
         self.book.changed_for.remove(self._changed)
@@ -135,8 +144,8 @@ class Picture:
         return rows + self._tell_waiting()
 
     def snapshot(self, run: str | None = None) -> Row:
-        """Everything, as of the last `changes` and `standing`."""
-        runs = [one for name, one in self.book.runs.items() if run is None or name == run]
+        """Everything, as of the last `changes` and `standing`; of one run only, the tasks of that run."""
+        runs = list(self.book.runs.values())
         return {
             "seq": self.seq,
             "at": self.book.at,
@@ -144,13 +153,15 @@ class Picture:
             "runs": [page_run(one, self._redact) for one in runs[-RUNS_MAX:]],
             "runs_total": len(runs),
             "hosts": list(self._told_hosts.values()),
-            "tasks": task_columns(runs, self._redact),
-            "bars": bar_columns(self.bars, run),
+            "tasks": task_columns([one for one in runs if run in (None, one.name)], self._redact),
+            "bars": bar_columns(self.bars),
             "widths": list(self._widths),
             "widths_total": self._widths_total,
             "idle": self._idle.rows,
             "idle_past": self._idle.spans(),
             "waiting_past": self._stood,
+            "looks_from": self._looks_from,
+            "knows_past": self._knows_past,
             **self._told,
         }
 
@@ -293,9 +304,9 @@ class Picture:
     def _tell_waiting(self) -> list[Row]:
         rows: list[Row] = []
         waiting, since = self._waiting()
-        moved = (since is None) != (self._told_since is None) or abs(
-            (since or 0) - (self._told_since or 0)
-        ) > AGE_STEP_S
+        moved = since.keys() != self._told_since.keys() or any(
+            abs(at - self._told_since[run]) > AGE_STEP_S for run, at in since.items()
+        )
         told = self._told["waiting"]
         if waiting["ready"] != told["ready"] or waiting["ceiling"] != told["ceiling"] or moved:
             self._told["waiting"], self._told_since = waiting, since
@@ -304,22 +315,24 @@ class Picture:
             self._told["tokens"], self._told["cost"] = dict(self._tokens), self._cost
             rows.append({"t": "cost", "tokens": self._told["tokens"], "cost": self._cost})
         if rows:
-            tokens = sum(self._tokens.values())
-            self._stood.append({"at": self.book.at, **waiting, "tokens": tokens, "cost": self._cost})
+            self._stood.append({"at": self.book.at, **waiting})
             if len(self._stood) > STOOD_MAX:
                 del self._stood[::2]  # the further back, the coarser
         return rows
 
-    def _waiting(self) -> tuple[Row, float | None]:
-        at, ready, oldest_s = self.book.at, 0, 0.0
+    def _waiting(self) -> tuple[Row, dict[str, float]]:
+        """Who waits, and run by run since when."""
+        at, ready = self.book.at, 0
+        ages: dict[str, float] = {}
         for run in self.book.runs.values():
             if run.unfinished and not run.draining:
                 ready += run.counts[TaskState.READY]
-                oldest_s = max(oldest_s, self._age(run, at))
-        ceiling = self._ceiling.look(self.book)
-        return {"oldest_s": oldest_s, "ready": ready, "ceiling": ceiling}, (at - oldest_s) if ready else None
+                if run.counts[TaskState.READY]:
+                    ages[run.name] = self._age(run, at)
+        told = {"oldest_s": max(ages.values(), default=0.0), "runs": ages, "ready": ready}
+        return {**told, "ceiling": self._ceiling.look(self.book)}, {run: at - age for run, age in ages.items()}
 
 
 def concerns(row: Row, run: str) -> bool:
-    """Whether this change matters to a page that shows one run. Changes of hosts matter to all."""
-    return "run" not in row or row["run"] == run
+    """Whether this change matters to a page that shows one run. What uses hosts matters to all; tasks do not."""
+    return bool(row["t"] != "task" or row["run"] == run)

@@ -23,6 +23,10 @@ EVENTS_MAX = 5_000_000
 CHANGES_MAX = 2_000_000
 
 
+#: A recording begins with its run and sees all of it.
+_NO_PAST: Row = {"idle_past": [], "waiting_past": [], "looks_from": None, "knows_past": True}
+
+
 class Recording:
     """Call `snapshot`, then iterate over `frames`. After that, `truncated` says whether something is missing."""
 
@@ -47,7 +51,7 @@ class Recording:
         self._batch = []
         first = self._picture.snapshot(self.run)
         first["seq"] = self._picture.seq
-        return {**first, "command": False, "widths": [], "widths_total": 0, "idle_past": [], "waiting_past": []}
+        return {**first, "command": False, "widths": [], "widths_total": 0, **_NO_PAST}
 
     def frames(self) -> Iterator[Row]:
         while not self.truncated:
@@ -100,6 +104,6 @@ class Recording:
             rows += self._picture.standing()
         rows = [row for row in rows if concerns(row, self.run)]
         # After its end, changes of the hosts belong to other runs.
-        if rows and (not was_over or any("run" in row for row in rows)):
+        if rows and (not was_over or any(row.get("run") == self.run for row in rows)):
             self._changes += len(rows)
             self._frames.append({"seq": self._picture.seq, "at": at, "changes": rows})

@@ -20,7 +20,7 @@ def trace_of(recording: dict[str, Any]) -> dict[str, Any]:
     for frame in recording["frames"]:
         for change in frame["changes"]:
             match change["t"]:
-                case "start":
+                case "start" if change["run"] == recording["run"]:
                     started[change["attempt"]] = change
                 case "end" if change["attempt"] in started:
                     events.append(_slice(started.pop(change["attempt"]), change, pid_of))

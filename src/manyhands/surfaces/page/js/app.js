@@ -7,19 +7,23 @@ import { predicate, toggled } from "./filter.js";
 import { Lanes } from "./lanes.js";
 import { showEndings, showKinds, showStates } from "./legends.js";
 import { Meter } from "./meter.js";
-import { emptyModel, keyOf, totals } from "./model.js";
+import { emptyModel, keyOf, runsOf, totals } from "./model.js";
 import { NowCards, usualOf } from "./now_cards.js";
+import { OutcomeBox } from "./outcome_box.js";
 import { Paint } from "./paint.js";
 import { showRange } from "./range_box.js";
 import { fillReaders, sentence } from "./readers.js";
 import { Ribbon } from "./ribbon.js";
 import { keepNear, scaleOf } from "./scale.js";
+import { Tab } from "./tab.js";
 import { TaskPage } from "./task_page.js";
 import { TasksTable } from "./tasks_table.js";
 import { Tree, progressBar, STATES } from "./tree.js";
 import { fromHash, toHash } from "./view_url.js";
 import { count, plural, shownOf } from "./words.js";
 
+const NO_TOKEN = "Read only: this browser does not hold the token. Open the address that manyhands prints on a terminal, or /?token=… with the word in the file `token` of the store.";
+const READS_ONLY = "Read only: this page reads the store. The page of `manyhands serve` takes commands.";
 const EVERY_MS = { cards: 250, panels: 1000, readers: 5000 };
 
 export class App {
@@ -34,8 +38,10 @@ export class App {
 		this.lanes = new Lanes($("lanes"), this.paint);
 		this.meter = new Meter($("meter"), command);
 		this.cards = new NowCards($("cards"), $("cards-note"), $("now-count"), $("fan"), (bar) => this.openTask(bar.run, bar.task));
-		this.tree = new Tree($("tree"), (node) => this.setFilter(node.key ? node.name : ""));
+		this.tree = new Tree($("tree"), (node) => this.pickNode(node), (task) => this.openTask(task.run, task.task));
 		this.table = new TasksTable($("table"), $("tasks-shown"), (task) => this.openTask(task.run, task.task));
+		this.outcome = new OutcomeBox($("outcome"), (task) => this.openTask(task.run, task.task), (filter) => this.setFilter(filter));
+		this.tab = new Tab();
 		this.taskPage = new TaskPage($("task"), () => this.closeTask());
 		this.lastAt = { cards: 0, panels: 0, readers: -5e3 };
 		// In ms: how long frames took, how old their events were, and when the first picture was drawn.
@@ -61,9 +67,9 @@ export class App {
 	}
 
 	get now() {
-		const ends = [...this.model.runs.values()].map((run) => run.ended_at);
+		const ends = runsOf(this.model).map((run) => run.ended_at);
 		// Once everything has ended time stands still: a finished run is not squeezed to the left.
-		if (ends.length && !this.model.inFlight.size && ends.every((at) => at != null)) return Math.max(...ends, this.model.widths.at(-1)?.at ?? 0);
+		if (ends.length && !totals(this.model).inFlight && ends.every((at) => at != null)) return Math.max(...ends);
 		return this.source ? this.source.now : 0;
 	}
 
@@ -83,7 +89,7 @@ export class App {
 
 	/** Of several runs, show the open ones; runs that ended long ago are further left. */
 	get firstShown() {
-		const runs = [...this.model.runs.values()];
+		const runs = runsOf(this.model);
 		const open = runs.filter((run) => run.ended_at == null);
 		const last = runs.reduce((most, run) => Math.max(most, run.opened_at), -Infinity);
 		const first = open.length ? Math.min(...open.map((run) => run.opened_at)) : last;
@@ -137,7 +143,7 @@ export class App {
 	setFilter(text) {
 		this.view.filter = text;
 		if ($("filter").value !== text) $("filter").value = text;
-		const matches = predicate(text);
+		const matches = predicate(text, (task) => above(this.model, task));
 		this.isShownTask = matches;
 		this.isShown = matches && ((bar) => matches(this.model.tasks.get(keyOf(bar.run, bar.task)) ?? bar));
 		this.changedView();
@@ -145,6 +151,12 @@ export class App {
 
 	toggleFilter(field, value) {
 		this.setFilter(toggled(this.view.filter, field, value));
+	}
+
+	/** A run, or what hangs below an epic. */
+	pickNode({ run, task }) {
+		const wanted = task ? toggled("", "parent", task) : toggled("", "run", run);
+		this.setFilter(this.view.filter === wanted ? "" : wanted);
 	}
 
 	openTask(run, task) {
@@ -160,12 +172,16 @@ export class App {
 		this.changedView();
 	}
 
-	changedView() {
-		// Browsers bear only so many changes of an address.
+	/** Browsers bear only so many changes of an address. */
+	keepAddress() {
 		this.urlTimer ??= setTimeout(() => {
 			this.urlTimer = null;
 			history.replaceState(null, "", toHash(this.view));
 		}, 200);
+	}
+
+	changedView() {
+		this.keepAddress();
 		this.lastAt.panels = 0;
 		this.dirty();
 	}
@@ -216,7 +232,7 @@ export class App {
 		this.arrived.length = 0;
 		this.timings.first ??= performance.now();
 		$("ribbon").dataset.width = String(model.series.width.last);
-		$("ribbon").dataset.inFlight = String(model.inFlight.size);
+		$("ribbon").dataset.inFlight = String(totals(model).inFlight);
 	}
 
 	drawNow(at) {
@@ -225,20 +241,22 @@ export class App {
 		const all = totals(model);
 		setText($("big-in-flight"), count(all.inFlight));
 		setText($("big-width"), count(all.width));
-		setText($("headline"), headline(model, all));
+		setText($("headline"), headline(model, all, this.source?.lostAt));
 		progressBar($("progress"), all.counts);
 		const told = STATES.filter((state) => all.counts[state]).map((state) => `${count(all.counts[state])} ${state}`);
 		setText($("counts"), [...told, `of ${plural(all.total, "task")}`].join(" · "));
+		setText($("others"), all.others ? `${count(all.others)} more by other runs` : "");
 		this.meter.update(model);
 		this.cards.update(model, now, this.isShown);
 		this.cards.drawFan(model, this.ribbon, $("ribbon"));
 		this.taskPage.update(model, now);
-		document.title = all.inFlight ? `${all.inFlight} of ${all.width} · manyhands` : "manyhands";
 	}
 
 	drawPanels(at) {
 		this.lastAt.panels = at;
 		const { model, now, view } = this;
+		this.outcome.update(model, now, this.taskPage.isServed);
+		this.tab.update(this.outcome.outcome, totals(model));
 		this.table.update(model, this.isShownTask, now);
 		this.tree.update(model);
 		showClaims($("claims"), model, (claim) => this.toggleFilter("file", claim));
@@ -251,13 +269,14 @@ export class App {
 		for (const name of ["slots", "kinds"]) $(`rows-${name}`).setAttribute("aria-pressed", String(view.rows === name));
 		$("follow").setAttribute("aria-pressed", String(view.follow));
 		setText($("matches"), this.isShownTask ? $("tasks-shown").textContent.split(" · ")[0] : "");
+		setText($("access"), this.taskPage.isServed && !model.command ? (model.takesCommands ? NO_TOKEN : READS_ONLY) : "");
 		setText($("version"), model.version ? `manyhands ${model.version} · event ${count(model.seq)}` : "");
 		this.onPanels?.();
 		if (at - this.lastAt.readers > EVERY_MS.readers) {
 			this.lastAt.readers = at;
 			const all = totals(model);
 			fillReaders($("readers"), model, now);
-			const text = sentence(all, headline(model, all));
+			const text = sentence(all, headline(model, all, this.source?.lostAt));
 			setText($("said"), text);
 			$("ribbon").setAttribute("aria-label", `Width over time. ${text}`);
 			$("lanes").setAttribute("aria-label", "Lanes: attempts over time, host by host. The table of tasks has the same.");
@@ -283,6 +302,13 @@ export class App {
 		if (before !== this.hover) this.dirty();
 		return x < 0 ? null : this.lanes.tip(model, found, now, found.bar && usualOf(model, found.bar).usual);
 	}
+}
+
+/** The epics that a task is part of, from its own upwards. */
+function above(model, task) {
+	const found = [];
+	for (let at = task; at?.parent && found.length < 12; at = model.tasks.get(keyOf(at.run, at.parent))) found.push(at.parent.toLowerCase());
+	return found;
 }
 
 function keep(list, value) {

@@ -1,4 +1,6 @@
 // The words for why a slot is free or a task waits, one sentence each.
+import { runsOf } from "./model.js";
+import { duration, wallClock } from "./words.js";
 
 /** cause → its name in a legend, the end of a sentence about it, the texture that tells it apart without colour. */
 const CAUSES = {
@@ -16,6 +18,7 @@ const CAUSES = {
 	backoff: ["waits to retry", "the remaining tasks wait to retry", "falling"],
 	drained: ["run is stopping", "the run starts nothing more", "grid"],
 	elsewhere: ["waits for a better host", "a slot on a better host is worth the wait", "dots"],
+	"other runs": ["used by other runs", "other runs use them", "falling"],
 	"": ["cause unknown", "the cause was not recorded", "plain"],
 };
 
@@ -44,10 +47,21 @@ export function whyNotWider(model) {
 		const add = (cause, text) => reasons.push({ host: host.host, cause, text });
 		if (host.paused) add("paused", `paused: ${host.paused}`);
 		else if (inFlight >= host.width) add("width", host.pinned != null ? "pinned" : host.why);
-		else if (idle) add(idle.cause, causeOf(idle.cause).says);
+		else if (idle) add(idle.cause, whyFree(idle, model.at));
 	}
 	return reasons;
 }
+
+/** What keeps slots free, whole: the cause, what is behind it, and until when. */
+export function whyFree({ cause, detail, until }, now) {
+	const { says } = causeOf(cause);
+	if (cause === "no work" || cause === "elsewhere" || !detail) return says;
+	const when = until > now ? `; the next may start in ${duration(until - now)}` : "";
+	return `${NAMED.has(cause) ? `${says}: ` : ""}${detail}${when}`;
+}
+
+/** Of these the detail alone would not say what it is about. */
+const NAMED = new Set(["rate", "memory"]);
 
 export function inFlightOn(model, host) {
 	let n = 0;
@@ -55,13 +69,14 @@ export function inFlightOn(model, host) {
 	return n;
 }
 
-/** One sentence for the top of the page. */
-export function headline(model, totals) {
-	const { inFlight, width } = totals;
-	const ready = model.waiting.ready;
+/** One sentence for the top of the page. `lostAt`: when the connection went, or null. */
+export function headline(model, totals, lostAt = null) {
+	if (lostAt !== null) return `Not connected since ${wallClock(lostAt)}: the server has stopped or cannot be reached. This is what was known then.`;
+	const { inFlight, width, ready } = totals;
 	if (!model.hosts.size) return "No host is known yet.";
-	const runs = [...model.runs.values()];
-	if (runs.length && !inFlight && runs.every((run) => run.ended_at != null)) return "All runs have ended.";
+	const runs = runsOf(model);
+	if (runs.length && !inFlight && runs.every((run) => run.ended_at != null)) return runs.length > 1 ? "All runs have ended." : `Run ${runs[0].run} has ended.`;
+	if (!model.dispatching) return "No dispatcher is running, so nothing starts. The command that began the run continues it.";
 	if (ready === 0 && inFlight === 0) return "Nothing runs and nothing is ready.";
 	const reasons = whyNotWider(model);
 	const full = reasons.filter((reason) => reason.cause === "width");

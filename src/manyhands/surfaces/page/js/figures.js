@@ -1,5 +1,6 @@
 // Throughput, queue age and cost: the number now, and its line over the time in sight.
-import { h, svg } from "./dom.js";
+import { h, renew, svg } from "./dom.js";
+import { totals } from "./model.js";
 import { count, duration, rate, short } from "./words.js";
 
 const POINTS = 90;
@@ -38,13 +39,13 @@ export function showFigures(element, model, from, now) {
 		const since = series.since.valueAt(t);
 		return since && t - since;
 	};
-	const oldest = model.waiting.ready ? age(now) : 0;
+	const { ready } = totals(model);
+	const oldest = ready ? age(now) : 0;
 	const figure = (value, label, picture) => h("div", { class: "figure" }, h("div", {}, h("b", {}, value), h("span", {}, label)), picture);
-	const tokens = model.tokens.in + model.tokens.out;
-	const { cost } = model;
-	element.replaceChildren(
+	const { cost, tokens } = model;
+	renew(element,
 		figure(`${rate(last)}/min`, `done · ${count(series.done.last)} so far`, line(perMinute, "var(--good)")),
-		figure(oldest ? duration(oldest) : "–", `oldest waits · ${count(model.waiting.ready)} ready`, line(sampled(from, now, age), "var(--warn)")),
+		figure(oldest ? duration(oldest) : "–", `oldest waits · ${count(ready)} ready`, line(sampled(from, now, age), "var(--warn)")),
 		figure(cost ? cost.toFixed(cost < 1 ? 4 : 2) : short(tokens), cost ? `cost · ${short(tokens)} tokens` : "tokens in and out", line(sampled(from, now, (t) => (cost ? series.cost : series.tokens).valueAt(t)), "var(--accent)")),
 	);
 }

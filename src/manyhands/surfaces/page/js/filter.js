@@ -1,6 +1,6 @@
-// What the filter box means: `host: kind: state: file:` and free text, each word narrowing further.
+// What the filter box means: `host: kind: state: file: parent: run:` and free text, each word narrowing further.
 
-const FIELDS = ["host", "kind", "state", "file", "run"];
+const FIELDS = ["host", "kind", "state", "file", "run", "parent"];
 
 function parseFilter(text) {
 	const terms = [];
@@ -24,13 +24,15 @@ const MATCH = {
 	host: (task, value) => (task.host ?? "").toLowerCase().includes(value),
 	kind: (task, value) => (task.kind ?? "").toLowerCase() === value || (task.kind ?? "").toLowerCase().startsWith(value),
 	state: (task, value) => (task.state ?? "").startsWith(value),
+	parent: (task, value, above) => task.task.toLowerCase() === value || above(task).includes(value),
 	run: (task, value) => (task.run ?? "").toLowerCase().includes(value),
 	file: (task, value) => (task.claims ?? []).some((claim) => claimHas(claim, value)),
 	text: (task, value) => task.task.toLowerCase().includes(value) || (task.title ?? "").toLowerCase().includes(value),
 };
 
-/** Terms of one field are alternatives (`kind:code kind:text`); fields and words of text all have to hold. */
-export function predicate(text) {
+/** Terms of one field are alternatives (`kind:code kind:text`); fields and words of text all have to hold.
+ * `above(task)` names what a task is part of, at any height. */
+export function predicate(text, above = (task) => [(task.parent ?? "").toLowerCase()]) {
 	const terms = parseFilter(text);
 	if (!terms.length) return null;
 	const byField = new Map();
@@ -41,7 +43,7 @@ export function predicate(text) {
 	}
 	return (task) => {
 		for (const word of words) if (!MATCH.text(task, word)) return false;
-		for (const [field, values] of byField) if (!values.some((value) => MATCH[field](task, value))) return false;
+		for (const [field, values] of byField) if (!values.some((value) => MATCH[field](task, value, above))) return false;
 		return true;
 	};
 }

@@ -6,7 +6,7 @@ const TOLD = [
 	["A D  ← →  or drag", "move back and forth in time"],
 	["F", "fit: all of it"],
 	[".", "follow the latest events"],
-	["/", "filter: host: kind: state: file: or text"],
+	["/", "filter: host: kind: state: file: parent: or text"],
 	["J K", "next and previous task"],
 	["Enter", "open the selected task"],
 	["G", "rows by slot or by kind"],

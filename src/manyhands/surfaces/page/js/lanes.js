@@ -4,8 +4,9 @@ import { Rectangles, causesOf, gapsOf, hit, layBars, rowsOf, slotSpans } from ".
 import { fitCanvas } from "./paint.js";
 import { AXIS_H, drawTicks } from "./ribbon.js";
 import { duration, wallClock } from "./words.js";
-import { keyOf } from "./model.js";
+import { isMine, keyOf } from "./model.js";
 
+const THEIRS = Symbol("other runs");
 const LETTER_W = 6.4; // near enough to decide whether a name fits
 
 export class Lanes {
@@ -51,7 +52,7 @@ export class Lanes {
 		const gaps = gapsOf(row, spans, scale, now);
 		for (const gap of causesOf(gaps, model.idleSpans.get(row.host) ?? [], scale, now)) {
 			if (gap.cause || gap.w > 4) this.causes.add(gap.cause);
-			if (!gap.cause) continue;
+			if (!gap.cause && gap.from >= model.idleKnownFrom) continue;
 			c.fillStyle = this.paint.texture(c, gap.cause);
 			c.fillRect(gap.x, row.y + inset, gap.w, row.h - 2 * inset);
 		}
@@ -62,13 +63,14 @@ export class Lanes {
 		const inset = slotH > 6 ? 1.5 : slotH > 4 ? 0.5 : 0;
 		const byKind = new Map();
 		for (let i = 0; i < out.size; i++) {
-			const kind = out.bar[i].kind;
+			const kind = isMine(model, out.bar[i]) ? out.bar[i].kind : THEIRS;
+			if (kind === THEIRS) this.causes.add("other runs");
 			if (!byKind.has(kind)) byKind.set(kind, []);
 			byKind.get(kind).push(i);
 		}
 		const isShown = view.isShown;
 		for (const [kind, list] of byKind) {
-			c.fillStyle = paint.kind(model, kind);
+			c.fillStyle = kind === THEIRS ? paint.theirs(c) : paint.kind(model, kind, c);
 			for (const i of list) {
 				const row = this.rows[out.row[i]];
 				c.globalAlpha = isShown && !isShown(out.bar[i]) ? 0.14 : out.bar[i].end === null ? 0.72 : 1;
@@ -78,6 +80,7 @@ export class Lanes {
 		c.globalAlpha = 1;
 		if (slotH >= 8) this.waits(c, model, out, view);
 		for (let i = 0; i < out.size; i++) {
+			if (!isMine(model, out.bar[i])) continue;
 			if (out.worst[i]) this.ending(c, out, i, inset);
 			else if (out.bar[i].end === null && slotH > 5) this.open(c, out, i, inset);
 		}
@@ -89,7 +92,7 @@ export class Lanes {
 	waits(c, model, out, view) {
 		for (let i = 0; i < out.size; i++) {
 			const bar = out.bar[i];
-			if (bar.start - bar.queued < 1e-3) continue;
+			if (bar.start - bar.queued < 1e-3 || !isMine(model, bar)) continue;
 			const row = this.rows[out.row[i]];
 			const isLooked = view.hover === bar.attempt || isSelected(view, bar);
 			const from = Math.max(-2, out.x[i] - (bar.start - bar.queued) * view.perSecond);
@@ -135,7 +138,7 @@ export class Lanes {
 		for (let i = 0; i < out.size; i++) {
 			const x = Math.max(0, out.x[i]);
 			const room = Math.floor((out.x[i] + out.w[i] - x - (out.worst[i] ? 20 : 10)) / LETTER_W);
-			if (out.merged[i] > 1 || room < 4) continue;
+			if (out.merged[i] > 1 || room < 4 || !isMine(model, out.bar[i])) continue;
 			const name = out.bar[i].task;
 			const row = this.rows[out.row[i]];
 			c.fillStyle = this.paint.inkOn(model, out.bar[i].kind);
@@ -197,7 +200,7 @@ export class Lanes {
 			let x = 10 + c.measureText(row.host).width + 10;
 			c.font = paint.font("12px");
 			if (row.kind) {
-				c.fillStyle = paint.kind(model, row.kind);
+				c.fillStyle = paint.kind(model, row.kind, c);
 				c.fillRect(x, y - 5, 9, 9);
 				x += 14;
 			}
@@ -237,6 +240,7 @@ function barTip(model, bar, now, usual) {
 	const task = model.tasks.get(keyOf(bar.run, bar.task));
 	const ran = (bar.end ?? now) - bar.start;
 	return [
+		!isMine(model, bar) && `run ${bar.run} used this slot`,
 		`${bar.task} · ${bar.end === null ? "running" : ENDINGS[bar.ending]?.label ?? bar.ending}`,
 		task?.title,
 		`${bar.kind} on ${bar.host}, attempt ${bar.number}${bar.of > 1 ? ` of ${bar.of}` : ""}`,

@@ -1,7 +1,8 @@
 // What colours, signs and textures mean; only what is in sight.
 import { causeOf, ENDINGS } from "./causes.js";
 import { button, h, redo } from "./dom.js";
-import { causeSwatch, kindVars } from "./paint.js";
+import { isMine } from "./model.js";
+import { causeSwatch, kindClass, kindVars } from "./paint.js";
 import { STATES } from "./tree.js";
 import { count } from "./words.js";
 
@@ -10,14 +11,14 @@ const isOn = (filter, term) => String(filter.split(/\s+/).includes(term));
 export function showKinds(element, model, filter, pick) {
 	redo(element, model.kinds.join() + filter, () => [
 		...model.kinds.map((kind) =>
-			button({ class: "chip plain", "aria-pressed": isOn(filter, `kind:${kind}`), vars: kindVars(model, kind), onclick: () => pick(kind) }, kind)),
+			button({ key: kind, class: `chip plain${kindClass(model, kind)}`, "aria-pressed": isOn(filter, `kind:${kind}`), vars: kindVars(model, kind), onclick: () => pick(kind) }, kind)),
 		h("span", {}, "▲▼ a move of the clutch"),
 	]);
 }
 
 export function showEndings(element, model, causes, paint) {
 	const found = new Set();
-	for (const bar of model.bars.values()) if (bar.ending && bar.ending !== "done") found.add(bar.ending);
+	for (const bar of model.bars.values()) if (bar.ending && bar.ending !== "done" && isMine(model, bar)) found.add(bar.ending);
 	const endings = Object.keys(ENDINGS).filter((ending) => found.has(ending));
 	const gaps = [...causes].sort();
 	redo(element, [...endings, ...gaps, paint.ink].join(), () => [
@@ -30,5 +31,5 @@ export function showEndings(element, model, causes, paint) {
 export function showStates(element, counts, filter, pick) {
 	const found = STATES.filter((state) => counts[state]);
 	redo(element, found.map((state) => state + counts[state]).join() + filter, () =>
-		found.map((state) => button({ class: "plain", "aria-pressed": isOn(filter, `state:${state}`), onclick: () => pick(state) }, h("span", { class: "state", "data-state": state }, `${state} ${count(counts[state])}`))));
+		found.map((state) => button({ key: state, class: "plain", "aria-pressed": isOn(filter, `state:${state}`), onclick: () => pick(state) }, h("span", { class: "state", "data-state": state }, `${state} ${count(counts[state])}`))));
 }

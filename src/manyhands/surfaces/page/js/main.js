@@ -1,8 +1,9 @@
 // Starts the page: from the recording in it, if it has one, else from the live stream.
 import { App } from "./app.js";
-import { ask, order } from "./commands.js";
-import { $, button, h, setText } from "./dom.js";
+import { ask, askSlowly, order } from "./commands.js";
+import { $, button, h, renew, setText } from "./dom.js";
 import { fillHelp, listenToKeys } from "./keys.js";
+import { readRecording } from "./recording.js";
 import { ReplayBar } from "./replay.js";
 import { AXIS_H } from "./ribbon.js";
 import { panBy, zoomAt } from "./scale.js";
@@ -14,15 +15,24 @@ const embedded = document.getElementById("recording");
 const app = new App(send);
 globalThis.manyhands = app; // for the console and tests
 
-const STATUS = { live: "live", lost: "not connected", replay: "replay", saved: "saved run" };
+const STATUS = { reading: "reading the journal", live: "live", lost: "not connected", replay: "replay", saved: "saved run" };
 const sink = {
-	model: (model) => app.takeModel(model),
+	model: (model) => {
+		app.takeModel(model);
+		showStatus();
+	},
 	changed: (model, frame) => app.changed(model, frame),
 	state: (state) => {
-		setText($("status"), STATUS[state]);
+		app.status = state;
 		$("status").dataset.state = state;
+		showStatus();
 	},
 };
+
+function showStatus() {
+	const isReadOnly = app.status === "live" && app.model.seq > 0 && !app.model.command;
+	setText($("status"), STATUS[app.status] + (isReadOnly ? ", read only" : ""));
+}
 
 async function send(method, path, body) {
 	try {
@@ -33,40 +43,82 @@ async function send(method, path, body) {
 	}
 }
 
+/** Why these tasks wait. Without an answer the table says nothing more, and asks again soon. */
+async function whyOf(run, ids) {
+	try {
+		const query = new URLSearchParams({ run, ids: ids.join(), limit: "100" });
+		return (await ask(`/api/v1/tasks?${query}`)).tasks;
+	} catch {
+		return [];
+	}
+}
+
 function notice(text) {
 	setText($("notice"), text);
 	$("notice").hidden = !text;
 }
 
 let replayBar = null;
-app.onReplayed = () => replayBar?.update();
+app.onReplayed = () => {
+	replayBar?.update();
+	const { source, view } = app;
+	if (embedded || view.replay === null || source.wanted !== null) return;
+	// A moment at its end stays at its end, however far it had been read.
+	const moment = source.isWhole && source.now >= source.last ? Infinity : source.now - source.first;
+	if (moment === view.replay || (source.isPlaying && Math.abs(moment - view.replay) < source.speed)) return;
+	view.replay = moment;
+	app.keepAddress();
+};
 
 function startLive() {
 	app.source?.close();
 	replayBar = null;
 	$("replay").hidden = true;
 	app.taskPage.isServed = true;
+	app.table.ask = whyOf;
 	app.source = new LiveSource(sink, app.view.run);
 }
 
-function startRecorded(recording, state, leave) {
+function startRecorded(source, state, leave) {
 	app.source?.close();
+	app.table.ask = null;
 	app.taskPage.isServed = false; // the server would tell of now, not of the moment shown
-	app.source = new RecordedSource(sink, recording);
+	app.source = source;
 	sink.state(state);
-	replayBar = new ReplayBar($("replay"), app.source, leave);
+	replayBar = new ReplayBar($("replay"), source, leave);
 	replayBar.update();
 }
 
-async function replayRun(run) {
+/** From its start, or to a moment of it (in seconds). It can be watched while the rest is being read. */
+async function replayRun(run, moment = null) {
+	const known = app.model.runs.get(run);
+	let source = null;
+	notice("");
+	sink.state("reading");
 	try {
-		const recording = await ask(`/api/v1/runs/${encodeURIComponent(run)}/recording`);
-		startRecorded(recording, "replay", startLive);
-		app.setFit();
-		app.source.play();
+		const response = await askSlowly(`/api/v1/runs/${encodeURIComponent(run)}/recording`);
+		await readRecording(response, (begun) => {
+			source = new RecordedSource(sink, begun, known?.ended_at ?? app.model.at);
+			Object.assign(app.view, { run, replay: moment ?? 0 });
+			startRecorded(source, "replay", () => leaveReplay());
+			app.setFit();
+			if (moment === null) source.play();
+			else source.wanted = source.first + moment;
+		}, (frames) => {
+			source.add(frames);
+			return !source.isClosed;
+		});
+		source?.whole();
 	} catch (error) {
 		notice(`cannot replay ${run}: ${error.message}`);
+		if (!source) startLive();
 	}
+}
+
+function leaveReplay() {
+	app.view.replay = null;
+	startLive();
+	app.setFit();
 }
 
 /** The runs there are, and what can be done with the one that is shown. */
@@ -76,20 +128,26 @@ function showRuns() {
 	if (told === showRuns.told) return;
 	showRuns.told = told;
 	const names = [...new Set([...runs.map((run) => run.run), app.view.run].filter(Boolean))];
-	$("run").replaceChildren(h("option", { value: "" }, runs.length === 1 ? names[0] : "all runs"), ...(names.length > 1 || app.view.run ? names.map((name) => h("option", { value: name, selected: name === app.view.run }, name)) : []));
+	renew($("run"), h("option", { key: "", value: "" }, runs.length === 1 ? names[0] : "all runs"),
+		(names.length > 1 || app.view.run) && names.map((name) => h("option", { key: name, value: name }, name)));
+	if (document.activeElement !== $("run")) $("run").value = app.view.run;
 	const run = runs.find((each) => each.run === app.view.run) ?? (runs.length === 1 ? runs[0] : runs.at(-1));
-	$("run-tools").replaceChildren();
-	$("exports").replaceChildren();
-	if (!run || embedded) return;
-	const path = `/api/v1/runs/${encodeURIComponent(run.run)}`;
-	if (!replayBar) $("run-tools").append(button({ title: `Play ${run.run} again from its start`, onclick: () => replayRun(run.run) }, "replay"));
-	if (app.model.command && run.ended_at == null) {
-		const verb = run.draining ? "resume" : "pause";
-		$("run-tools").append(button({ title: `${verb} run ${run.run}`, onclick: () => send("POST", `${path}/${verb}`) }, verb));
+	const tools = [];
+	const exports = [];
+	if (run && !embedded) {
+		const path = `/api/v1/runs/${encodeURIComponent(run.run)}`;
+		const whom = app.view.run || runs.length === 1 ? "" : ` ${run.run}`; // beside "all runs" a button says whom it acts on
+		if (!replayBar) tools.push(button({ key: "replay", title: `Play ${run.run} again from its start`, onclick: () => replayRun(run.run) }, `replay${whom}`));
+		if (app.model.command && run.ended_at == null) {
+			const verb = run.draining ? "resume" : "pause";
+			tools.push(button({ key: "pause", title: `${verb} run ${run.run}`, onclick: () => send("POST", `${path}/${verb}`) }, verb + whom));
+		}
+		exports.push(
+			h("a", { href: `${path}/export.html`, download: `${run.run}.html` }, `save ${run.run} as one page`),
+			h("a", { href: `${path}/export.trace.json`, download: `${run.run}.trace.json` }, "as Chrome trace"));
 	}
-	$("exports").append(
-		h("a", { href: `${path}/export.html`, download: `${run.run}.html` }, `save ${run.run} as one page`),
-		h("a", { href: `${path}/export.trace.json`, download: `${run.run}.trace.json` }, "as Chrome trace"));
+	renew($("run-tools"), tools);
+	renew($("exports"), exports);
 }
 app.onPanels = showRuns;
 
@@ -161,11 +219,14 @@ on("rows-kinds", () => app.setRows("kinds"));
 on("help", help);
 $("filter").addEventListener("input", () => app.setFilter($("filter").value));
 $("run").addEventListener("change", () => {
-	app.view.run = $("run").value;
+	Object.assign(app.view, { run: $("run").value, replay: null });
 	app.changedView();
 	if (!embedded) startLive();
 });
 
-if (embedded) startRecorded(JSON.parse(embedded.textContent), "saved");
-else startLive();
+if (embedded) startRecorded(new RecordedSource(sink, JSON.parse(embedded.textContent)), "saved");
+else {
+	startLive();
+	if (app.view.run && app.view.replay !== null) replayRun(app.view.run, app.view.replay);
+}
 if (app.view.task) app.openTask(app.view.task.run, app.view.task.task);

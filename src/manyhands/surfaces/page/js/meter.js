@@ -1,10 +1,12 @@
 // The clutch meter: for every host how wide it is, how much of that is used, how its kinds go, and why.
 import { button, h, keyed, redo, setText } from "./dom.js";
-import { causeOf } from "./causes.js";
-import { kindIndex, kindVars } from "./paint.js";
+import { whyFree } from "./causes.js";
+import { isMine } from "./model.js";
+import { kindClass, kindPlace, kindVars } from "./paint.js";
 import { percent } from "./words.js";
 
 const SLOTS_SHOWN = 24;
+const THEIRS = "\uffff"; // sorted last
 
 export class Meter {
 	/** `command(method, path, body)` sends an order; null where none may be given. */
@@ -49,36 +51,35 @@ function fill(row, model, host, bars) {
 	row.host = host;
 	redo(parts.n, `${bars.length}/${host.width}`, () => [String(bars.length), h("small", {}, ` of ${host.width}`)]);
 	const idle = model.idle.find((each) => each.host === host.host);
-	setText(parts.why, whyText(host, idle, bars.length));
-	parts.why.title = idle?.detail ?? host.why ?? "";
+	setText(parts.why, whyText(host, idle, bars.length, model.at));
 	setText(parts.pause, host.paused ? "resume" : "pause");
 	parts.free.hidden = host.pinned == null;
 	const lanes = (host.lanes ?? []).filter((lane) => lane.in_flight || lane.success != null);
 	const told = lanes.map((lane) => `${lane.kind}|${lane.success == null ? "" : percent(lane.success)}|${lane.width ?? ""}|${lane.in_flight}`).join();
 	redo(parts.kinds, told, () => lanes.slice(0, 4).map((lane) => laneChip(model, lane)));
-	const kinds = bars.map((bar) => kindIndex(model, bar.kind)).sort();
-	redo(parts.slots, kinds.join() + "/" + host.width, () => slotDots(kinds, host.width));
+	const kinds = bars.map((bar) => (isMine(model, bar) ? bar.kind : THEIRS)).sort();
+	redo(parts.slots, kinds.map((kind) => (kind === THEIRS ? "" : kind + kindPlace(model, kind))).join() + "/" + host.width, () => slotDots(model, kinds, host.width));
 }
 
 function laneChip(model, lane) {
 	const bound = lane.width != null ? `, at most ${lane.width} at once: ${lane.why}` : "";
 	const title = `${lane.kind}: ${lane.in_flight} in flight${bound}`;
-	return h("span", { class: "chip", title, vars: kindVars(model, lane.kind) },
+	return h("span", { class: `chip${kindClass(model, lane.kind)}`, title, vars: kindVars(model, lane.kind) },
 		lane.success == null ? lane.kind : `${lane.kind} ${percent(lane.success)}`);
 }
 
-function slotDots(kinds, width) {
+function slotDots(model, kinds, width) {
 	const size = Math.max(kinds.length, width);
 	const dots = Array.from({ length: Math.min(SLOTS_SHOWN, size) }, (_, i) =>
-		i < kinds.length ? h("i", { class: "on", vars: { "--c": `var(--kind-${kinds[i]})` } }) : h("i"));
+		i < kinds.length ? h("i", kinds[i] === THEIRS ? { class: "theirs", title: "used by another run" } : { class: `on${kindClass(model, kinds[i])}`, vars: kindVars(model, kinds[i]) }) : h("i"));
 	return size > SLOTS_SHOWN ? [...dots, h("small", { class: "quiet" }, `+${size - SLOTS_SHOWN}`)] : dots;
 }
 
-function whyText(host, idle, inFlight) {
+function whyText(host, idle, inFlight, now) {
 	if (host.paused) return `paused: ${host.paused}`;
 	const free = host.width - inFlight;
 	const width = host.pinned != null ? "pinned" : host.why;
-	if (free > 0 && idle && idle.cause !== "no work") return `${free} free: ${causeOf(idle.cause).says}`;
-	if (free > 0 && idle) return `${free} free: ${causeOf(idle.cause).says}${width ? ` · ${width}` : ""}`;
+	if (free > 0 && idle && idle.cause !== "no work") return `${free} free: ${whyFree(idle, now)}`;
+	if (free > 0 && idle) return `${free} free: ${whyFree(idle, now)}${width ? ` · ${width}` : ""}`;
 	return width ?? "";
 }

@@ -10,7 +10,10 @@ export function emptyModel() {
 		at: 0,
 		startedAt: Infinity, // the earliest anything is known of
 		version: "",
+		scope: "", // the run that is shown; "": all of them
 		command: false,
+		takesCommands: true,
+		dispatching: true,
 		runs: new Map(),
 		hosts: new Map(),
 		tasks: new Map(),
@@ -18,6 +21,8 @@ export function emptyModel() {
 		bars: new Map(),
 		barsTotal: 0,
 		barsKnownFrom: -Infinity, // earlier attempts are not in the snapshot
+		widthKnownFrom: -Infinity, // earlier widths are unknown
+		idleKnownFrom: -Infinity, // earlier nobody looked why slots were free
 		rows: new Map(), // host → one array of bars per slot, each in order of start
 		laneRows: null, // host \n kind → the same, by lane; made when first asked for
 		inFlight: new Map(), // attempt → bar
@@ -27,8 +32,8 @@ export function emptyModel() {
 		idleSpans: new Map(), // host → [{from, to, free, cause, detail}], the last one open (to: null)
 		claims: [],
 		waiting: { oldest_s: 0, ready: 0, at: 0 },
-		tokens: { in: 0, out: 0 },
-		cost: null,
+		tokens: 0,
+		cost: null, // null: unknown
 		kinds: [], // in the order they were first seen: a kind keeps its colour
 		series: newSeries(),
 		isFresh: true, // attempts came or went since anyone looked
@@ -41,6 +46,7 @@ function newSeries() {
 		widthOf: new Map(), // host → Steps
 		ceiling: new Steps(),
 		inFlight: new Map(), // kind → Steps
+		others: new Steps(), // slots that other runs use
 		blocked: new Map(), // cause → Steps: free slots and what keeps them free
 		done: new Steps(),
 		since: new Steps(), // when the one that waits longest began to; 0: none waits
@@ -49,12 +55,20 @@ function newSeries() {
 	};
 }
 
-export function fromSnapshot(snapshot) {
+export const isMine = (model, { run }) => !model.scope || run === model.scope;
+
+export const runsOf = (model) => [...model.runs.values()].filter((run) => isMine(model, run));
+
+export function fromSnapshot(snapshot, scope = "") {
 	const model = emptyModel();
+	model.scope = scope;
+	model.idleKnownFrom = snapshot.looks_from ?? -Infinity;
 	model.seq = snapshot.seq;
 	model.at = snapshot.at;
 	model.version = snapshot.version ?? "";
 	model.command = Boolean(snapshot.command);
+	model.takesCommands = snapshot.takes_commands ?? false;
+	model.dispatching = snapshot.dispatching ?? true;
 	for (const run of snapshot.runs ?? []) setRun(model, run);
 	for (const host of snapshot.hosts ?? []) for (const kind of host.kinds ?? []) if (!/[*?[]/.test(kind)) seeKind(model, kind);
 	readTasks(model, snapshot.tasks ?? {});
@@ -64,13 +78,8 @@ export function fromSnapshot(snapshot) {
 	setIdle(model, snapshot.idle ?? []);
 	model.claims = snapshot.claims ?? [];
 	for (const [attempt, line] of Object.entries(snapshot.lines ?? {})) apply(model, { t: "output", attempt: Number(attempt), line });
-	for (const past of snapshot.waiting_past ?? []) {
-		setWaiting(model, past, past.at);
-		model.series.tokens.push(past.at, past.tokens);
-		if (past.cost) model.series.cost.push(past.at, past.cost);
-	}
+	for (const past of snapshot.waiting_past ?? []) setWaiting(model, past, past.at);
 	setWaiting(model, snapshot.waiting ?? { oldest_s: 0, ready: 0 });
-	setCost(model, snapshot.tokens ?? model.tokens, snapshot.cost);
 	return model;
 }
 
@@ -99,8 +108,10 @@ const APPLY = {
 		const bar = model.bars.get(change.attempt);
 		if (bar) bar.line = change.line;
 	},
+	dispatching(model, change) {
+		model.dispatching = change.on;
+	},
 	waiting: setWaiting,
-	cost: (model, change) => setCost(model, change.tokens, change.cost),
 	gone: drop,
 };
 
@@ -178,13 +189,15 @@ function startBar(model, change) {
 	const bar = barOf(change, change.at);
 	place(model, bar);
 	model.barsTotal++;
-	seriesOf(model.series.inFlight, bar.kind).add(bar.start, 1);
+	busySteps(model, bar).add(bar.start, 1);
 	model.isFresh = true;
 }
 
+const busySteps = (model, bar) => (isMine(model, bar) ? seriesOf(model.series.inFlight, bar.kind) : model.series.others);
+
 function barOf({ attempt, run, task, kind, host, slot, queued_at, number, of, claims }, start, end = null, ending = "") {
 	const queued = queued_at ?? start;
-	return { attempt, run, task, kind, host, slot, queued, start, end, ending, number: number ?? 1, of: of ?? 1, claims: claims ?? [], line: "", detail: "" };
+	return { tokens: 0, cost: null, attempt, run, task, kind, host, slot, queued, start, end, ending, number: number ?? 1, of: of ?? 1, claims: claims ?? [], line: "", detail: "" };
 }
 
 function place(model, bar) {
@@ -243,11 +256,11 @@ function endBar(model, change) {
 	bar.ending = change.ending;
 	bar.detail = change.detail ?? "";
 	model.inFlight.delete(bar.attempt);
-	seriesOf(model.series.inFlight, bar.kind).add(change.at, -1);
-	if (change.ending === "done") model.series.done.add(change.at, 1);
-	const used = { in: model.tokens.in + change.tokens_in, out: model.tokens.out + change.tokens_out };
-	setCost(model, used, change.cost ? model.cost + change.cost : model.cost, change.at);
+	bar.tokens = (change.tokens_in ?? 0) + (change.tokens_out ?? 0);
+	bar.cost = change.cost ?? null;
+	busySteps(model, bar).add(change.at, -1);
 	model.isFresh = true;
+	if (isMine(model, bar)) countEnd(model, bar);
 }
 
 function seriesOf(map, key) {
@@ -296,14 +309,16 @@ function readIdle(model, spans) {
 function setWaiting(model, waiting, at = model.at) {
 	model.waiting = { ...waiting, at };
 	recordCeiling(model, at);
-	model.series.since.push(at, waiting.oldest_s ? at - waiting.oldest_s : 0);
+	const oldest = model.scope ? waiting.runs?.[model.scope] : waiting.oldest_s;
+	model.series.since.push(at, oldest ? at - oldest : 0);
 }
 
-function setCost(model, tokens, cost, at = model.at) {
-	model.tokens = tokens;
-	model.cost = cost;
-	model.series.tokens.push(at, tokens.in + tokens.out);
-	if (cost) model.series.cost.push(at, cost);
+/** What an attempt that ended adds to the figures. */
+function countEnd(model, { end, ending, tokens, cost }) {
+	const { series } = model;
+	if (ending === "done") series.done.add(end, 1);
+	if (tokens) series.tokens.add(end, (model.tokens += tokens) - series.tokens.last);
+	if (cost != null) series.cost.add(end, (model.cost = (model.cost ?? 0) + cost) - series.cost.last);
 }
 
 /** The rows of a table told in columns; a column is a plain array, or values with an index for each row. */
@@ -317,7 +332,7 @@ function rowsIn(table, names) {
 }
 
 const TASK = ["run", "task", "title", "kind", "state", "priority", "parent", "needs", "since", "cause", "claims"];
-const BAR = ["attempt", "run", "task", "kind", "host", "slot", "queued_at", "started_at", "ended_at", "ending", "number", "of", "claims"];
+const BAR = ["attempt", "run", "task", "kind", "host", "slot", "queued_at", "started_at", "ended_at", "ending", "number", "of", "claims", "tokens", "cost"];
 
 function readTasks(model, table) {
 	model.tasksTotal = table.total ?? 0;
@@ -331,7 +346,10 @@ function readBars(model, table) {
 	model.barsTotal = table.total ?? 0;
 	const rows = rowsIn(table, BAR).sort((a, b) => a.started_at - b.started_at);
 	if (!rows.length) return;
-	for (const row of rows) place(model, barOf(row, row.started_at, row.ended_at ?? null, row.ending ?? ""));
+	for (const row of rows) {
+		const bar = barOf(row, row.started_at, row.ended_at ?? null, row.ending ?? "");
+		place(model, Object.assign(bar, { tokens: row.tokens ?? 0, cost: row.cost ?? null }));
+	}
 	model.startedAt = Math.min(model.startedAt, rows[0].started_at);
 	if (model.barsTotal > rows.length) model.barsKnownFrom = rows[0].started_at;
 	countBars(model);
@@ -340,45 +358,55 @@ function readBars(model, table) {
 function countBars(model) {
 	const starts = new Map();
 	const ends = new Map();
-	const done = [];
+	const ended = [];
+	const THEIRS = Symbol("other runs");
 	for (const bar of model.bars.values()) {
-		groupOf(starts, bar.kind).push(bar.start);
+		const mine = isMine(model, bar);
+		groupOf(starts, mine ? bar.kind : THEIRS).push(bar.start);
 		if (bar.end === null) continue;
-		groupOf(ends, bar.kind).push(bar.end);
-		if (bar.ending === "done") done.push(bar.end);
+		groupOf(ends, mine ? bar.kind : THEIRS).push(bar.end);
+		if (mine) ended.push(bar);
 	}
 	for (const [kind, list] of starts) {
-		model.series.inFlight.set(kind, openCount(Float64Array.from(list).sort(), Float64Array.from(ends.get(kind) ?? []).sort()));
+		const open = openCount(Float64Array.from(list).sort(), Float64Array.from(ends.get(kind) ?? []).sort());
+		if (kind === THEIRS) model.series.others = open;
+		else model.series.inFlight.set(kind, open);
 	}
-	Float64Array.from(done).sort().forEach((at, i) => model.series.done.push(at, i + 1));
+	for (const bar of ended.sort((a, b) => a.end - b.end)) countEnd(model, bar);
 }
 
 /** The width of every host over time, from its moves; before the first it was what that move came from. */
 function readWidths(model, snapshot) {
 	const moves = (snapshot.widths ?? []).slice().sort((a, b) => a.at - b.at);
-	const from = Math.min(model.startedAt, moves.length ? moves[0].at : Infinity, model.at);
+	model.widths = moves;
+	model.widthsTotal = snapshot.widths_total ?? moves.length;
+	if (snapshot.knows_past === false) model.widthKnownFrom = snapshot.looks_from;
+	else if (moves.length < model.widthsTotal) model.widthKnownFrom = moves[0]?.at ?? model.at;
+	const from = Math.max(model.widthKnownFrom, Math.min(model.startedAt, moves.length ? moves[0].at : Infinity, model.at));
 	const hosts = snapshot.hosts ?? [];
 	for (const host of hosts) {
 		const first = moves.find((move) => move.host === host.host && !move.kind);
 		model.hosts.set(host.host, { ...host });
-		recordWidth(model, host.host, from, first ? first.was || first.width : host.width);
+		recordWidth(model, host.host, from, first ? first.was : host.width);
 	}
 	for (const move of moves) if (!move.kind && model.hosts.has(move.host)) recordWidth(model, move.host, move.at, move.width);
 	for (const host of hosts) recordWidth(model, host.host, model.at, host.width);
-	model.widths = moves;
-	model.widthsTotal = snapshot.widths_total ?? moves.length;
 	recordCeiling(model, from);
 }
 
-/** The tasks of all runs: by state, and in all. */
+/** The attempts in flight of what is shown. */
+export const mineInFlight = (model) => [...model.inFlight.values()].filter((bar) => isMine(model, bar));
+
+/** The tasks of what is shown: by state, and in all. */
 export function totals(model) {
 	const counts = {};
 	let total = 0;
-	for (const run of model.runs.values()) {
+	for (const run of runsOf(model)) {
 		total += run.total ?? 0;
 		for (const [state, n] of Object.entries(run.counts ?? {})) counts[state] = (counts[state] ?? 0) + n;
 	}
 	let width = 0;
 	for (const host of model.hosts.values()) width += host.width;
-	return { counts, total, width, inFlight: model.inFlight.size };
+	const inFlight = mineInFlight(model).length;
+	return { counts, total, width, inFlight, others: model.inFlight.size - inFlight, ready: counts.ready ?? 0 };
 }

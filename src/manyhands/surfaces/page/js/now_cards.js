@@ -1,8 +1,8 @@
 // The attempts in flight, a card each, in the order of the ribbon's right edge; the fan joins the two.
 import { h, keyed, setText, svg, taskHref } from "./dom.js";
-import { kindIndex, kindVars } from "./paint.js";
-import { clock, duration, listed, shownOf } from "./words.js";
-import { keyOf } from "./model.js";
+import { kindClass, kindVars } from "./paint.js";
+import { clock, duration, listed, plainText, shownOf } from "./words.js";
+import { keyOf, mineInFlight } from "./model.js";
 
 const CARDS_MAX = 120;
 const STYLES = { dense: 7, tight: 11, many: 25 }; // less room each
@@ -10,7 +10,7 @@ const STYLES = { dense: 7, tight: 11, many: 25 }; // less room each
 /** Stacked as the ribbon stacks them: by kind, the oldest at the bottom. */
 export function inOrder(model) {
 	const place = new Map(model.kinds.map((kind, i) => [kind, i]));
-	return [...model.inFlight.values()].sort((a, b) => place.get(a.kind) - place.get(b.kind) || a.start - b.start || a.attempt - b.attempt);
+	return mineInFlight(model).sort((a, b) => place.get(a.kind) - place.get(b.kind) || a.start - b.start || a.attempt - b.attempt);
 }
 
 export function usualOf(model, bar) {
@@ -55,7 +55,7 @@ export class NowCards {
 		};
 		const card = h(
 			"li",
-			{ class: "card", vars: kindVars(model, bar.kind), "data-attempt": String(bar.attempt), onclick: () => this.open(bar) },
+			{ class: `card${kindClass(model, bar.kind)}`, vars: kindVars(model, bar.kind), "data-attempt": String(bar.attempt), onclick: () => this.open(bar) },
 			h("div", { class: "line" },
 				h("a", { class: "id", href: taskHref(bar.run, bar.task), onclick: (event) => event.preventDefault() }, bar.task),
 				h("span", { class: "title" }, task?.title ?? ""), h("span", { class: "small at" }, bar.host), parts.for),
@@ -82,7 +82,7 @@ export class NowCards {
 		setText(parts.where, `${bar.kind} on ${bar.host}${attempt} · ${pace}`);
 		const held = bar.claims.filter((claim) => !claim.startsWith("read ")).map((claim) => claim.slice(claim.indexOf(" ") + 1));
 		setText(parts.held, held.length ? `✎ ${listed(held, 1)}` : "");
-		setText(parts.out, bar.line);
+		setText(parts.out, plainText(bar.line));
 		parts.out.hidden = !bar.line;
 		card.classList.toggle("is-late", isLate);
 		card.classList.toggle("is-dim", Boolean(isShown && !isShown(bar)));
@@ -108,7 +108,7 @@ export class NowCards {
 			const bottom = to.bottom - box.top - 2;
 			const w = box.width;
 			const d = `M${x0} ${a}C${w * 0.55} ${a} ${w * 0.35} ${top} ${w} ${top}V${bottom}C${w * 0.35} ${bottom} ${w * 0.55} ${b} ${x0} ${b}Z`;
-			fan.append(svg("path", { d, fill: `var(--kind-${kindIndex(model, bar.kind)})`, "fill-opacity": ".16" }));
+			fan.append(svg("path", { d, fill: kindVars(model, bar.kind)["--c"], "fill-opacity": ".16" }));
 		}
 	}
 }

@@ -1,7 +1,9 @@
 // Colours and textures for canvases, read from the style sheet so that light and dark live in one place.
 import { causeOf } from "./causes.js";
 
-const KIND_COLOURS = 8;
+const KIND_COLOURS = 5;
+/** Beyond these, kinds look like earlier ones. */
+export const KINDS_APART = 2 * KIND_COLOURS;
 
 export class Paint {
 	constructor() {
@@ -19,8 +21,14 @@ export class Paint {
 		this.font = (size) => `${size} ${family}`;
 	}
 
-	kind(model, kind) {
-		return this.kindColours[kindIndex(model, kind)];
+	/** A colour, or for the second five kinds stripes of it. */
+	kind(model, kind, context = null) {
+		const place = kindPlace(model, kind);
+		const colour = this.kindColours[place % KIND_COLOURS];
+		if (place < KIND_COLOURS || !context) return colour;
+		const name = `kind ${place}`;
+		if (!this.textures.has(name)) this.textures.set(name, context.createPattern(stripes(colour, this.surface), "repeat"));
+		return this.textures.get(name);
 	}
 
 	/** Black or white, whichever is easier to read on the kind's colour. */
@@ -31,6 +39,11 @@ export class Paint {
 
 	cause(cause) {
 		return this.get(`--cause-${slug(cause)}`) || (cause ? this.muted : this.line);
+	}
+
+	/** What other runs use: there, but not of what is shown. */
+	theirs(context) {
+		return this.texture(context, "other runs");
 	}
 
 	/** A repeating texture in the cause's colour, for this canvas. */
@@ -46,10 +59,52 @@ export class Paint {
 export const slug = (cause) => cause.replaceAll(" ", "-");
 
 /** The kind's colour as the custom property that style rules use. */
-export const kindVars = (model, kind) => ({ "--c": `var(--kind-${kindIndex(model, kind)})` });
+export const kindVars = (model, kind) => ({ "--c": `var(--kind-${kindPlace(model, kind) % KIND_COLOURS})` });
 
-export function kindIndex(model, kind) {
-	return Math.max(0, model.kinds.indexOf(kind)) % KIND_COLOURS;
+export const kindClass = (model, kind) => (kindPlace(model, kind) < KIND_COLOURS ? "" : " striped");
+
+/** The place of a kind among the colours. It follows from the names of the kinds alone: the same in every run and view. */
+export function kindPlace(model, kind) {
+	if (model.places?.size !== model.kinds.length) model.places = placesOf(model.kinds);
+	return model.places.get(kind) ?? 0;
+}
+
+/** Each kind has a colour of its own that its name points to; if that is taken, the next that is free. */
+export function placesOf(kinds) {
+	const places = new Map();
+	const taken = new Set();
+	for (const [n, kind] of [...kinds].sort().entries()) {
+		const round = Math.floor(n / KIND_COLOURS) % 2;
+		if (n % KINDS_APART === 0) taken.clear();
+		let place = hashOf(kind) % KIND_COLOURS;
+		while (taken.has(place + round * KIND_COLOURS)) place = (place + 1) % KIND_COLOURS;
+		taken.add(place + round * KIND_COLOURS);
+		places.set(kind, place + round * KIND_COLOURS);
+	}
+	return places;
+}
+
+function hashOf(text) {
+	let hash = 2166136261;
+	for (const letter of text) hash = Math.imul(hash ^ letter.codePointAt(0), 16777619) >>> 0;
+	return hash;
+}
+
+function stripes(colour, between) {
+	const canvas = document.createElement("canvas");
+	canvas.width = canvas.height = 6;
+	const c = canvas.getContext("2d");
+	c.fillStyle = colour;
+	c.fillRect(0, 0, 6, 6);
+	c.strokeStyle = between;
+	c.lineWidth = 1.6;
+	c.beginPath();
+	for (const by of [-6, 0, 6]) {
+		c.moveTo(by - 1, 7);
+		c.lineTo(by + 7, -1);
+	}
+	c.stroke();
+	return canvas;
 }
 
 function tile(texture, colour) {

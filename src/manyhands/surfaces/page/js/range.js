@@ -1,4 +1,5 @@
 // The figures of a stretch of time: what ended in it, how full the width was, and what kept the rest free.
+import { isMine } from "./model.js";
 
 export function rangeFigures(model, from, to, now) {
 	const end = Math.min(to, now);
@@ -8,6 +9,7 @@ export function rangeFigures(model, from, to, now) {
 	let ended = 0;
 	let waited = 0;
 	for (const bar of model.bars.values()) {
+		if (!isMine(model, bar)) continue;
 		if (bar.start >= from && bar.start < to) {
 			started++;
 			waited += bar.start - bar.queued;

@@ -1,6 +1,6 @@
 // The figures of the selected stretch of time, on the page.
 import { causeOf, ENDINGS } from "./causes.js";
-import { button, h } from "./dom.js";
+import { button, h, renew } from "./dom.js";
 import { rangeFigures } from "./range.js";
 import { count, duration, percent, rate } from "./words.js";
 
@@ -19,8 +19,8 @@ export function showRange(element, model, range, now, clear) {
 		["changes of width", count(found.moves)],
 		...found.free.slice(0, 4).map((each) => [`free: ${causeOf(each.cause).label}`, percent(each.share)]),
 	];
-	element.replaceChildren(
+	renew(element,
 		h("div", { class: "bar" }, h("h2", {}, "Selected time"), button({ onclick: clear }, "clear")),
-		h("dl", {}, pairs.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+		h("dl", {}, pairs.map(([name, value]) => h("div", { key: name }, h("dt", {}, name), h("dd", {}, value)))),
 	);
 }

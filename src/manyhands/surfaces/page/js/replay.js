@@ -1,7 +1,7 @@
 // The controls of a recording: play, speed, and a slider over the whole of it.
 import { button, h, setText } from "./dom.js";
 import { SPEEDS } from "./source.js";
-import { clock } from "./words.js";
+import { clock, percent } from "./words.js";
 
 export class ReplayBar {
 	constructor(element, source, leave) {
@@ -22,17 +22,18 @@ export class ReplayBar {
 	}
 
 	seek() {
-		const { first, last } = this.source;
+		const { first, end } = this.source;
 		this.source.pause();
-		this.source.seek(first + ((last - first) * Number(this.slider.value)) / 1000);
+		this.source.goTo(first + ((end - first) * Number(this.slider.value)) / 1000);
 		this.update();
 	}
 
 	update() {
-		const { first, last, now, isPlaying } = this.source;
+		const { first, last, end, now, isPlaying, isWhole } = this.source;
 		setText(this.button, isPlaying ? "pause" : "play");
-		if (document.activeElement !== this.slider || isPlaying) this.slider.value = String(last > first ? Math.round(((now - first) / (last - first)) * 1000) : 1000);
-		const text = `${clock(now - first)} of ${clock(last - first)}`;
+		if (document.activeElement !== this.slider || isPlaying) this.slider.value = String(end > first ? Math.round(((now - first) / (end - first)) * 1000) : 1000);
+		const read = isWhole ? "" : ` · reading the journal: ${percent((last - first) / Math.max(1e-9, end - first))}`;
+		const text = `${clock(now - first)} of ${clock(end - first)}${read}`;
 		setText(this.when, text);
 		this.slider.setAttribute("aria-valuetext", text);
 	}

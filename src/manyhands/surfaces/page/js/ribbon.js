@@ -21,7 +21,7 @@ export class Ribbon {
 	draw(model, scale, now, gutter, height, origin, isCalm) {
 		const { canvas, paint } = this;
 		const c = fitCanvas(canvas, scale.width + gutter, height);
-		const laid = (this.laid = layRibbon(model.series, model.kinds, scale, now));
+		const laid = (this.laid = layRibbon(model.series, model.kinds, scale, now, model.idleKnownFrom));
 		const wanted = Math.max(laid.most, laid.ceiling ? Math.min(laid.ceiling[laid.columns - 1] || 0, laid.most * 1.6) : 0, 2) * 1.06;
 		const isMoving = !isCalm && Math.abs(wanted - this.most) > 0.01;
 		this.most = isMoving ? this.most + (wanted - this.most) * 0.3 : wanted;
@@ -60,8 +60,8 @@ export class Ribbon {
 		if (!laid.columns) return;
 		fillBetween(c, laid.width, null, y, paint.track);
 		for (const layer of laid.layers) {
-			const isKind = layer.type === "kind";
-			fillBetween(c, layer.top, layer.bottom, y, isKind ? paint.kind(model, layer.name) : paint.texture(c, layer.name));
+			const style = layer.type === "kind" ? paint.kind(model, layer.name, c) : layer.type === "others" ? paint.theirs(c) : paint.texture(c, layer.name);
+			fillBetween(c, layer.top, layer.bottom, y, style);
 		}
 		for (const layer of laid.layers) if (layer.type === "blocked") this.reason(c, layer, y);
 		strokeEdge(c, laid.width, y, paint.ink, 1.6, []);
@@ -95,13 +95,14 @@ export class Ribbon {
 
 	/** Before this, attempts are unknown: it must not look as if nothing ran. */
 	unknown(c, model, scale, bottom) {
-		if (model.barsKnownFrom <= scale.from) return;
-		const x = Math.min(scale.width, scale.x(model.barsKnownFrom));
+		const from = Math.max(model.barsKnownFrom, model.widthKnownFrom);
+		if (from <= scale.from) return;
+		const x = Math.min(scale.width, scale.x(from));
 		c.fillStyle = this.paint.texture(c, "");
 		c.fillRect(0, TOP, x, bottom - TOP);
 		c.fillStyle = this.paint.muted;
 		c.textAlign = "right";
-		if (x > 170) c.fillText("earlier attempts are not shown", x - 8, TOP + 14);
+		if (x > 170) c.fillText(model.widthKnownFrom < from ? "earlier attempts are not shown" : "how wide it was is unknown", x - 8, TOP + 14);
 	}
 
 	moves(c, model, scale, laid, y) {
@@ -149,6 +150,8 @@ export class Ribbon {
 			busy += n;
 			if (n) lines.push(`${kind}: ${n}`);
 		}
+		const theirs = series.others.valueAt(at);
+		if (theirs) lines.push(`other runs: ${theirs}`);
 		for (const [cause, steps] of series.blocked) {
 			const free = steps.valueAt(at);
 			if (free) lines.push(`${free} free: ${causeOf(cause).label}`);

@@ -3,7 +3,7 @@
 /** Free without work is not the same as free but blocked. */
 const NO_WORK = new Set(["no work", ""]);
 
-export function layRibbon(series, kinds, scale, now) {
+export function layRibbon(series, kinds, scale, now, idleKnownFrom = -Infinity) {
 	const columns = Math.max(0, Math.min(Math.ceil(scale.width), Math.round(scale.x(now))));
 	const to = scale.t(columns);
 	const means = (steps) => (columns && steps ? steps.means(scale.from, to, columns) : new Float64Array(columns));
@@ -21,6 +21,7 @@ export function layRibbon(series, kinds, scale, now) {
 		base.set(top);
 	};
 	for (const kind of kinds) if (series.inFlight.has(kind)) stack("kind", kind, means(series.inFlight.get(kind)));
+	if (series.others) stack("others", "", means(series.others));
 	for (const [cause, steps] of series.blocked) {
 		if (NO_WORK.has(cause)) continue;
 		const values = means(steps);
@@ -28,6 +29,9 @@ export function layRibbon(series, kinds, scale, now) {
 		for (let i = 0; i < columns; i++) values[i] = Math.max(0, Math.min(values[i], width[i] - base[i]));
 		stack("blocked", cause, values);
 	}
+	// Before anyone looked, what was free had a cause that nobody knows.
+	const unknown = Math.min(columns, Math.floor(scale.x(idleKnownFrom)));
+	if (unknown > 0) stack("blocked", "", width.map((value, i) => (i < unknown ? Math.max(0, value - base[i]) : 0)));
 	// Before its first value there is no ceiling that anyone knows of.
 	const ceilingFrom = Math.max(0, Math.ceil(scale.x(series.ceiling.at[0] ?? Infinity)));
 	const ceiling = ceilingFrom < columns ? means(series.ceiling) : null;

@@ -1,26 +1,23 @@
-// One task: why it is in its state, its story, its attempts and output, and what may be done with it.
-import { ENDINGS } from "./causes.js";
+// One task: why it is in its state, what it is, its attempts and output, its story, and what may be done with it.
 import { ask, order, taskPath } from "./commands.js";
-import { button, h, setText, taskHref } from "./dom.js";
+import { button, h, renew, setText } from "./dom.js";
 import { keyOf } from "./model.js";
-import { kindVars } from "./paint.js";
-import { duration, wallClock } from "./words.js";
-
-const ENDED = new Set(["done", "failed", "cancelled", "skipped"]);
-const OUTPUT_KEPT = 200_000;
+import { OutputView } from "./output_view.js";
+import { kindClass, kindVars } from "./paint.js";
+import { ENDED, attemptsTable, reasons, storyFrom, storyList, uses, whatItIs } from "./task_parts.js";
+import { duration, plainText } from "./words.js";
 
 export class TaskPage {
 	constructor(element, close) {
 		// isServed: there is a server to ask; otherwise the model has all there is.
 		Object.assign(this, { element, close, isServed: false, shown: null, lastState: "" });
+		this.output = new OutputView();
 	}
 
 	show(model, now, run, task) {
-		this.shown = { run, task };
-		this.model = model;
-		this.detail = null;
-		this.story = null;
-		this.output = { attempt: null, text: "", next: 0 };
+		Object.assign(this, { shown: { run, task }, model, detail: null, story: null, picked: null, asks: "" });
+		this.isUnknown = false; // the server has no such task
+		this.output.show(run, task, null);
 		this.said = h("p", { class: "said", role: "status" });
 		this.element.hidden = false;
 		this.draw(now);
@@ -36,6 +33,10 @@ export class TaskPage {
 
 	get record() {
 		return this.model.tasks.get(keyOf(this.shown.run, this.shown.task));
+	}
+
+	get stateNow() {
+		return `${this.record?.state}/${this.record?.attempt}`;
 	}
 
 	get bars() {
@@ -58,7 +59,9 @@ export class TaskPage {
 			this.story = truncated ? [...story, { at: now, text: "later events are not shown" }] : story;
 			this.draw(now);
 		} catch (error) {
-			if (isStill()) this.say(error.message);
+			if (!isStill()) return;
+			this.isUnknown = error.status === 404 && !this.record;
+			this.say(error.message);
 		}
 	}
 
@@ -67,7 +70,8 @@ export class TaskPage {
 		if (!this.shown) return;
 		this.model = model;
 		this.tick?.(now);
-		const state = `${this.record?.state}/${this.record?.attempt}`;
+		if (this.isUnknown && !this.record) return;
+		const state = this.stateNow;
 		if (state !== this.lastState) {
 			this.lastState = state;
 			this.draw(now);
@@ -75,40 +79,43 @@ export class TaskPage {
 		} else if (this.record?.state === "running" && this.isServed) this.readOutput();
 	}
 
+	/** The attempt whose output is shown: the latest, unless someone picked another. */
+	get attempt() {
+		return this.picked ?? (this.record?.tries || this.detail?.attempts?.length || null);
+	}
+
 	async readOutput() {
-		if (this.isReading || !this.shown) return;
-		this.isReading = true;
+		if (!this.isServed || !this.shown) return;
 		const { run, task } = this.shown;
-		try {
-			const attempt = this.record?.tries || this.detail?.attempts?.length;
-			if (!attempt) return;
-			if (this.output.attempt !== attempt) this.output = { attempt, text: "", next: 0 };
-			const more = await ask(`${taskPath(run, task)}/output?attempt=${attempt}&after=${this.output.next}`);
-			if (this.shown?.task !== task || !more?.text) return;
-			this.output.text = (this.output.text + more.text).slice(-OUTPUT_KEPT);
-			this.output.next = more.next;
-			this.drawOutput();
-		} catch {
-			// No output is kept for this attempt; the page shows what else there is.
-		} finally {
-			this.isReading = false;
-		}
+		if (this.output.attempt !== this.attempt) this.output.show(run, task, this.attempt);
+		await this.output.read();
+		if (this.shown?.task === task) this.drawOutput();
 	}
 
 	drawOutput() {
-		if (!this.pre) return;
-		const text = this.output.text || this.detail?.output || this.bars.at(-1)?.line || "";
-		const isAtEnd = this.pre.scrollTop + this.pre.clientHeight >= this.pre.scrollHeight - 8;
-		this.pre.textContent = text || (this.isServed ? "no output" : "a recording does not keep output");
-		if (isAtEnd) this.pre.scrollTop = this.pre.scrollHeight;
+		const told = this.detail?.attempts?.[(this.attempt ?? 0) - 1]?.tail || (this.picked ? "" : this.detail?.output || this.bars.at(-1)?.line) || "";
+		this.output.draw(plainText(told) || (this.isServed ? "no output" : "a recording does not keep output"));
+	}
+
+	pick(number) {
+		this.picked = number;
+		this.draw(this.now);
+		this.readOutput();
 	}
 
 	say(text, isFine = false) {
-		this.said.textContent = text;
+		setText(this.said, text);
 		this.said.classList.toggle("is-fine", isFine);
 	}
 
+	/** Stopping something that runs is asked for twice. */
 	async act(verb) {
+		if (verb === "cancel" && this.record?.state === "running" && this.asks !== verb) {
+			this.asks = verb;
+			this.draw(this.now);
+			return;
+		}
+		this.asks = "";
 		const { run, task } = this.shown;
 		try {
 			await order("POST", `${taskPath(run, task)}/${verb}`);
@@ -119,27 +126,30 @@ export class TaskPage {
 	}
 
 	draw(now) {
+		this.now = now;
 		this.tick = null;
 		const { run, task } = this.shown;
 		const record = this.record ?? { state: this.detail?.state ?? "unknown", kind: this.detail?.plan?.kind ?? "", run, task, title: "" };
-		this.lastState = `${record.state}/${record.attempt}`;
+		this.lastState = this.stateNow;
+		const { bars } = this;
 		const buttons = this.buttons(record);
-		this.pre = h("pre", { tabIndex: 0, "aria-label": "Output" });
-		this.element.replaceChildren(
+		const ticking = (element, bar) => (this.tick = (at) => setText(this.element.querySelector("[data-ticks]") ?? element, duration(at - bar.start)));
+		renew(this.element,
 			h("header", {}, h("div", {}, h("h2", {}, task), h("p", {}, record.title ?? "")), button({ "aria-label": "Close (Esc)", onclick: () => this.close() }, "✕")),
 			h("div", { class: "facts" },
 				h("span", { class: "state", "data-state": record.state }, record.state),
-				h("span", { class: "chip", vars: kindVars(this.model, record.kind) }, record.kind),
+				h("span", { class: `chip${kindClass(this.model, record.kind)}`, vars: kindVars(this.model, record.kind) }, record.kind),
 				h("span", {}, `run ${run}`),
 				record.priority != null && h("span", {}, `priority ${record.priority}`),
 				record.parent && h("span", {}, `part of ${record.parent}`)),
-			...(buttons.length ? [h("div", { class: "group" }, buttons)] : []),
+			buttons.length > 0 && h("div", { class: "group" }, buttons),
 			this.said,
-			h("div", { class: "why" }, this.reasons(record).map((reason) => h("p", {}, reason))),
-			...this.uses(record),
-			h("h3", {}, "Attempts"), this.attempts(now),
-			h("h3", {}, "Output"), this.pre,
-			h("h3", {}, "Story"), this.storyList(record),
+			h("div", { class: "why" }, reasons(record, this.detail, bars.at(-1)).map((reason) => h("p", {}, reason))),
+			whatItIs(this.detail?.plan),
+			uses(this.model, record, this.detail),
+			h("h3", { key: "attempts" }, "Attempts"), attemptsTable(bars, this.detail, this.attempt, now, (number) => this.pick(number), ticking),
+			h("h3", { key: "output" }, this.attempt ? `Output of attempt ${this.attempt}` : "Output"), this.output.bar, this.output.pre,
+			h("h3", { key: "story" }, "History"), storyList(this.story ?? storyFrom(bars, record)),
 		);
 		this.drawOutput();
 	}
@@ -153,56 +163,7 @@ export class TaskPage {
 		else if (!ended && state !== "running") verbs.push("defer");
 		if (ended && state !== "done") verbs.push("retry");
 		if (!ended) verbs.push("cancel");
-		return verbs.map((verb) => button({ class: verb === "cancel" ? "danger" : null, "data-verb": verb, onclick: () => this.act(verb) }, verb));
+		const label = (verb) => (verb === this.asks ? "cancel: it runs, really stop it?" : verb);
+		return verbs.map((verb) => button({ key: verb, class: verb === "cancel" ? "danger" : null, "data-verb": verb, onclick: () => this.act(verb) }, label(verb)));
 	}
-
-	reasons(record) {
-		const bar = this.bars.at(-1);
-		if (record.state === "running" && bar) return [`runs on ${bar.host} as attempt ${bar.number}`];
-		if (this.detail?.why?.length) return this.detail.why;
-		if (record.cause) return [record.cause];
-		if (record.state === "done" && bar) return [`done on ${bar.host} by attempt ${bar.number} in ${duration(bar.end - bar.start)}`];
-		if (record.state === "blocked") return [`needs ${(record.needs ?? []).join(", ")}`];
-		return [record.state];
-	}
-
-	uses(record) {
-		const claims = this.detail?.claims ?? record.claims ?? [];
-		const needs = record.needs ?? this.detail?.plan?.needs ?? [];
-		const out = [];
-		if (needs.length) out.push(h("h3", {}, "Needs"), h("p", {}, needs.map((need, i) => [i ? ", " : "", h("a", { href: taskHref(record.run, need) }, need), ` (${this.model.tasks.get(keyOf(record.run, need))?.state ?? "?"})`]).flat()));
-		if (claims.length) out.push(h("h3", {}, "Claims"), h("p", { class: "path" }, claims.join(" · ")));
-		return out;
-	}
-
-	attempts(now) {
-		const bars = this.bars;
-		if (!bars.length) return h("p", { class: "note" }, "None yet.");
-		const rows = bars.map((bar) => {
-			const told = this.detail?.attempts?.find((each) => each.attempt === bar.attempt);
-			const ending = bar.end === null ? "running" : `${ENDINGS[bar.ending]?.sign ?? ""} ${ENDINGS[bar.ending]?.label ?? bar.ending}`.trim();
-			const ran = h("td", {}, duration((bar.end ?? now) - bar.start));
-			if (bar.end === null) this.tick = (at) => setText(ran, duration(at - bar.start));
-			return h("tr", {}, [`${bar.number}`, bar.host, ending].map((text) => h("td", {}, text)), ran, h("td", {}, bar.detail || told?.detail || ""));
-		});
-		return h("table", { class: "rows" }, h("tbody", {}, h("tr", {}, ["#", "host", "ending", "ran", "detail"].map((name) => h("th", {}, name))), rows));
-	}
-
-	storyList(record) {
-		const lines = this.story ?? storyFrom(this.bars, record);
-		if (!lines.length) return h("p", { class: "note" }, "Nothing has happened to it yet.");
-		return h("ol", { class: "story-list" }, lines.map((line) => h("li", {}, h("time", {}, wallClock(line.at)), line.text)));
-	}
-}
-
-/** The story without a journal: what the picture knows. */
-export function storyFrom(bars, record) {
-	const lines = [];
-	for (const bar of bars) {
-		if (!lines.length) lines.push({ at: bar.queued, text: "became ready" });
-		lines.push({ at: bar.start, text: `attempt ${bar.number} started on ${bar.host}` });
-		if (bar.end !== null) lines.push({ at: bar.end, text: `attempt ${bar.number} ended: ${ENDINGS[bar.ending]?.label ?? bar.ending}${bar.detail ? `, ${bar.detail}` : ""}` });
-	}
-	if (record.since && ENDED.has(record.state)) lines.push({ at: record.since, text: [record.state, record.cause].filter(Boolean).join(": ") });
-	return lines;
 }

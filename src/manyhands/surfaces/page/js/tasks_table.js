@@ -1,17 +1,20 @@
 // All tasks as a table that only builds the rows in sight.
-import { button, h, taskHref } from "./dom.js";
-import { kindVars } from "./paint.js";
-import { count, duration } from "./words.js";
+import { button, h, isHeld, renew, setText, taskHref } from "./dom.js";
+import { kindClass, kindVars } from "./paint.js";
+import { count, duration, listed } from "./words.js";
 import { keyOf } from "./model.js";
 
-const ROW_H = 29;
+const ROW_H = 36;
+const WAITS = new Set(["ready", "blocked", "backoff", "deferred"]);
+const ASK_MS = 2000;
+const ASKED_MAX = 40;
 const COLUMNS = [
-	{ name: "task", width: "20%" },
-	{ name: "title", width: "26%", wide: true },
-	{ name: "kind", width: "11%" },
-	{ name: "state", width: "12%" },
-	{ name: "host", width: "11%", wide: true },
-	{ name: "since", width: "9%", title: "in this state for", wide: true },
+	{ name: "task", width: "17%" },
+	{ name: "title", width: "18%", wide: true },
+	{ name: "kind", width: "9%" },
+	{ name: "state", width: "9%" },
+	{ name: "host", width: "9%", wide: true },
+	{ name: "since", width: "8%", title: "for", wide: true },
 	{ name: "cause", width: "", wide: true, title: "why" },
 ];
 const ORDER = { running: 0, backoff: 1, ready: 2, blocked: 3, deferred: 4, failed: 5, cancelled: 6, skipped: 7, done: 8 };
@@ -29,10 +32,11 @@ export function sortTasks(tasks, by, isDown) {
 
 export class TasksTable {
 	constructor(element, shown, open) {
-		Object.assign(this, { element, shown, open, list: [], by: "state", isDown: false, here: null });
+		// `ask(run, ids)` fetches why those tasks wait; null without a server.
+		Object.assign(this, { element, shown, open, ask: null, askedAt: -ASK_MS, why: new Map(), list: [], by: "state", isDown: false, here: null });
 		this.body = h("tbody");
-		this.before = h("td", { colSpan: COLUMNS.length });
-		this.after = h("td", { colSpan: COLUMNS.length });
+		const spacer = () => h("tr", { class: "spacer" }, h("td", { colSpan: COLUMNS.length }));
+		[this.before, this.after] = [spacer(), spacer()];
 		const head = COLUMNS.map((column) => {
 			const sort = button({ onclick: () => this.sortBy(column.name) }, column.title ?? column.name);
 			return h("th", { scope: "col", class: column.wide ? "wide" : null, vars: column.width ? { width: column.width } : {} }, sort);
@@ -54,36 +58,72 @@ export class TasksTable {
 		this.now = now;
 		const list = [];
 		for (const task of model.tasks.values()) if (!isShown || isShown(task)) list.push(task);
-		this.list = sortTasks(list, this.by, this.isDown);
+		this.list = isHeld(this.body) ? this.inOldOrder(list) : sortTasks(list, this.by, this.isDown);
 		const left = model.tasksTotal - model.tasks.size;
 		const known = left > 0 ? ` · ${count(model.tasks.size)} of ${count(model.tasksTotal)} loaded, unfinished first` : "";
-		this.shown.textContent = isShown ? `${count(list.length)} of ${count(model.tasks.size)} match${known}` : `${count(list.length)} of ${count(model.tasksTotal)} shown${left > 0 ? ", unfinished first" : ""}`;
+		const told = isShown ? `${count(list.length)} of ${count(model.tasks.size)} match${known}` : `${count(list.length)} of ${count(model.tasksTotal)} shown${left > 0 ? ", unfinished first" : ""}`;
+		setText(this.shown, told);
 		this.table.setAttribute("aria-rowcount", String(list.length + 1));
 		this.draw();
+	}
+
+	/** While someone is at a row, no row moves away; what is new comes last. */
+	inOldOrder(list) {
+		const shown = new Set(list);
+		const old = new Set(this.list);
+		const held = [...this.body.children].find(isHeld)?.key;
+		const stays = (task) => shown.has(task) || keyOf(task.run, task.task) === held;
+		return [...this.list.filter(stays), ...list.filter((task) => !old.has(task))];
 	}
 
 	draw() {
 		const top = Math.max(0, Math.floor(this.element.scrollTop / ROW_H) - 6);
 		const bottom = Math.min(this.list.length, top + Math.ceil((this.element.clientHeight || 420) / ROW_H) + 14);
-		this.before.style.height = `${top * ROW_H}px`;
-		this.after.style.height = `${(this.list.length - bottom) * ROW_H}px`;
+		this.before.firstChild.style.height = `${top * ROW_H}px`;
+		this.after.firstChild.style.height = `${(this.list.length - bottom) * ROW_H}px`;
 		const rows = [];
 		for (let i = top; i < bottom; i++) rows.push(this.row(this.list[i], i));
-		this.body.replaceChildren(h("tr", { class: "spacer" }, this.before), ...rows, h("tr", { class: "spacer" }, this.after));
+		renew(this.body, this.before, rows, this.after);
+		this.askWhy(this.list.slice(top, bottom));
 	}
 
 	row(task, i) {
 		const cells = {
 			task: h("a", { href: taskHref(task.run, task.task), onclick: (event) => event.preventDefault() }, task.task),
 			title: task.title ?? "",
-			kind: h("span", { class: "chip", vars: kindVars(this.model, task.kind) }, task.kind),
+			kind: h("span", { class: `chip${kindClass(this.model, task.kind)}`, vars: kindVars(this.model, task.kind) }, task.kind),
 			state: h("span", { class: "state", "data-state": task.state }, task.state),
 			host: task.host ?? "",
 			since: duration(this.now - task.since),
-			cause: task.cause ?? "",
+			cause: this.reason(task),
 		};
-		return h("tr", { class: this.here === keyOf(task.run, task.task) ? "is-here" : null, "aria-rowindex": String(i + 2), "data-task": task.task, onclick: () => this.open(task) },
+		return h("tr", { key: keyOf(task.run, task.task), class: this.here === keyOf(task.run, task.task) ? "is-here" : null, "aria-rowindex": String(i + 2), "data-task": task.task, onclick: () => this.open(task) },
 			COLUMNS.map(({ name, wide }) => h("td", { class: wide ? "wide" : null, title: typeof cells[name] === "string" ? cells[name] : null }, cells[name])));
+	}
+
+	/** Why it is in its state, whole: the server says it for what waits. */
+	reason(task) {
+		const known = WAITS.has(task.state) ? this.why.get(keyOf(task.run, task.task)) : null;
+		const needs = task.state === "blocked" ? this.openNeeds(task) : "";
+		const text = known?.why || task.cause || needs;
+		return h("span", { class: "reason", title: text }, known?.never && h("span", { class: "never" }, "can never run: "), text);
+	}
+
+	openNeeds(task) {
+		const open = (task.needs ?? []).map((need) => [need, this.model.tasks.get(keyOf(task.run, need))?.state]).filter(([, state]) => state !== "done");
+		return open.length ? `needs ${listed(open.map(([need, state]) => `${need} (${state ?? "never submitted"})`), 5)}` : "";
+	}
+
+	/** Asks why the tasks in sight wait, now and then while anyone can see them. */
+	async askWhy(rows) {
+		const waiting = rows.filter((task) => WAITS.has(task.state));
+		const at = performance.now();
+		const { top, bottom } = this.element.getBoundingClientRect();
+		if (!this.ask || !waiting.length || at < this.askedAt + ASK_MS || document.hidden || bottom < 0 || top > innerHeight) return;
+		this.askedAt = at;
+		const { run } = waiting[0];
+		const ids = waiting.filter((task) => task.run === run).slice(0, ASKED_MAX).map((task) => task.task);
+		for (const row of await this.ask(run, ids)) this.why.set(keyOf(row.run, row.task), row);
 	}
 
 	/** The next or previous task from the one selected. */

@@ -1,6 +1,6 @@
 // The whole view in the address: what it shows can be sent to someone.
 
-export const START = { task: null, run: "", filter: "", rows: "slots", follow: true, fit: true, from: null, to: null, range: null };
+export const START = { task: null, run: "", filter: "", rows: "slots", follow: true, fit: true, from: null, to: null, range: null, replay: null };
 
 const time = (t) => (Math.round(t * 100) / 100).toString();
 
@@ -14,6 +14,7 @@ export function toHash(view) {
 		if (view.fit) put("view", "fit");
 		else put("view", `${time(view.from)}~${time(view.to)}`);
 	} else if (!view.fit && view.from !== null) put("last", time(view.to - view.from));
+	if (view.replay !== null) put("replay", Number.isFinite(view.replay) ? time(view.replay) : "end");
 	if (view.range) put("range", `${time(view.range.from)}~${time(view.range.to)}`);
 	const path = view.task ? `task/${encodeURIComponent(view.task.run)}/${encodeURIComponent(view.task.task)}` : "";
 	return `#/${path}${query.length ? "?" + query.join("&") : ""}`;
@@ -34,6 +35,9 @@ export function fromHash(hash) {
 	const last = Number(given.get("last"));
 	if (last > 0) Object.assign(view, { fit: false, from: 0, to: last });
 	if (given.get("range")) view.range = span(given.get("range"));
+	const replay = given.get("replay");
+	if (replay === "end") view.replay = Infinity;
+	else if (replay !== null && Number(replay) >= 0) view.replay = Number(replay);
 	if (view.from !== null && !(view.to > view.from)) Object.assign(view, { from: null, to: null, fit: true });
 	if (view.range && !(view.range.to > view.range.from)) view.range = null;
 	return view;

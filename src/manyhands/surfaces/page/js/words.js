@@ -59,3 +59,10 @@ export function listed(items, most = 3) {
 	const shown = items.slice(0, most).join(", ");
 	return items.length > most ? `${shown} and ${items.length - most} more` : shown;
 }
+
+const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])/g;
+
+/** What a program printed, as a terminal would leave it: without colours, and with the last of what a line was written over with. */
+export function plainText(text) {
+	return text.replace(ESCAPES, "").replace(/\r+\n/g, "\n").replace(/[^\n]*\r(?=[^\n])/g, "").replace(/\r/g, "");
+}

@@ -1,0 +1,86 @@
+// The outcome on the page: verdict, times, failures by cause with a retry for each, and what to do next.
+import { order, taskPath } from "./commands.js";
+import { button, h, renew, taskHref } from "./dom.js";
+import { outcomeOf, retried, verdict } from "./outcome.js";
+import { count, duration, plural, short } from "./words.js";
+
+const NAMED_MAX = 4;
+
+export class OutcomeBox {
+	/** `open(task)` opens a task, `pick(filter)` filters by a text. */
+	constructor(element, open, pick) {
+		Object.assign(this, { element, open, pick, said: "", outcome: null });
+	}
+
+	update(model, now, isServed) {
+		// A run that has ended stays as it is, and its longest chain takes a while to find.
+		const isSame = this.outcome?.isOver && this.model === model && this.seq === model.seq;
+		const outcome = (this.outcome = isSame ? this.outcome : outcomeOf(model, now));
+		Object.assign(this, { model, seq: model.seq });
+		this.element.hidden = !outcome;
+		if (!outcome) return;
+		this.element.dataset.state = outcome.counts.failed ? "failed" : outcome.bad ? "skipped" : "done";
+		const mayAct = isServed && model.command;
+		renew(this.element,
+			h("h2", {}, `${outcome.run.run}: ${verdict(outcome)}`),
+			h("p", { class: "figures-line" }, figures(outcome).join(" · ")),
+			this.list("failed", "Failed", outcome.failures, mayAct),
+			this.list("skipped", "Skipped", outcome.skipped, mayAct),
+			this.list("cancelled", "Cancelled", outcome.cancelled, mayAct),
+			outcome.isOver && h("p", { class: "next", key: "next" }, nextStep(outcome)),
+			h("p", { class: "said is-fine", key: "said", role: "status" }, this.said));
+	}
+
+	list(state, title, groups, mayAct) {
+		if (!groups.length) return null;
+		return h("div", { key: state, class: "groups" },
+			h("h3", {}, button({ class: "plain", onclick: () => this.pick(`state:${state}`) }, title)),
+			h("ul", {}, groups.slice(0, 8).map((group) => this.group(group, mayAct)),
+				groups.length > 8 && h("li", { key: "more" }, `and ${plural(groups.length - 8, "more cause")}`)));
+	}
+
+	group(group, mayAct) {
+		const named = group.tasks.slice(0, NAMED_MAX);
+		const rest = group.tasks.length - named.length;
+		return h("li", { key: group.key },
+			h("b", {}, `${count(group.tasks.length)} × `), h("span", { class: "cause" }, group.cause), " ",
+			named.map((task) => [h("a", { key: task.task, href: taskHref(task.run, task.task), onclick: (event) => (event.preventDefault(), this.open(task)) }, task.task), " "]),
+			rest > 0 && `and ${count(rest)} more `,
+			mayAct && button({ class: "small", onclick: () => this.retry(group) }, group.tasks.length > 1 ? `retry these ${count(retried(group).length)}` : "retry it"));
+	}
+
+	/** One after the other: each is on disk before the next is asked for. */
+	async retry(group) {
+		const tasks = retried(group);
+		let done = 0;
+		const refused = [];
+		for (const task of tasks) {
+			try {
+				await order("POST", `${taskPath(task.run, task.task)}/retry`);
+				done++;
+			} catch (error) {
+				refused.push(error.message);
+			}
+			this.said = `retry: ${count(done)} of ${count(tasks.length)} are on disk${refused.length ? `; ${refused.at(-1)}` : ""}`;
+		}
+	}
+}
+
+function figures({ isOver, tookS, alone, chain, cost, tokens, isPartial }) {
+	const told = [`${isOver ? "took" : "runs for"} ${duration(tookS)}`];
+	if (alone > 0 && tookS > 0 && !isPartial) told.push(`one at a time ${duration(alone)} (${(alone / tookS).toFixed(1)} × as long)`);
+	if (chain) told.push(`at best ${duration(chain)}: the longest chain of needs`);
+	if (cost !== null) told.push(`cost ${cost.toFixed(cost < 1 ? 4 : 2)}`);
+	if (tokens) told.push(`${short(tokens)} tokens`);
+	return told;
+}
+
+function nextStep({ run, failures, skipped, cancelled }) {
+	const review = `\`manyhands review ${run.run}\` tells what happened.`;
+	if (failures.length) {
+		const waits = skipped.length ? " What was skipped runs once that has succeeded and is retried too." : "";
+		return `Next: open a task that failed and read its output, fix the cause, then retry its group.${waits} ${review}`;
+	}
+	if (skipped.length || cancelled.length) return `Next: retry what should run after all. ${review}`;
+	return `Nothing is left to do. ${review}`;
+}

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { applyFrame, fromSnapshot } from "../../../../src/manyhands/surfaces/page/js/model.js";
+import { groups, longestChain, outcomeOf, verdict } from "../../../../src/manyhands/surfaces/page/js/outcome.js";
+import { tabState } from "../../../../src/manyhands/surfaces/page/js/tab.js";
+import { end, host, nothing, start, task } from "./made.mjs";
+
+const ran = (counts, ended_at = 110) => {
+  const total = Object.values(counts).reduce((a, b) => a + b, 0);
+  const model = fromSnapshot(nothing({ runs: [{ run: "r", opened_at: 100, ended_at, counts, total }] }));
+  const tasks = [task("t1", { state: "done" }), task("t2", { state: "failed", cause: "exit code 3", needs: ["t1"] }), task("t3", { state: "skipped", cause: "it needs t2, which failed", needs: ["t2"] })];
+  applyFrame(model, { seq: 1, at: 101, changes: [host("a", 2), ...tasks, start(1, 101), start(2, 104)] });
+  applyFrame(model, { seq: 2, at: 110, changes: [end(1, 104), { ...end(2, 110), cost: 0.5 }] });
+  return model;
+};
+
+test("a run has an outcome once it has ended, or as soon as a task has failed", () => {
+  assert.equal(outcomeOf(ran({ done: 1, running: 2 }, null), 110), null);
+  const going = outcomeOf(ran({ done: 1, failed: 1, running: 1 }, null), 120);
+  assert.deepEqual([verdict(going), going.tookS, tabState(going, 1)], ["1 failed so far", 20, "failed"]);
+  const over = outcomeOf(ran({ done: 1, failed: 1, skipped: 1 }), 500);
+  assert.deepEqual([verdict(over), over.tookS, over.alone, over.chain, over.cost], ["1 of 3 failed", 10, 9, 9, 0.5]);
+  assert.equal(verdict(outcomeOf(ran({ done: 3 }), 500)), "all done");
+  assert.equal(tabState(outcomeOf(ran({ done: 3 }), 500), 0), "done");
+});
+
+test("failures that differ only in numbers have one cause, and the most frequent comes first", () => {
+  const failed = (name, cause) => task(name, { state: "failed", cause });
+  const found = groups([failed("a", "exit code 3"), failed("b", "timed out after 10 s"), failed("c", "timed out after 12 s"), failed("d", "")]);
+  assert.deepEqual(found.map((group) => [group.cause, group.tasks.map((each) => each.task)]), [
+    ["timed out after 10 s", ["b", "c"]], ["exit code 3", ["a"]], ["no cause was recorded", ["d"]],
+  ]);
+});
+
+test("the longest chain of needs bounds how fast it could have been, even a very long one or one with a ring", () => {
+  const bar = (name, seconds) => ({ task: name, start: 0, end: seconds });
+  const chain = Array.from({ length: 5000 }, (_, i) => task(`c${i}`, { needs: i ? [`c${i - 1}`] : [] }));
+  assert.equal(longestChain(chain, chain.map((each) => bar(each.task, 1))), 5000);
+  assert.equal(longestChain([task("a", { needs: ["b"] }), task("b", { needs: ["a"] }), task("x", { needs: ["gone"] })], [bar("a", 1), bar("b", 1), bar("x", 3)]), 3);
+});

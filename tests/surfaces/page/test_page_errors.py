@@ -1,0 +1,98 @@
+"""What the page says when something is wrong: no token, no server, no such task, output made for a terminal."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from surfaces.cli.console import Console, sh
+from surfaces.page.browsing import Served, address_of, open_page, until
+
+pytestmark = pytest.mark.xdist_group("page")
+
+
+def test_without_the_token_the_page_says_that_it_is_read_only_and_how_to_change_that(
+    browser: Any, served: Served
+) -> None:
+    page = open_page(browser, served.url)
+    until(page, "document.getElementById('status').textContent === 'live, read only'")
+    until(page, "document.getElementById('access').textContent.includes('does not hold the token')")
+    page.context.close()
+
+
+def test_a_wrong_token_is_explained_on_a_page(browser: Any, served: Served) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    answer = page.goto(f"{served.url}/?token=wrong")
+    assert answer.status == 401
+    assert "The token in the address is wrong" in page.inner_text("body")
+    page.click("a")
+    page.wait_for_selector("#headline")
+    context.close()
+
+
+def test_a_link_to_an_unknown_task_ends_in_one_answer(browser: Any, served: Served) -> None:
+    asked: list[str] = []
+    page = open_page(browser, served.url)
+    page.on("request", lambda request: asked.append(request.url))
+    page.evaluate("manyhands.openTask('plan-1', 'no-such-task')")
+    until(page, "document.querySelector('#task .said').textContent.includes('there is no task `no-such-task`')")
+    began = page.evaluate("manyhands.frameAt")
+    until(page, f"manyhands.frameAt > {began} + 2000")  # eight more looks at the task
+    assert len([url for url in asked if "no-such-task" in url]) <= 2
+    page.context.close()
+
+
+def test_a_server_that_has_gone_is_said_in_the_headline_and_time_stops(browser: Any, tmp_path: Path) -> None:
+    console = Console(tmp_path)
+    console.plan([sh("a", "sleep 300")])
+    live = console.start("serve", "--plan", "plan.jsonl", "--port", "0")
+    live.wait_for("action=serving")
+    page = open_page(browser, address_of(live))
+    until(page, "document.querySelectorAll('.card').length === 1")
+    live.process.terminate()
+    assert live.end().code == 0
+    until(page, "document.getElementById('headline').textContent.startsWith('Not connected since')")
+    now = page.evaluate("manyhands.now")
+    began = page.evaluate("manyhands.frameAt")
+    until(page, f"manyhands.frameAt > {began} + 1000")
+    assert page.evaluate("manyhands.now") == now
+    page.context.close()
+    console.close()
+
+
+def test_a_store_without_a_dispatcher_says_so(browser: Any, tmp_path: Path) -> None:
+    console = Console(tmp_path)
+    gate, begun = tmp_path / "gate", tmp_path / "begun"
+    console.plan([sh("a", f"touch {begun}; while [ ! -e {gate} ]; do sleep 0.05; done"), sh("b", "true", needs=["a"])])
+    run = console.start("run", "plan.jsonl")
+    run.wait_until(begun.exists, "an attempt")
+    run.process.kill()
+    run.end()
+    gate.touch()  # nobody is left to stop it
+    live = console.start("page")
+    live.wait_for("page: ")
+    page = open_page(browser, live.err.split("page: ")[1].split()[0])
+    until(page, "document.getElementById('headline').textContent.startsWith('No dispatcher is running')")
+    assert "reads the store" in page.inner_text("#access")
+    now = page.evaluate("manyhands.now")
+    began = page.evaluate("manyhands.frameAt")
+    until(page, f"manyhands.frameAt > {began} + 1000")
+    assert page.evaluate("manyhands.now") == now
+    page.context.close()
+    live.interrupt()
+    assert live.end().code == 0
+    console.close()
+
+
+def test_output_made_for_a_terminal_is_shown_without_its_codes(browser: Any, tmp_path: Path) -> None:
+    console = Console(tmp_path)
+    console.plan([sh("a", r"printf '\033[1;31mred\033[0m\n10 %%\r20 %%\n'")])
+    assert console.run("run", "plan.jsonl").code == 0
+    live = console.start("serve", "--port", "0")
+    live.wait_for("action=serving")
+    page = open_page(browser, address_of(live))
+    page.evaluate("manyhands.openTask('plan-1', 'a')")
+    until(page, "document.querySelector('#task .output').textContent === 'red\\n20 %\\n'")
+    page.context.close()
+    console.close()
