@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -38,6 +39,7 @@ from manyhands.hosts.executors.attempt_steps import (
 from manyhands.hosts.executors.executor import Ended, Showed, Spawned
 from manyhands.hosts.executors.in_flight import InFlight
 from manyhands.hosts.executors.output_text import last_line, one_line, tail_of
+from manyhands.hosts.executors.report_files import read_aside
 from manyhands.hosts.executors.said_ending import as_said
 from manyhands.readers.plain_file import open_plain, write_plain
 from manyhands.sources.config.agent_config import AgentLimits
@@ -111,7 +113,7 @@ class AgentExecutor:
             run = _AgentRun(self._settings, self._adapter, self._steps, order, directory, place, self._showed)
             ending = await run.carry_out(None)
         log = directory / LOG_FILE
-        ending = as_said(ending, directory, log, time.time())
+        ending = await read_aside(partial(as_said, ending, directory, log, time.time()))
         if ending.kind is EndingKind.DONE and run.denied and not order.task.check:
             detail = f"it was not allowed to do all it wanted: {', '.join(run.denied)}"
             ending = replace(ending, kind=EndingKind.FAILED, detail=detail, needs_person=True)
