@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from manyhands.apps.serve.beads_backlog import BeadsBacklog
+from manyhands.apps.serve.beads_rules import BeadsRules
 from manyhands.apps.serve.live_backlog import LiveBacklog
 from manyhands.apps.serve.plan_backlog import PlanBacklog
 from manyhands.apps.serve.service import Service
@@ -104,7 +105,8 @@ def hosts(directory: Path, width: int, kinds: str = "*") -> None:
 
 def write_plan(directory: Path, tasks: Iterable[dict[str, Any]], name: str = "plan.jsonl") -> float:
     """As a careful editor does, in one step; when."""
-    lines = "".join(json.dumps({"claims": {}, "kind": "shell", **task}) + "\n" for task in tasks)
+    rows = ({"claims": {}, "kind": "shell", **task} for task in tasks)
+    lines = "".join(json.dumps({key: value for key, value in row.items() if value is not None}) + "\n" for row in rows)
     return replace_file(directory / name, lines.encode())
 
 
@@ -141,7 +143,7 @@ def plan_of(directory: Path, name: str = "plan.jsonl", weight: float = 1.0) -> P
 
 
 def beads_of(directory: Path, like: Task | None = None, weight: float = 1.0) -> BeadsBacklog:
-    return BeadsBacklog(directory, weight, like or issue_task(), directory / ".manyhands")
+    return BeadsBacklog(directory, weight, BeadsRules(like or issue_task()), directory / ".manyhands")
 
 
 def shell(id: str, script: str = "true", **fields: Any) -> dict[str, Any]:

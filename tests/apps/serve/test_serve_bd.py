@@ -7,6 +7,7 @@ from typing import Any
 
 from apps.serve.at_work import hosts, issue_task, serving
 from manyhands.apps.serve.beads_backlog import BeadsBacklog
+from manyhands.apps.serve.beads_rules import BeadsRules
 from sources.beads import fake_bd
 from sources.beads.backlog_files import line, project, row
 
@@ -31,7 +32,7 @@ async def test_issues_of_a_database_are_worked_off_through_bd_though_it_drops_wr
         except ValueError:  # it is being written
             return {}
 
-    backlog = BeadsBacklog(tmp_path, like=issue_task(), store=tmp_path, program=str(script))
+    backlog = BeadsBacklog(tmp_path, rules=BeadsRules(issue_task()), store=tmp_path, program=str(script))
     async with serving(tmp_path, backlog) as work:
         await work.until(lambda: [each["status"] for each in issues().values()] == ["closed"] * 2, "both to be closed")
         assert sorted(work.ran()) == ["p-1", "p-2"]

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from manyhands.apps.serve.beads_rules import DEFAULT_RULES, BeadsRules
 from manyhands.apps.serve.live_backlog import BacklogSteps, TaskVerdict, WantedTasks
 from manyhands.apps.serve.plan_backlog import signature_of
 from manyhands.apps.serve.reconcile import reconcile
@@ -20,9 +21,8 @@ from manyhands.readers.problems import Problem
 from manyhands.sources.beads.beads_finding import BeadsPlace, Mode, find
 from manyhands.sources.beads.beads_loading import load, writer_for
 from manyhands.sources.beads.beads_reading import Beads
-from manyhands.sources.beads.beads_ready import Conditional, put_off
+from manyhands.sources.beads.beads_ready import put_off
 from manyhands.sources.beads.issue_changes import BacklogWriter, Change, Claim, IssueOutcome
-from manyhands.sources.beads.issue_kinds import DEFAULT_KINDS, KindTable
 from manyhands.sources.beads.issue_tasks import tasks_of
 from manyhands.sources.beads.times import nanoseconds
 
@@ -32,25 +32,25 @@ _WRITTEN_BY_BD = ("interactions.jsonl", "last-touched", "export-state.json")
 
 class BeadsBacklog:
     claims = True
+    claims_hint = (
+        "list the files of an issue in its metadata, as `files`, or write `claims = {}` in [[backlogs]] if such issues"
+        " touch nothing"
+    )
 
     def __init__(
         self,
         path: Path,
         weight: float = 1.0,
-        like: Task | None = None,
+        rules: BeadsRules = DEFAULT_RULES,
         store: Path | None = None,
         program: str = "bd",
-        kinds: KindTable = DEFAULT_KINDS,
-        conditional: Conditional = Conditional.ON_FAILURE,
     ) -> None:
         self.place: BeadsPlace = find(path)
         directory = self.place.directory.resolve()
         self.name = directory.parent.name if is_good_name(directory.parent.name) else "beads"
         self.source = str(directory)
         self.weight = weight
-        self._like = like
-        self._kinds = kinds
-        self._conditional = conditional
+        self._rules = rules
         self._program = program
         self._writer: BacklogWriter = writer_for(self.place, program)
         self._store = store or Path()
@@ -89,7 +89,12 @@ class BeadsBacklog:
 
     def _wanted(self, beads: Beads, now: float) -> WantedTasks:
         found = tasks_of(
-            beads, now, like=self._like, holder=self._holder, kinds=self._kinds, conditional=self._conditional
+            beads,
+            now,
+            like=self._rules.like,
+            holder=self._holder,
+            kinds=self._rules.kinds,
+            conditional=self._rules.conditional,
         )
         later = [at for issue in beads.issues.values() if issue.defer_until and (at := nanoseconds(issue.defer_until))]
         look_at = min((at / 1e9 for at in later if at / 1e9 > now), default=None)

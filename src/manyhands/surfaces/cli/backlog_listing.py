@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from manyhands.readers.problems import LISTED_MAX, Problem
-from manyhands.sources.beads.beads_ready import Order
 from manyhands.surfaces.cli.printing import OutputFormat, print_rows, put, say
+from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.verbs.ready_issues import ready_in
 
 
-def print_ready(directory: Path, output: OutputFormat, order: Order = Order.PRIORITY) -> None:
-    """Prints the tasks that may run now, in the order of Beads. Epics are left out."""
-    ready = ready_in(directory, order)
+def print_ready(directory: Path, output: OutputFormat, settings: Settings) -> None:
+    """Prints the tasks that may run now, in the order in which `serve` would start them. Epics are left out."""
+    ready = ready_in(directory, settings.load())
     _say(ready.warnings)
     _say_problems(ready.problems, ready.problems_total)
     if output is not OutputFormat.TABLE:

@@ -8,19 +8,17 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from manyhands.apps.serve.beads_backlog import BeadsBacklog
+from manyhands.apps.serve.beads_rules import rules_of
 from manyhands.apps.serve.event_log import Log
 from manyhands.apps.serve.live_backlog import LiveBacklog
 from manyhands.apps.serve.plan_backlog import PlanBacklog
 from manyhands.apps.serve.service import Service
 from manyhands.assembly import open_session
-from manyhands.core.values.task import Task
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.leading import StoppedStandingBy
 from manyhands.engine.redaction import Secrets, secrets_of
 from manyhands.engine.store.store_opening import printable
 from manyhands.errors import StoreBusy, UsageError
-from manyhands.sources.beads.beads_ready import Conditional
-from manyhands.sources.beads.issue_kinds import table_of
 from manyhands.sources.config.config_types import BacklogConfig, Config
 from manyhands.surfaces.cli.page_beside_run import say_address
 from manyhands.surfaces.cli.printing import say
@@ -67,19 +65,7 @@ def _backlog(row: BacklogConfig, config: Config) -> LiveBacklog:
                 "the plan file may be created later, but its directory must exist now",
             )
         return PlanBacklog(path, row.weight, config.core_hosts(), config.core_families(), config.core_routes())
-    like = Task(
-        "",
-        run=row.run,
-        call=row.call,
-        args=row.args,
-        check=row.check,
-        workspace=row.workspace,
-        claims=row.claims,
-        timeout=row.timeout,
-        attempts=row.attempts,
-    )
-    kinds, conditional = table_of(row.kinds, row.otherwise), Conditional(row.conditional)
-    return BeadsBacklog(path, row.weight, like, config.store_directory, kinds=kinds, conditional=conditional)
+    return BeadsBacklog(path, row.weight, rules_of(row), config.store_directory)
 
 
 async def _serve(config: Config, backlogs: Sequence[LiveBacklog], address: str, port: int) -> None:

@@ -108,7 +108,7 @@ def host_list(view: View, asked: NoArguments) -> HostList:
 
 
 def backlog_ready(view: View, asked: BacklogAt) -> Answer:
-    ready = ready_in(Path(asked.directory))
+    ready = ready_in(Path(asked.directory), view.config)
     return {
         "tasks": ready.tasks[: asked.limit],
         "total": len(ready.tasks),

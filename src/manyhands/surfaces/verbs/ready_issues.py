@@ -6,18 +6,19 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from manyhands.readers.problems import Problem, Problems, sheet_of_row
+from manyhands.apps.serve.beads_rules import rules_for
+from manyhands.core.starting_order import starting_order
+from manyhands.core.values.task import Task
+from manyhands.readers.problems import Problem
 from manyhands.sources.beads.beads_finding import find
 from manyhands.sources.beads.beads_loading import load
-from manyhands.sources.beads.beads_reading import Beads
-from manyhands.sources.beads.beads_ready import Order, runnable
 from manyhands.sources.beads.issue import Issue
-from manyhands.sources.beads.issue_kinds import kind_of
-from manyhands.sources.beads.issue_tasks import claims_of_metadata, has_file_lists
+from manyhands.sources.beads.issue_tasks import tasks_of
+from manyhands.sources.config.config_types import Config
 
 
 class Ready(Struct, frozen=True):
-    """The issues that may run, in the order of Beads. Epics are left out."""
+    """The issues that may run, in the order in which they would start. Epics are left out."""
 
     tasks: list[dict[str, object]]
     unfinished: int
@@ -27,33 +28,34 @@ class Ready(Struct, frozen=True):
     problems_total: int
 
 
-def ready_in(directory: Path, order: Order = Order.PRIORITY) -> Ready:
+def ready_in(directory: Path, config: Config) -> Ready:
+    """Kinds and claims are those that `serve` would give the tasks, and so is their order."""
     place = find(directory)
     beads = load(place)
-    problems = Problems()
-    rows = [_row(issue, beads, problems) for issue in runnable(beads, time.time(), order=order)]
+    now = time.time()
+    rules = rules_for(directory, config)
+    found = tasks_of(beads, now, like=rules.like, kinds=rules.kinds, conditional=rules.conditional)
+    rows = [_row(task, beads.issues[task.id]) for task in starting_order(found.tasks)]
     closed = sum(issue.status == "closed" for issue in beads.issues.values())
     return Ready(
         tasks=rows,
         unfinished=len(beads.issues) - closed,
         closed=closed,
         warnings=place.warnings,
-        problems=[*beads.problems, *problems.kept],
-        problems_total=beads.problems_total + problems.total,
+        problems=[*beads.problems, *found.problems],
+        problems_total=beads.problems_total + len(found.problems),
     )
 
 
-def _row(issue: Issue, beads: Beads, problems: Problems) -> dict[str, object]:
-    sheet = sheet_of_row(beads.file, beads.line_of[issue.id], problems)
-    claims = claims_of_metadata(issue.metadata, sheet) if has_file_lists(issue.metadata) else None
+def _row(task: Task, issue: Issue) -> dict[str, object]:
     return {
-        "task": issue.id,
-        "title": issue.title,
-        "priority": issue.priority,
-        "kind": kind_of(issue),
+        "task": task.id,
+        "title": task.title,
+        "priority": task.priority,
+        "kind": task.kind,
         "type": issue.issue_type,
         "labels": issue.labels,
-        "parent": next(iter(issue.parents), None),
-        "claims": msgspec.to_builtins(claims),
+        "parent": task.parent or None,
+        "claims": msgspec.to_builtins(task.claims),
         "created_at": issue.created_at,
     }
