@@ -20,6 +20,7 @@ test("a run has an outcome once it has ended, or as soon as a task has failed", 
   assert.deepEqual([verdict(going), going.tookS, tabState(going, 1)], ["1 failed so far", 20, "failed"]);
   const over = outcomeOf(ran({ done: 1, failed: 1, skipped: 1 }), 500);
   assert.deepEqual([verdict(over), over.tookS, over.alone, over.chain, over.cost], ["1 of 3 failed", 10, 9, 9, 0.5]);
+  assert.equal(verdict(outcomeOf(ran({ done: 1, cancelled: 1, skipped: 1 }), 500)), "2 of 3 were cancelled or skipped");
   assert.equal(verdict(outcomeOf(ran({ done: 3 }), 500)), "all done");
   assert.equal(tabState(outcomeOf(ran({ done: 3 }), 500), 0), "done");
 });

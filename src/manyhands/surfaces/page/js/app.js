@@ -1,5 +1,6 @@
 // Holds the view and the model together, and decides what is drawn when.
 import { headline } from "./causes.js";
+import { BulkBar } from "./bulk.js";
 import { showClaims } from "./claims.js";
 import { $, isCalm, setText } from "./dom.js";
 import { showFigures } from "./figures.js";
@@ -12,6 +13,7 @@ import { NowCards, usualOf } from "./now_cards.js";
 import { OutcomeBox } from "./outcome_box.js";
 import { Paint } from "./paint.js";
 import { showRange } from "./range_box.js";
+import { showRunList } from "./runs_table.js";
 import { fillReaders, sentence } from "./readers.js";
 import { Ribbon } from "./ribbon.js";
 import { keepNear, scaleOf } from "./scale.js";
@@ -20,7 +22,7 @@ import { TaskPage } from "./task_page.js";
 import { TasksTable } from "./tasks_table.js";
 import { Tree, progressBar, STATES } from "./tree.js";
 import { fromHash, toHash } from "./view_url.js";
-import { count, plural, shownOf } from "./words.js";
+import { count, duration, plural, shownOf } from "./words.js";
 
 const NO_TOKEN = "Read only: this browser does not hold the token. Open the address that manyhands prints on a terminal, or /?token=… with the word in the file `token` of the store.";
 const READS_ONLY = "Read only: this page reads the store. The page of `manyhands serve` takes commands.";
@@ -42,6 +44,7 @@ export class App {
 		this.table = new TasksTable($("table"), $("tasks-shown"), (task) => this.openTask(task.run, task.task));
 		this.outcome = new OutcomeBox($("outcome"), (task) => this.openTask(task.run, task.task), (filter) => this.setFilter(filter));
 		this.tab = new Tab();
+		this.bulk = new BulkBar($("bulk"), (said) => setText($("bulk-said"), said));
 		this.taskPage = new TaskPage($("task"), () => this.closeTask());
 		this.lastAt = { cards: 0, panels: 0, readers: -5e3 };
 		// In ms: how long frames took, how old their events were, and when the first picture was drawn.
@@ -244,7 +247,9 @@ export class App {
 		setText($("headline"), headline(model, all, this.source?.lostAt));
 		progressBar($("progress"), all.counts);
 		const told = STATES.filter((state) => all.counts[state]).map((state) => `${count(all.counts[state])} ${state}`);
-		setText($("counts"), [...told, `of ${plural(all.total, "task")}`].join(" · "));
+		const began = this.firstShown;
+		const elapsed = all.total && now > began ? [`for ${duration(now - began)}`] : [];
+		setText($("counts"), [...told, `of ${plural(all.total, "task")}`, ...elapsed].join(" · "));
 		setText($("others"), all.others ? `${count(all.others)} more by other runs` : "");
 		this.meter.update(model);
 		this.cards.update(model, now, this.isShown);
@@ -258,6 +263,8 @@ export class App {
 		this.outcome.update(model, now, this.taskPage.isServed);
 		this.tab.update(this.outcome.outcome, totals(model));
 		this.table.update(model, this.isShownTask, now);
+		this.bulk.update(this.isShownTask && this.table.list, this.taskPage.isServed && model.command);
+		showRunList($("runs"), model, now, (run) => this.chooseRun?.(run));
 		this.tree.update(model);
 		showClaims($("claims"), model, (claim) => this.toggleFilter("file", claim));
 		showFigures($("figures"), model, this.firstShown, now);

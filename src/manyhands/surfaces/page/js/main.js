@@ -1,4 +1,5 @@
 // Starts the page: from the recording in it, if it has one, else from the live stream.
+import { AddTask } from "./add_task.js";
 import { App } from "./app.js";
 import { ask, askSlowly, order } from "./commands.js";
 import { $, button, h, renew, setText } from "./dom.js";
@@ -121,10 +122,28 @@ function leaveReplay() {
 	app.setFit();
 }
 
+let asksToCancel = "";
+const addTask = new AddTask($("add"));
+
+/** Asked for twice: it stops whatever runs. */
+function cancelRun({ run }) {
+	if (asksToCancel === run) send("POST", `/api/v1/runs/${encodeURIComponent(run)}/cancel`, { why: "cancelled on the page" });
+	asksToCancel = asksToCancel === run ? "" : run;
+	showRuns();
+}
+
+function chooseRun(run) {
+	Object.assign(app.view, { run: app.view.run === run ? "" : run, replay: null });
+	app.changedView();
+	if (!embedded) startLive();
+}
+app.chooseRun = chooseRun;
+
 /** The runs there are, and what can be done with the one that is shown. */
 function showRuns() {
 	const runs = [...app.model.runs.values()];
-	const told = runs.map((run) => `${run.run}|${run.ended_at}|${run.draining}`).join() + app.model.command + app.view.run + replayBar;
+	const open = runs.filter((run) => run.ended_at == null && !run.draining);
+	const told = asksToCancel + runs.map((run) => `${run.run}|${run.ended_at}|${run.draining}`).join() + app.model.command + app.view.run + replayBar;
 	if (told === showRuns.told) return;
 	showRuns.told = told;
 	const names = [...new Set([...runs.map((run) => run.run), app.view.run].filter(Boolean))];
@@ -140,8 +159,11 @@ function showRuns() {
 		if (!replayBar) tools.push(button({ key: "replay", title: `Play ${run.run} again from its start`, onclick: () => replayRun(run.run) }, `replay${whom}`));
 		if (app.model.command && run.ended_at == null) {
 			const verb = run.draining ? "resume" : "pause";
+			tools.push(button({ key: "cancel", class: "danger", onclick: () => cancelRun(run) }, asksToCancel === run.run ? `really cancel ${run.run}?` : `cancel${whom}`));
 			tools.push(button({ key: "pause", title: `${verb} run ${run.run}`, onclick: () => send("POST", `${path}/${verb}`) }, verb + whom));
 		}
+		if (app.model.command && !app.view.run && open.length > 1) tools.push(button({ key: "pause all", onclick: () => open.forEach((each) => send("POST", `/api/v1/runs/${encodeURIComponent(each.run)}/pause`)) }, "pause all"));
+		if (app.model.command && !replayBar) tools.push(button({ key: "add", onclick: () => addTask.open(app.view.run) }, "add a task"));
 		exports.push(
 			h("a", { href: `${path}/export.html`, download: `${run.run}.html` }, `save ${run.run} as one page`),
 			h("a", { href: `${path}/export.trace.json`, download: `${run.run}.trace.json` }, "as Chrome trace"));

@@ -1,7 +1,6 @@
 // How a run came out: the verdict, what it took, and what did not succeed, grouped by cause. Data in, data out.
+import { TASKS_MAX } from "./bulk.js";
 import { count } from "./words.js";
-
-const LISTED_MAX = 400; // retried together, one after the other
 
 /** The run that the page is about: the one shown, or else the newest. */
 export function mainRun(model) {
@@ -46,7 +45,7 @@ export function groups(tasks) {
 	return [...found.values()].sort((a, b) => b.tasks.length - a.tasks.length || (a.key < b.key ? -1 : 1));
 }
 
-export const retried = (group) => group.tasks.slice(0, LISTED_MAX);
+export const retried = (group) => group.tasks.slice(0, TASKS_MAX);
 
 /** How long the run had to take, however wide: the longest chain of needs, with what each task took. */
 export function longestChain(tasks, bars) {
@@ -74,5 +73,5 @@ export function verdict({ run, isOver, counts }) {
 	if (!isOver) return `${count(failed)} failed so far`;
 	if (failed) return `${count(failed)} of ${count(run.total)} failed`;
 	const rest = (counts.cancelled ?? 0) + (counts.skipped ?? 0);
-	return rest ? `${count(rest)} of ${count(run.total)} were not run` : "all done";
+	return rest ? `${count(rest)} of ${count(run.total)} were cancelled or skipped` : "all done";
 }

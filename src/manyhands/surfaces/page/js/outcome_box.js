@@ -1,5 +1,5 @@
 // The outcome on the page: verdict, times, failures by cause with a retry for each, and what to do next.
-import { order, taskPath } from "./commands.js";
+import { orderEach } from "./bulk.js";
 import { button, h, renew, taskHref } from "./dom.js";
 import { outcomeOf, retried, verdict } from "./outcome.js";
 import { count, duration, plural, short } from "./words.js";
@@ -49,20 +49,8 @@ export class OutcomeBox {
 			mayAct && button({ class: "small", onclick: () => this.retry(group) }, group.tasks.length > 1 ? `retry these ${count(retried(group).length)}` : "retry it"));
 	}
 
-	/** One after the other: each is on disk before the next is asked for. */
-	async retry(group) {
-		const tasks = retried(group);
-		let done = 0;
-		const refused = [];
-		for (const task of tasks) {
-			try {
-				await order("POST", `${taskPath(task.run, task.task)}/retry`);
-				done++;
-			} catch (error) {
-				refused.push(error.message);
-			}
-			this.said = `retry: ${count(done)} of ${count(tasks.length)} are on disk${refused.length ? `; ${refused.at(-1)}` : ""}`;
-		}
+	retry(group) {
+		return orderEach("retry", retried(group), (said) => (this.said = said));
 	}
 }
 

@@ -68,7 +68,7 @@ export function attemptsTable(bars, detail, shown, now, pick, ticking) {
 			h("td", { class: "num" }, tokens ? short(tokens) : ""), h("td", { class: "num" }, cost != null ? cost.toFixed(cost < 1 ? 4 : 2) : ""),
 			h("td", { class: "detail" }, bar.detail || told?.detail || exit));
 	});
-	return h("table", { class: "rows", key: "attempts list" }, h("tbody", {}, h("tr", { key: "" }, heads.map((name) => h("th", { scope: "col" }, name))), rows));
+	return h("table", { class: "rows", key: "attempts list" }, h("tbody", {}, h("tr", { key: "" }, heads.map((name) => h("th", { scope: "col", class: name === "tokens" || name === "cost" ? "num" : null }, name))), rows));
 }
 
 export function storyList(lines) {
