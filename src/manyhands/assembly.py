@@ -50,6 +50,10 @@ async def open_session(
         makers = {host.name: _maker(host, config, journal, spawned, showed, site, rays) for host in config.hosts}
         return {name: LayeredExecutor(make, ended, layer) if layer else make(ended) for name, make in makers.items()}
 
+    if any(isinstance(host, OpenaiHost) for host in config.hosts):
+        from manyhands.hosts.executors.openai_executor import load_client
+
+        await load_client()
     try:
         async with dispatching(
             config.store_directory,

@@ -1,11 +1,14 @@
 """When the next start may happen: budgets stated and learned, Retry-After, quotas."""
 
+from typing import NamedTuple
+
 import pytest
 
 from manyhands.core.clutch.clutch import Clutch
 from manyhands.core.clutch.pacer import Bucket, Pacer
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host import Rate
+from manyhands.core.values.host_memory import HostMemory
 from manyhands.core.values.widths import Reading, Sample
 
 
@@ -117,3 +120,88 @@ def test_a_host_that_refuses_the_very_first_calls_teaches_no_rate() -> None:
     assert pacer.rate_per_s is None
     ready_at, _ = pacer.start_at(3.0, "text")
     assert ready_at == 3.0
+
+
+class Outcome(NamedTuple):
+    took_s: float
+    refused: float  # share of all requests
+
+
+def ask(pacer: Pacer, budget: Bucket, starts: int, began_at: float = 0.0, trip_s: float = 0.05) -> Outcome:
+    """Send so many to a host that answers after `trip_s`, and send again what it refused."""
+    at, attempt, accepted, refused = began_at, 10_000 * int(began_at), 0, 0
+    answers: list[tuple[float, int, bool]] = []
+    ticked_at = at
+    while accepted < starts:
+        pacer.tick(at, at - ticked_at)
+        ticked_at = at
+        while answers and answers[0][0] <= at:
+            _, number, was_taken = answers.pop(0)
+            accepted += was_taken
+            if not was_taken:
+                refused += 1
+                pacer.refused(refusal(at, number, retry_after_s=1))
+        while pacer.start_at(at, "text")[0] <= at and not (answers and answers[0][0] <= at):
+            if accepted + sum(was_taken for _, _, was_taken in answers) >= starts:
+                break
+            attempt += 1
+            pacer.started(at, attempt, "text")
+            is_taken = budget.level_at(at) >= 1
+            if is_taken:
+                budget.take(at, 1)
+            answers.append((at + trip_s, attempt, is_taken))
+            at += 0.01  # one leaves after another
+        at += 0.01
+    return Outcome(at - began_at, refused / (refused + starts))
+
+
+def test_a_rate_that_nobody_knows_is_found_within_seconds() -> None:
+    outcome = ask(Pacer.begin(None, None), Bucket(per_s=10.0, burst=10.0, level=10.0), 200)
+    assert outcome.took_s <= 1.12 * 19
+    assert outcome.refused <= 0.07
+
+
+def test_a_stated_rate_is_used_whole_and_nothing_is_refused() -> None:
+    outcome = ask(Pacer.begin(Rate(requests_per_minute=600), None), Bucket(per_s=10.0, burst=10.0, level=10.0), 200)
+    assert outcome.took_s <= 1.05 * 19
+    assert outcome.refused <= 0.01
+
+
+def test_one_refusal_does_not_undercut_a_stated_rate() -> None:
+    pacer = Pacer.begin(Rate(requests_per_minute=600), None)
+    ask(pacer, Bucket(per_s=10.0, burst=5.0, level=5.0), 30)
+    assert pacer.refusals > 0
+    assert pacer.rate_per_s is None
+
+
+def test_a_stated_rate_that_the_host_keeps_refusing_is_doubted() -> None:
+    pacer = Pacer.begin(Rate(requests_per_minute=600), None)
+    outcome = ask(pacer, Bucket(per_s=4.0, burst=4.0, level=4.0), 200)
+    assert pacer.known_per_s == pytest.approx(4.0, rel=0.1)
+    assert outcome.refused <= 0.2
+
+
+def test_a_host_that_saves_up_little_is_not_refused_after_every_pause() -> None:
+    outcome = ask(Pacer.begin(None, None), Bucket(per_s=10.0, burst=4.0, level=4.0), 600)
+    assert outcome.refused <= 0.1
+    assert outcome.took_s <= 1.75 * 60  # what flows in during a pause is mostly lost there
+
+
+def test_after_a_quiet_time_it_starts_again_with_all_that_the_host_has_saved_up() -> None:
+    pacer, budget = Pacer.begin(None, None), Bucket(per_s=1.0, burst=40.0, level=40.0)
+    ask(pacer, budget, 100)
+    began_at = 1000.0
+    outcome = ask(pacer, budget, 40, began_at)
+    assert outcome.took_s <= 12
+    assert outcome.refused <= 0.1
+
+
+def test_the_next_run_begins_with_the_rate_and_the_burst_of_the_last() -> None:
+    first, budget = Pacer.begin(None, None), Bucket(per_s=2.0, burst=20.0, level=20.0)
+    ask(first, budget, 200)
+    kept = HostMemory(8, 0, rate_per_s=first.rate_to_keep(), rate_s=first.known_s, burst=first.burst_to_keep())
+    assert kept.rate_per_s == pytest.approx(2.0, rel=0.15)
+    assert kept.burst == pytest.approx(20.0, rel=0.3)
+    outcome = ask(Pacer.begin(None, kept), Bucket(per_s=2.0, burst=20.0, level=20.0), 60)
+    assert outcome.took_s <= 1.15 * 20
+    assert outcome.refused <= 0.05

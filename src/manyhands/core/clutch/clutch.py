@@ -211,14 +211,14 @@ class Clutch(Struct, tag="clutch"):
         is_open = self.launch.is_on or not (self.settled or self.launch.trouble or self._was_settled())
         throughputs = sorted(turn.log_throughput for turn in self.history[-12:])
         pacer = self.pacer
-        rate_per_s = pacer.known_per_s or (pacer.rate_per_s if pacer.refusals else None)
         return HostMemory(
             width=self._width_to_keep(is_open),
             turns=len(self.settled_widths),
             log_throughput=throughputs[len(throughputs) // 2] if throughputs and not is_open else None,
             is_open=is_open,
-            rate_per_s=rate_per_s,
-            burst=pacer.burst_seen(rate_per_s) if rate_per_s else 0.0,
+            rate_per_s=pacer.rate_to_keep(),
+            rate_s=pacer.known_s,
+            burst=pacer.burst_to_keep(),
             kinds=kept_kinds(self.usual, self.processes.peaks),
             at=self.ticked_at or 0.0,
         )

@@ -19,6 +19,7 @@ class HostMemory(Struct, frozen=True, omit_defaults=True):
     log_throughput: float | None = None  # ln of work per second at that width
     is_open: bool = False  # there was no trouble and growth had not stopped: a larger width may be possible
     rate_per_s: float | None = None  # accepted starts per second where the host refused more
+    rate_s: float = 0.0  # over how many seconds that rate was measured; 0: it is a guess
     burst: float = 0.0  # starts it took at once above that rate, after a rest
     kinds: dict[str, KindMemory] = {}
     at: float = 0.0
@@ -39,6 +40,7 @@ def merged(earlier: HostMemory | None, latest: HostMemory) -> HostMemory:
         log_throughput=keeps.log_throughput,
         is_open=keeps.is_open,
         rate_per_s=rate.rate_per_s,
+        rate_s=rate.rate_s,
         burst=rate.burst or earlier.burst,
         kinds=kinds,
         at=latest.at,

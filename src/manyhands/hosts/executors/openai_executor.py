@@ -222,6 +222,15 @@ def _decoded(content: bytes) -> object:
         return content.decode(errors="replace")
 
 
+async def load_client() -> None:
+    """Import the client before the first attempt. That takes a second, longer on a busy machine.
+
+    Attempts that wait for the import would all leave at once, and the clutch would have taken them for sent: the width
+    would have grown on evidence that does not exist.
+    """
+    await asyncio.to_thread(_openai)
+
+
 def _openai() -> Any:
     import openai
 
