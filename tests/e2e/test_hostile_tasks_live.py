@@ -1,7 +1,10 @@
 """Tasks that put a pipe or a device where the dispatcher reads: every one of them ends, and so does the run."""
 
+from pathlib import Path
+
 import pytest
 
+from manyhands.engine.run_opening import attempt_directory
 from surfaces.cli.console import Console, sh, shell_host
 
 #: In the directory of the attempt.
@@ -10,6 +13,7 @@ HOSTILE = {
     "pipe-without-check": (f"{HERE}; rm output.log; mkfifo output.log", None),
     "pipe-for-output": (f"{HERE}; rm output.log; mkfifo output.log", ["true"]),
     "link-for-output": (f"{HERE}; rm output.log; ln -s /dev/zero output.log", ["true"]),
+    "link-to-a-file": (f"{HERE}; echo precious > victim; rm output.log; ln -s victim output.log", ["true"]),
     "pipe-for-prompt": (f"{HERE}; rm prompt.txt; mkfifo prompt.txt", ["true"]),
     "pipe-for-usage": (f"{HERE}; mkfifo usage.json", None),
     "device-for-usage": (f"{HERE}; ln -s /dev/zero usage.json", None),
@@ -40,7 +44,9 @@ def test_no_task_can_hang_the_dispatcher_by_what_it_puts_into_its_directory(cons
     reports = ("pipe-for-usage", "device-for-usage", "pipe-for-ending", "device-for-ending")
     assert {states[id] for id in reports} == {"done"}, "a report that cannot be read is left out of account"
     assert records["pipe-without-check"].last_ending.tail == "here\n", "the file that it printed to is read"
-    for id in ("pipe-for-output", "link-for-output", "pipe-for-prompt", "pipe-for-the-next"):
+    attempt = attempt_directory(console.store, "plan-1", "link-to-a-file", 1)
+    assert Path(attempt, "victim").read_text() == "precious\n", "nothing is written through a link"
+    for id in ("pipe-for-output", "link-for-output", "link-to-a-file", "pipe-for-prompt", "pipe-for-the-next"):
         ending = records[id].last_ending
         assert ending is not None
         assert "not a regular file" in ending.detail, ending

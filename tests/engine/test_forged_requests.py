@@ -1,5 +1,6 @@
 """What a submitter may not ask for is set aside and named: it frees no claims, and ends no dispatcher."""
 
+import asyncio
 import logging
 import math
 import sqlite3
@@ -74,8 +75,9 @@ async def test_what_cannot_be_asked_for_is_set_aside_and_named(
         before = dispatcher.last
         with caplog.at_level(logging.WARNING), closing(open_requests(store)) as requests:
             number = requests.ask(FORGED[what])
-            while not any(f"request {number} is set aside" in line for line in caplog.messages):
-                await dispatcher.submit()
+            async with asyncio.timeout(90):
+                while not any(f"request {number} is set aside" in line for line in caplog.messages):
+                    await dispatcher.submit()
         assert await is_sound(dispatcher)
         with closing(open_reader(store)) as reader:
             assert reader.requests() == []
