@@ -149,7 +149,7 @@ def test_a_limit_on_the_size_of_files_stops_a_run_in_the_same_way(console: Conso
         "import resource, signal, sys\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size + 20_000},) * 2)\n"
-        "sys.argv = ['manyhands', 'run', 'plan.jsonl', '--fresh']\n"
+        "sys.argv = ['manyhands', 'run', 'plan.jsonl', '--again']\n"
         "from manyhands.surfaces.cli.main import main\n"
         "main()\n"
     )

@@ -60,7 +60,7 @@ def test_concurrency_one_is_the_serial_order_byte_for_byte_over_twenty_runs(cons
         "import sys\n"
         "from manyhands.surfaces.cli.main import answer\n"
         f"for _ in range({RUNS}):\n"
-        "    assert answer(['run', 'plan.jsonl', '--concurrency', '1', '-o', 'ids']) == 0\n"
+        "    assert answer(['run', 'plan.jsonl', '--again', '--concurrency', '1', '-o', 'ids']) == 0\n"
         "    print('end of a run', flush=True)\n"
     )
     done = console.python(script)
@@ -75,7 +75,7 @@ def test_concurrency_one_is_the_serial_order_for_commands_of_each_own_process(co
     console.plan({**task, "run": ["sh", "-c", f"{BEGIN}; {END}"]} for task in tasks)
     expected = serial_order(tasks)
     for _ in range(2):
-        done = console.run("run", "plan.jsonl", "--concurrency", "1", "-o", "ids")
+        done = console.run("run", "plan.jsonl", "--again", "--concurrency", "1", "-o", "ids")
         assert (done.code, done.ids) == (0, expected)
         assert order(console.directory) == expected
         assert peak(console.directory) == 1

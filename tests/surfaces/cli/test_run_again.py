@@ -167,3 +167,11 @@ def test_edited_work_in_a_worktree_lands_again(console: Console) -> None:
         done = run(console)
         assert done.code == 0, done.err
         assert (console.directory / "said").read_text() == f"{word}\n"
+
+
+def test_the_review_tells_why_a_done_task_ran_again(console: Console) -> None:
+    console.plan([says("a")])
+    assert run(console).code == 0
+    console.plan([says("a", "A")])
+    assert run(console).code == 0
+    assert "it was done, and its plan has changed" in console.run("review").out

@@ -45,7 +45,7 @@ AFTER_A_RUN = [
     ("task show a --run nothing", "there is no run `nothing`", "`manyhands runs` lists the runs"),
     ("task cancel nobody --run plan-1", "there is no task `nobody` in run plan-1", "lists"),
     ("task cancel a", "task `a` is done and cannot be cancelled", "`manyhands task show a`"),
-    ("task retry a", "task `a` is done and cannot be retried", "a new run"),
+    ("task retry a", "task `a` is done and cannot be retried", "`manyhands run PLAN --again`"),
     ("task cancel b", "task `b` is failed and cannot be cancelled", "`manyhands task retry b`"),
     ("task defer b", "task `b` is failed and cannot be deferred", "`manyhands task retry b`"),
     ("task resume c", "task `c` is skipped and cannot be resumed", "`manyhands task retry c`"),

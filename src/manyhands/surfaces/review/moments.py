@@ -56,7 +56,8 @@ class Moments:
             case ev.ResumeAsked():
                 self._note(event.at, "resumed", event.task, "resumed", "a person asked for it")
             case ev.RetryAsked():
-                self._note(event.at, "retried", event.task, "gets a fresh set of attempts", "a person asked for it")
+                why = "it was done, and its plan has changed" if event.again else "a person asked for it"
+                self._note(event.at, "retried", event.task, "gets a fresh set of attempts", why)
             case ev.TaskEdited():
                 self._note(event.at, "edited", event.task.id, "changed in its plan or backlog", "")
             case ev.RunResumed():

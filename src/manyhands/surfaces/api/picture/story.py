@@ -49,7 +49,7 @@ def _of_task(event: ev.AnyEvent, run: str, task: str) -> str:
             what = "cancelled" if event.task else "cancelled with the whole run"
             return f"{what}: {event.why}" if event.why else what
         case ev.RetryAsked(task=asked) if asked == task:
-            return "retried by a person"
+            return "wanted again, because its plan has changed" if event.again else "retried by a person"
         case ev.DeferAsked(task=asked) if asked == task:
             return "deferred by a person"
         case ev.ResumeAsked(task=asked) if asked == task:
