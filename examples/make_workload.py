@@ -22,8 +22,8 @@ KINDS = {"code": 3.0, "text": 2.0, "reasoning": 4.0}
 TITLES = {"code": "Fix the parser", "text": "Summarize the minutes", "reasoning": "Compare the designs"}
 HOSTS = "\n".join(f'[hosts.{kind}-box]\ntype = "shell"\nkinds = ["{kind}"]\n' for kind in KINDS)
 
-#: An issue does not say what to run: here all of a backlog run the same.
-BACKLOG = '\n[[backlogs]]\nbeads = "."\nrun = ["sleep", "{sleep_s:.3f}"]\n'
+#: An issue does not say what to run: here all of a backlog run the same. Those without a list of files touch nothing.
+BACKLOG = '\n[[backlogs]]\nbeads = "."\nrun = ["sleep", "{sleep_s:.3f}"]\nclaims = {{}}\n'
 
 
 def make_tasks(count: int, seed: int, scale: float) -> list[dict[str, Any]]:

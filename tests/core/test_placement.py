@@ -2,6 +2,7 @@
 
 from helpers import Player, a_host, a_task
 from manyhands.core import events as ev
+from manyhands.core.values.ending import Ending, EndingKind
 
 
 def host_of(player: Player, id: str) -> str:
@@ -152,3 +153,33 @@ def test_among_a_thousand_hosts_starts_are_spread_and_fallbacks_come_last() -> N
     assert len(player.book.running) == 202
     player.end("t0", "t1", "t2")
     assert len(player.book.running) == 202, "places that become free are taken in the same breath"
+
+
+def test_a_task_with_a_choice_leaves_the_last_slot_to_one_that_has_none() -> None:
+    player = Player(a_host("both"), a_host("other", kinds=("code",)))
+    player.open(a_task("free"), a_task("bound", kind="text"))
+    assert {id: host_of(player, id) for id in player.running} == {"free": "other", "bound": "both"}
+
+
+def test_a_host_with_room_for_all_is_not_kept_free() -> None:
+    player = Player(a_host("both", width=3), a_host("other", kinds=("code",)))
+    player.open(a_task("free"), a_task("bound", kind="text"))
+    assert {id: host_of(player, id) for id in player.running} == {"free": "both", "bound": "both"}
+
+
+def test_a_much_slower_host_is_not_taken_to_make_room() -> None:
+    """On the fast host the task ends in 2 s, and the other waits 2 s. The slow one would take 60 s."""
+    player = with_known_speeds(2.0, 60.0, kinds=("code",))
+    player.add(a_task("free"), a_task("bound", kind="text"))
+    assert host_of(player, "free") == "fast"
+    player.end("free", after_s=2.0)
+    assert host_of(player, "bound") == "fast"
+
+
+def test_a_task_that_cannot_start_anyway_needs_no_host() -> None:
+    player = Player(a_host("both"), a_host("other", kinds=("code",)))
+    player.open(a_task("late", kind="text"), run="stopped")
+    player.play(ev.RunStopped(player.at, "stopped"))
+    player.end("late", ending=Ending(EndingKind.CANCELLED))
+    player.open(a_task("free"))
+    assert host_of(player, "free") == "both"

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from surfaces.cli.console import PATIENCE_S, Console, Done, sh, shell_host
 
@@ -19,6 +20,10 @@ def program(console: Console, name: str, *arguments: str) -> Done:
         command, cwd=console.directory, env=console.env, capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     return Done(done.returncode, done.stdout, done.stderr)
+
+
+def attempts_of(console: Console, task: str) -> list[dict[str, Any]]:
+    return console.run("task", "show", task, "-o", "json").json["attempts"]
 
 
 def test_a_workload_is_made_and_runs_to_its_end(console: Console) -> None:
@@ -62,6 +67,9 @@ def test_a_workload_as_a_beads_backlog_is_worked_off_by_serve_and_closed(console
     assert serving.end().code == 0
     closed = [json.loads(row)["status"] for row in (console.directory / ".beads" / "issues.jsonl").open()]
     assert closed == ["closed"] * 30
+    assert "declare no claims" not in serving.err
+    spans = [(attempt["started_at"], attempt["ended_at"]) for id in ready.ids for attempt in attempts_of(console, id)]
+    assert max(sum(start <= at < end for start, end in spans) for at, _ in spans) > 1, "the example runs side by side"
 
 
 def test_the_monitor_follows_a_run_from_before_its_start_to_its_end(console: Console) -> None:

@@ -202,7 +202,14 @@ async def test_tasks_are_added_and_refused_the_same(surfaces: Surfaces, tmp_path
     called = await surfaces.called("add", tasks=[row("called")], to="r")
     fetched = await surfaces.fetched("POST", "/tasks", {"tasks": [row("fetched")], "run": "r"})
     typed = await surfaces.typed("add", str(tmp_path / "more.jsonl"), "--to", "r")
-    assert called == {"run": "r", "tasks": ["called"], "total": 1, "done": "1 task added to run r", "heard": True}
+    assert called == {
+        "run": "r",
+        "tasks": ["called"],
+        "total": 1,
+        "done": "1 task added to run r",
+        "heard": True,
+        "note": "",
+    }
     assert fetched == called | {"tasks": ["fetched"]}
     assert typed == called | {"tasks": ["typed"]}
     again = await surfaces.called("add", tasks=[row("fetched")], to="r")

@@ -7,6 +7,7 @@ from manyhands.core.obstacles import could_ever_take, group_obstacle, host_obsta
 from manyhands.core.placement import choose
 from manyhands.core.ready import Group
 from manyhands.core.rules import holding_rule, left_of
+from manyhands.core.scarce_hosts import needed_elsewhere
 from manyhands.core.state import HostState, Record, Run
 from manyhands.core.values.task import TaskState
 
@@ -124,7 +125,8 @@ def _host_reasons(group: Group, book: Book) -> list[str]:
             busy.append(host)
     if not free:
         return reasons
-    choice = choose(free, busy, kind, book.at, {}, group.waits_since, len(group.queue) - 1)
+    needed = needed_elsewhere(group.pool, free, [pool for pool in book.ready.pools.values() if pool.heap])
+    choice = choose(free, busy, kind, book.at, {}, group.waits_since, len(group.queue) - 1, needed)
     if choice.host is None:
         return [f"{free[0].name} has room, but a slot elsewhere is worth waiting {choice.worth_waiting_s:.1f} s for"]
     return []

@@ -1,6 +1,7 @@
 """Which host a task goes to: the one where it should finish soonest, including the wait for a slot."""
 
 import math
+from collections.abc import Collection
 from fnmatch import fnmatchcase
 
 from manyhands.core.state import HostState
@@ -35,6 +36,7 @@ def choose(
     waiting: dict[str, int],
     waits_since: float | None = None,
     behind: int = 0,
+    needed: Collection[str] = (),
 ) -> HostChoice:
     """The host where the task should finish soonest, among hosts with room (`free`) and hosts without (`busy`).
 
@@ -42,6 +44,8 @@ def choose(
     Time that the task has waited (since `waits_since`) lowers the gain of waiting longer, so its wait always ends.
     `behind` equal tasks come after this one. If waiting does not pay for the last of them, it takes the free slot now.
     An unknown duration counts as the best known one, so that every host is tried.
+    `needed` are hosts whose last slots other tasks wait for, because no other free host takes them. There a task counts
+    as twice as long: once for itself, and once for the one it keeps waiting.
     """
     regular = [host for host in free if not host.host.fallback]
     if not regular:
@@ -60,8 +64,12 @@ def choose(
     def emptiness(host: HostState) -> float:
         return -(host.width - len(host.running)) / host.width
 
+    def weight(host: HostState) -> tuple[float, bool, float]:
+        is_needed = host.name in needed
+        return usual_s(host) * (1 + is_needed), is_needed, emptiness(host)
+
     waited_s = 0.0 if waits_since is None else at - waits_since
-    chosen = min(free, key=lambda host: (usual_s(host), emptiness(host)))
+    chosen = min(free, key=weight)
     chosen_s = usual_s(chosen) - waited_s
     if behind >= SLOTS_MAX * len(busy):
         return HostChoice(chosen)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from apps.serve.at_work import (
     HOLD,
@@ -14,11 +15,15 @@ from apps.serve.at_work import (
     edit_issue,
     hosts,
     issue_task,
+    plan_of,
     read_issues,
     serving,
+    shell,
     write_issues,
+    write_plan,
 )
 from manyhands.apps.serve.beads_backlog import BeadsBacklog
+from manyhands.apps.serve.beads_rules import BeadsRules
 from manyhands.apps.serve.live_backlog import TaskVerdict
 from manyhands.core.events import CancelAsked, DeferAsked, HostPaused, HostResumed, ResumeAsked, RetryAsked
 from sources.beads.backlog_files import child, row, waiting
@@ -112,7 +117,7 @@ class Overtaken(BeadsBacklog):
 
 async def test_a_claim_that_is_lost_cancels_here_and_runs_nothing(project: Path) -> None:
     write_issues(project, row("p-theirs", priority=0), row("p-ours"))
-    async with serving(project, Overtaken(project, like=issue_task(), store=project)) as work:
+    async with serving(project, Overtaken(project, rules=BeadsRules(issue_task()), store=project)) as work:
         await until_issue(work, "p-ours", "closed")
         await work.until_state("p-theirs", "cancelled")
         assert "assigned to bob" in work.record("p-theirs").cause.why
@@ -266,7 +271,7 @@ async def test_two_dispatchers_on_one_backlog_do_everything_once(tmp_path: Path)
         hosts(place, 2)
     write_issues(tmp_path, *(waiting(f"p-{n}", *([f"p-{n - 3}"] if n >= 3 else [])) for n in range(issues)))
     like = issue_task("sleep 0.05")
-    backlogs = [BeadsBacklog(tmp_path, like=like, store=place) for place in places]
+    backlogs = [BeadsBacklog(tmp_path, rules=BeadsRules(like), store=place) for place in places]
     assert len({backlog.source for backlog in backlogs}) == 1
     async with serving(places[0], backlogs[0]) as one, serving(places[1], backlogs[1]) as two:
         both = AtWork(one.dispatcher, tmp_path, [])
@@ -274,3 +279,24 @@ async def test_two_dispatchers_on_one_backlog_do_everything_once(tmp_path: Path)
             await until_issue(both, f"p-{n}", "closed")
         assert sorted([*one.ran(), *two.ran()]) == sorted(f"p-{n}" for n in range(issues))
         assert backlogs[0].holder != backlogs[1].holder
+
+
+async def test_tasks_that_declare_no_claims_are_told_once_with_the_fix(tmp_path: Path) -> None:
+    """Otherwise nobody sees why a wide host runs one at a time."""
+    hosts(tmp_path, 4)
+    write_issues(tmp_path, row("p-1"), row("p-2"), row("p-3", metadata={"files": ["a.py"]}))
+    undeclared = replace(issue_task(), claims=None)
+    async with serving(tmp_path, beads_of(tmp_path, undeclared)) as work:
+        await until_issue(work, "p-2", "closed")
+        write_issues(tmp_path, *read_issues(tmp_path).values(), row("p-4"), row("p-5"))
+        await until_issue(work, "p-5", "closed")
+        notes = [said for said in work.said if "declare no claims" in said]
+        assert notes == ["note : 2 tasks declare no claims, so they use the workspace one at a time"]
+
+
+async def test_a_plan_whose_tasks_declare_no_claims_is_told_as_well(tmp_path: Path) -> None:
+    hosts(tmp_path, 4)
+    write_plan(tmp_path, [shell("a", claims=None), shell("b", claims=None), shell("c")])
+    async with serving(tmp_path, plan_of(tmp_path)) as work:
+        await work.until_state("b", "done")
+        assert sum("2 tasks declare no claims" in said for said in work.said) == 1

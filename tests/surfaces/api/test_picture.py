@@ -147,6 +147,39 @@ def recorded_of(journal: list[ev.AnyEvent]) -> Seen:
     return seen
 
 
+@pytest.mark.parametrize("is_finished", [True, False])
+def test_a_recording_ends_with_its_run_whatever_later_dispatchers_do(is_finished: bool) -> None:
+    """The run took 5 s. Forty seconds later others use the store: one continues the run, or lets it wait."""
+    player = Player(a_host("one", 1))
+    player.open(a_task("a"), a_task("b"), run="r")
+    player.end("a", after_s=4.0)
+    player.play(*([] if is_finished else [ev.RunStopped(player.at, "r")]))
+    player.end("b", ending=Ending(EndingKind.DONE if is_finished else EndingKind.CANCELLED))
+    player.at = 45.0
+    later: list[ev.Input] = [ev.HostsConfigured(player.at, (a_host("one", 1), a_host("two", 1)))]
+    later += [ev.RunResumed(player.at, "r") if is_finished else ev.RunDrained(player.at, "r")]
+    player.play(*later)
+    player.open(a_task("c"), run="other")
+    player.end("c")
+    recording = Recording(enumerate(player.journal, 1), "r")
+    assert recording.snapshot() is not None
+    assert [frame["at"] for frame in recording.frames()][-1] == 5.0
+
+
+def test_a_run_that_continues_later_is_recorded_to_its_real_end() -> None:
+    player = Player(a_host("one", 1))
+    player.open(a_task("a"), a_task("b"), run="r")
+    player.end("a")
+    player.play(ev.RunStopped(player.at, "r"))
+    player.end("b", ending=Ending(EndingKind.CANCELLED))
+    player.at = 45.0
+    player.play(ev.HostsConfigured(player.at, (a_host("one", 1),)), ev.RunResumed(player.at, "r"))
+    player.end("b")
+    recording = Recording(enumerate(player.journal, 1), "r")
+    assert recording.snapshot() is not None
+    assert [frame["at"] for frame in recording.frames()][-1] == 46.0
+
+
 def test_a_bar_keeps_the_smallest_slot_that_was_free() -> None:
     story = Story()
     story.play(ev.RunOpened(0.0, "r"), ev.TasksSubmitted(0.0, "r", tuple(a_task(f"t{n}") for n in range(4))))

@@ -9,11 +9,11 @@ import pytest
 from helpers import Player, a_host, a_task
 from manyhands.core import events as ev
 from manyhands.core.values.ending import Ending, EndingKind
-from manyhands.core.values.host import Prices, Route, Width
+from manyhands.core.values.host import Family, Prices, Route, Width
 from manyhands.surfaces.review.review_building import DECISIONS_MAX, review_of
 from manyhands.surfaces.review.review_markdown import as_markdown
 from manyhands.surfaces.review.review_page import as_page
-from manyhands.surfaces.review.task_tree import tree_lines
+from manyhands.surfaces.review.task_tree import tree_lines, tree_of
 from surfaces.cli.console import Console, sh, shell_host
 
 FAILED = Ending(EndingKind.FAILED, "exit code 3", tail="<script>alert(1)</script>\nno such file", exit_code=3)
@@ -176,3 +176,18 @@ def test_the_command_tells_the_newest_run_or_the_one_that_is_named(console: Cons
     assert "there is no run `plan-9`" in console.run("review", "plan-9").err
     assert console.run("task", "tree").out.splitlines() == ["a  failed", "b  done"]
     assert time.strftime("%Y-%m-%d") in told.out
+
+
+def test_the_steps_of_a_family_are_not_counted_as_its_members() -> None:
+    steps = {step: (step,) for step in ("snapshot", "disrupt", "healthy", "revert")}
+    player = Player(a_host("local", 4))
+    player.play(ev.HostsConfigured(player.at, (a_host("local", 4),), (), (Family("kernel", "local", **steps),)))
+    player.open(*(a_task(id, family="kernel", check=("check",), parent="epic") for id in ("a", "b")))
+    while player.book.running:
+        player.end(*player.running)
+    records = player.book.runs["r"].records
+    assert len(records) > 6, "the steps are tasks of the run too"
+    roots = tree_of(records)
+    assert sum(root.total for root in roots) == 2
+    assert sum(root.done for root in roots) == 2
+    assert tree_lines(roots)[0] == "epic  done 2/2"

@@ -25,6 +25,7 @@ from manyhands.engine.run_opening import new_name, newest_run, opening
 from manyhands.errors import ManyhandsError
 from manyhands.readers.problems import LISTED_MAX, Problem
 from manyhands.sources.plans.plan_settings import PlanSettings
+from manyhands.sources.plans.undeclared_claims import undeclared_note
 
 #: How long a file must stay unchanged before missing tasks count as removed, and how often that is tried.
 _DOUBT_S = 0.2
@@ -145,10 +146,17 @@ class Desk:
                 text = f"no host takes kind {pool.kind} with {pool.form}: such tasks wait until one does"
                 self._tell_once((pool.kind, pool.form, pool.host), "problem", text, "")
 
+    def _tell_undeclared(self) -> None:
+        """Report once that tasks run one at a time because nothing says what they touch."""
+        records = self._dispatcher.book.runs[self.run].records.values()
+        if note := undeclared_note(record.task for record in records if record.state not in TERMINAL):
+            self._tell_once("claims", "note", note, hint=self.backlog.claims_hint)
+
     async def _carry_out(self, steps: BacklogSteps, events: list[Input]) -> None:
         if events:
             await self._dispatcher.submit(*events)
             self._tell_untaken()
+            self._tell_undeclared()
         for remark in steps.remarks:
             self._tell_once(remark, "note", remark.text, remark.task)
         changes = list(steps.changes)

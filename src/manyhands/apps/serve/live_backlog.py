@@ -59,6 +59,7 @@ class LiveBacklog(Protocol):
     name: str  # of its run, before the number
     source: str  # an absolute path: how its run is found again
     weight: float
+    claims_hint: str  # how its tasks can say what they touch
 
     def begin(self, run: str) -> None:
         """Tell the backlog the name of its run."""

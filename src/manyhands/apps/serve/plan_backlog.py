@@ -14,10 +14,12 @@ from manyhands.core.values.host import Family, Host, Route
 from manyhands.core.values.task import Task, TaskState, is_same_work
 from manyhands.sources.plans.host_check import check_hosts
 from manyhands.sources.plans.plan_reading import PlanRefused, read_plan
+from manyhands.sources.plans.undeclared_claims import CLAIMS_HINT
 
 
 class PlanBacklog:
     claims = False
+    claims_hint = CLAIMS_HINT
 
     def __init__(
         self,

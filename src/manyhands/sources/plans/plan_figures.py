@@ -7,8 +7,9 @@ from msgspec import Struct
 
 from manyhands.core.claims import is_resource
 from manyhands.core.graph import chain_lengths
-from manyhands.core.values.task import WHOLE_WORKSPACE, Claims, Task, claims_of
+from manyhands.core.values.task import Claims, Task
 from manyhands.sources.plans.ceiling import Ceiling, ceiling_of
+from manyhands.sources.plans.undeclared_claims import undeclared_claims
 
 _HOTTEST = 5
 
@@ -41,7 +42,6 @@ def figures_of(tasks: Sequence[Task]) -> PlanFigures:
     kinds = Counter(task.kind for task in tasks)
     priorities = Counter(task.priority for task in tasks)
     needs = {task.id: task.needs for task in tasks if task.needs}
-    undeclared = sum(task.claims is None and claims_of(task) is WHOLE_WORKSPACE for task in tasks)
     return PlanFigures(
         tasks=len(tasks),
         by_kind=dict(kinds.most_common()),
@@ -49,7 +49,7 @@ def figures_of(tasks: Sequence[Task]) -> PlanFigures:
         depth=max(chain_lengths(needs).values(), default=min(1, len(tasks))),
         ceiling=ceiling_of(tasks),
         hottest=hottest_claims(tasks),
-        undeclared=undeclared,
+        undeclared=undeclared_claims(tasks),
     )
 
 

@@ -40,6 +40,8 @@ def _tell(added: Added, output: OutputFormat) -> None:
     else:
         print_rows([{"task": id, "run": added.run} for id in added.tasks], output, "task")
     say(added.done)
+    if added.note:
+        say(f"note: {added.note}")
 
 
 def _add_over_http(

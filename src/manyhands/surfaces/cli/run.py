@@ -9,7 +9,7 @@ from pathlib import Path
 
 from manyhands.assembly import open_session
 from manyhands.core.placement import takes
-from manyhands.core.values.task import WHOLE_WORKSPACE, claims_of, form_of
+from manyhands.core.values.task import form_of
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.redaction import secrets_of
 from manyhands.errors import Unavailable, UsageError
@@ -18,6 +18,7 @@ from manyhands.sources.config.agent_config import AgentHost
 from manyhands.sources.config.config_types import Config
 from manyhands.sources.plans.host_check import check_hosts
 from manyhands.sources.plans.plan_reading import Plan, PlanRefused, read_plan
+from manyhands.sources.plans.undeclared_claims import CLAIMS_HINT, undeclared_note
 from manyhands.surfaces.cli.interrupts import Interrupts
 from manyhands.surfaces.cli.page_beside_run import page_beside, say_address, stay_until_key
 from manyhands.surfaces.cli.printing import OutputFormat, say
@@ -45,7 +46,8 @@ def run_plans(
         raise UsageError(f"`--max-cost` must be above 0, got {options.max_cost:g}", "leave it out to have no limit")
     config = settings.load(default_width=concurrency)
     plan = _read(paths, config)
-    _warn_of_undeclared(plan)
+    if note := undeclared_note(plan.tasks):
+        say(f"note: {note}\nhint: {CLAIMS_HINT}")
     _warn_of_agents_in_one_place(plan, config)
     check_before(config.workspace, config.landing, plan.tasks)
     source = ", ".join(str(path.resolve()) for path in paths)
@@ -96,15 +98,6 @@ def _read(paths: Sequence[Path], config: Config) -> Plan:
     if problems:
         raise PlanRefused(problems)
     return plan
-
-
-def _warn_of_undeclared(plan: Plan) -> None:
-    undeclared = sum(1 for task in plan.tasks if task.claims is None and claims_of(task) is WHOLE_WORKSPACE)
-    if undeclared > 1:
-        say(
-            f"note: {undeclared} tasks declare no claims, so they use the workspace one at a time\n"
-            'hint: write `claims = { write = ["src/**"] }` if a task writes files, `claims = {}` if it touches nothing'
-        )
 
 
 def _warn_of_agents_in_one_place(plan: Plan, config: Config) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from manyhands.core.state import Record
 from manyhands.core.values.ending import total_cost
+from manyhands.core.values.provenance import Origin
 from manyhands.core.values.task import TaskState
 from manyhands.surfaces.review.review_types import TaskTreeNode
 
@@ -55,11 +56,24 @@ def _flatten(roots: list[TaskTreeNode]) -> None:
 def _node(record: Record) -> TaskTreeNode:
     task = record.task
     is_done = record.state is TaskState.DONE
+    # The steps of a family are shown below it, but they are not members that someone wanted done.
+    counts = record.origin is not Origin.STEP
     tried = [one for one in record.history or () if one.ended_at is not None]
     spent_s = sum(one.ended_at - one.started_at for one in tried if one.ended_at is not None)
     tokens = sum(one.ending.tokens_in + one.ending.tokens_out for one in tried if one.ending is not None)
     cost = total_cost(one.ending.cost for one in tried if one.ending is not None)
-    return TaskTreeNode(task.id, task.title, str(record.state), task.needs, int(is_done), 1, [], spent_s, tokens, cost)
+    return TaskTreeNode(
+        task.id,
+        task.title,
+        str(record.state),
+        task.needs,
+        int(is_done and counts),
+        int(counts),
+        [],
+        spent_s,
+        tokens,
+        cost,
+    )
 
 
 def _in_circles(records: Mapping[str, Record]) -> set[str]:

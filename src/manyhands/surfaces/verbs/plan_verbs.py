@@ -8,11 +8,13 @@ import msgspec
 from msgspec import Struct
 
 from manyhands.core.state import Run
+from manyhands.core.values.task import TERMINAL, Task
 from manyhands.engine.hand_added import ADDED_RUN, adding, check_ids
 from manyhands.errors import UnknownRun
 from manyhands.sources.plans.host_check import check_hosts
 from manyhands.sources.plans.plan_figures import PlanFigures, figures_of
 from manyhands.sources.plans.plan_reading import Plan, PlanRefused, plan_of_rows, read_plan
+from manyhands.sources.plans.undeclared_claims import CLAIMS_HINT, undeclared_claims, undeclared_note
 from manyhands.surfaces.verbs.book_view import BookView
 from manyhands.surfaces.verbs.request_verbs import Wanted
 from manyhands.surfaces.verbs.store_view import command_for, find_run
@@ -56,6 +58,7 @@ class Added(Struct, frozen=True):
     total: int
     done: str
     heard: bool  # true: a dispatcher is running and has heard of them; false: the next one takes them
+    note: str = ""  # what would keep them from running side by side, and the fix
 
 
 def add(view: BookView, handed_in: HandedIn, to: str | None) -> Wanted[Added]:
@@ -65,15 +68,24 @@ def add(view: BookView, handed_in: HandedIn, to: str | None) -> Wanted[Added]:
     check_ids(plan.tasks, run)
     tasks = plan.tasks
     name = run.name if run is not None else ADDED_RUN
+    note = _note(tasks, run)
 
     def answer(heard: bool) -> Added:
         done = _added_to(name, len(tasks))
         if not heard:
             done += f"; `{command_for(run) if run is not None else 'manyhands serve'}` will run "
             done += "it" if len(tasks) == 1 else "them"
-        return Added(name, [task.id for task in tasks], len(tasks), done, heard)
+        return Added(name, [task.id for task in tasks], len(tasks), done, heard, note)
 
     return Wanted(adding(name, view.now, tasks), answer)
+
+
+def _note(tasks: Sequence[Task], run: Run | None) -> str:
+    if not undeclared_claims(tasks):
+        return ""
+    waiting = [] if run is None else [each.task for each in run.records.values() if each.state not in TERMINAL]
+    note = undeclared_note([*waiting, *tasks])
+    return f"{note}; {CLAIMS_HINT}" if note else ""
 
 
 def _added_to(run: str, tasks: int) -> str:

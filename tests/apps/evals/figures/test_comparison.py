@@ -125,6 +125,15 @@ def test_no_spread_is_no_signal_by_a_t_of_nought() -> None:
     assert any("all differences are equal" in note for note in lift.notes)
 
 
+def test_one_case_without_an_interval_does_not_speak_of_its_interval() -> None:
+    (alone,) = compare(a_record({"a": [[1.0]], "b": [[0.0]]}), QUICK).lifts
+    assert alone.notes[0] == "a single difference has no spread, so there is no interval"
+    assert not any("the interval is about" in note for note in alone.notes)
+    assert "with one case the lift is about this case only, not about similar cases" in alone.notes
+    (repeated,) = compare(a_record({"a": [[1.0, 0.5, 0.2]], "b": [[0.0, 0.1, 0.3]]}), QUICK).lifts
+    assert "with one case the interval is about this case only, not about similar cases" in repeated.notes
+
+
 def test_no_spread_but_a_lift_in_every_case_is_told_by_the_permutation_test() -> None:
     (lift,) = compare(a_record({"a": [[0.0]] * 8, "b": [[1.0]] * 8}), QUICK).lifts
     assert lift.estimate is not None

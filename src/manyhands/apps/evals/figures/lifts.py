@@ -49,7 +49,8 @@ def lift_of(
             f"there are only {len(set(clusters))} clusters: the interval depends on their number, not on the cases"
         )
     if unit == "replication":
-        notes.append("with one case the interval is about this case only, not about similar cases")
+        what = "the interval" if estimate.interval is not None else "the lift"
+        notes.append(f"with one case {what} is about this case only, not about similar cases")
     design = _design(pairing.cases, estimate, unit, ask.level)
     return Lift(
         scorer=scorer,

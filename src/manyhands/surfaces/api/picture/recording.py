@@ -7,7 +7,7 @@ every so often, the more seldom the more tasks there are.
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
-from manyhands.core.events import AnyEvent, RunOpened
+from manyhands.core.events import AnyEvent, HostsConfigured, RunOpened, RunResumed
 from manyhands.core.scheduler import Scheduler, joined
 from manyhands.surfaces.api.picture.picture import Picture, concerns
 from manyhands.surfaces.api.picture.picture_rows import Redact, Row
@@ -21,6 +21,8 @@ TASKS_FEW = 2_500
 #: How many events are read, and how many changes recorded. A recording that ends there says `truncated`.
 EVENTS_MAX = 5_000_000
 CHANGES_MAX = 2_000_000
+#: Changes that show the run itself at work.
+_AT_WORK = frozenset({"task", "start", "end"})
 
 
 #: A recording begins with its run and sees all of it.
@@ -41,6 +43,7 @@ class Recording:
         self._changes = 0
         self._batch: list[AnyEvent] = []
         self._frames: list[Row] = []
+        self._is_wanted = True  # by the dispatcher of the moment: each new one begins with its hosts
 
     def snapshot(self) -> Row | None:
         """The state when the run was opened; None if the journal does not have the run."""
@@ -87,6 +90,10 @@ class Recording:
                     self._journal = chain([event], self._rest)
                     return
                 self._keep()
+            if isinstance(event, HostsConfigured):
+                self._is_wanted = False
+            elif isinstance(event, RunResumed) and event.run == self.run:
+                self._is_wanted = True
             self._batch.append(event)
             self._read += 1
             yield event
@@ -103,7 +110,10 @@ class Recording:
         if stands:
             rows += self._picture.standing()
         rows = [row for row in rows if concerns(row, self.run)]
-        # After its end, changes of the hosts belong to other runs.
-        if rows and (not was_over or any(row.get("run") == self.run for row in rows)):
+        # After its end, and under a dispatcher that came for other runs, changes of the hosts belong to those.
+        if (self._is_wanted and not was_over and rows) or any(self._is_at_work(row) for row in rows):
             self._changes += len(rows)
             self._frames.append({"seq": self._picture.seq, "at": at, "changes": rows})
+
+    def _is_at_work(self, row: Row) -> bool:
+        return row["t"] in _AT_WORK and row.get("run") == self.run
