@@ -3,7 +3,7 @@
 from helpers import Player, a_host, a_task, writes
 from manyhands.core import events as ev
 from manyhands.core.clutch.fixed import Fixed
-from manyhands.core.explain import explain
+from manyhands.core.explain import can_never_run, explain
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.starting import BYPASSES_MAX
 from manyhands.core.values.ending import Ending, EndingKind
@@ -179,3 +179,18 @@ def test_explaining_a_task_makes_no_lane_for_it() -> None:
     assert [*player.book.hosts["local"].lanes] == ["code"]
     player.end("a")
     assert [*player.book.hosts["local"].lanes] == ["code", "text"]
+
+
+def test_a_task_that_waits_for_what_will_not_come_can_never_run() -> None:
+    player = Player(a_host("small", 1, kinds=("code",), resources={"gpu": 1.0}))
+    player.open(
+        a_task("runs"),
+        a_task("waits"),
+        a_task("behind", needs=("runs",)),
+        a_task("unknown-kind", kind="art"),
+        a_task("too-large", resources={"gpu": 2.0}),
+        a_task("orphan", needs=("nobody",)),
+    )
+    records = player.book.runs["r"].records
+    never = {id for id, record in records.items() if can_never_run(player.book, record)}
+    assert never == {"unknown-kind", "too-large", "orphan"}
