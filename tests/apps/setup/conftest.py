@@ -10,8 +10,9 @@ import pytest
 
 from apps.setup.stand_in import put_claude
 from surfaces.cli.console import Console, console
+from surfaces.cli.two_models import server
 
-__all__ = ["console"]
+__all__ = ["console", "server"]
 
 
 @pytest.fixture

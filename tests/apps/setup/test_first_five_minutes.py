@@ -149,3 +149,12 @@ def test_a_sentence_becomes_landed_commits_and_is_done_once(with_claude: Console
     again = console.run("do", "Add type hints to src/", "--split")
     assert (again.code, "nothing to do" in again.err) == (0, True)
     assert git("rev-parse", "HEAD") == commits
+
+
+def test_doctor_names_the_models_that_a_server_has(with_claude: Console, server: str) -> None:
+    with_claude.config(f'[hosts.m]\ntype = "openai"\nurl = "{server}/v1"\nmodel = "granit"\n')
+    told = with_claude.run("doctor", "-o", "json")
+    (wrong,) = [row for row in told.json if not row["good"]]
+    assert (told.code, wrong["fix"]) == (1, "it has granite-code:8b, qwen3:4b: correct `model`")
+    with_claude.config(f'[hosts.m]\ntype = "openai"\nurl = "{server}/v1"\nmodel = "qwen3:4b"\n')
+    assert with_claude.run("doctor").code == 0

@@ -1,15 +1,14 @@
 """Forty mistakes that people make in their first hour. Each is told with the thing, the value and the next step."""
 
-import json
 import os
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
 
 import pytest
 
 from surfaces.cli.console import Console
+from surfaces.cli.two_models import server
+
+__all__ = ["server"]
 
 GOOD = '[[task]]\nid = "good"\nrun = ["true"]\n'
 SHELL = '[hosts.local]\ntype = "shell"\nkinds = ["shell"]\n'
@@ -140,43 +139,6 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "a URL that is not one": Mistake(("127.0.0.1:11434", "http"), files=asks("127.0.0.1:11434/v1")),
 }
-
-
-class Models(BaseHTTPRequestHandler):
-    """A server that has two models, and nothing outside of /v1."""
-
-    def do_GET(self) -> None:
-        models = [
-            {"id": name, "object": "model", "created": 0, "owned_by": "x"} for name in ("qwen3:4b", "granite-code:8b")
-        ]
-        self._answer(200, {"object": "list", "data": models})
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers.get("content-length", "0")))
-        if not self.path.startswith("/v1/"):
-            self._answer(404, "404 page not found")
-        else:
-            self._answer(404, {"error": {"message": "model 'granit' not found", "type": "not_found_error"}})
-
-    def _answer(self, status: int, body: object) -> None:
-        raw = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(raw)))
-        self.end_headers()
-        self.wfile.write(raw)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    served = ThreadingHTTPServer(("127.0.0.1", 0), Models)
-    threading.Thread(target=served.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{served.server_address[1]}"
-    served.shutdown()
-    served.server_close()
 
 
 def test_there_are_forty() -> None:

@@ -124,6 +124,8 @@ def _server(what: str, url: str, model: str, key_env: str) -> Finding:
     if key_env and not key:
         return Finding(what, False, f"the environment variable {key_env} is not set", f"`export {key_env}=…`")
     models, why = models_at(url, key)
+    if models is None and not why:
+        return Finding(what, True, f"{url} answers; it does not list its models")
     if models is None:
         slashed = "" if "/v" in url else f", and is `{url.rstrip('/')}/v1` meant?"
         return Finding(
@@ -131,7 +133,7 @@ def _server(what: str, url: str, model: str, key_env: str) -> Finding:
         )
     names = ", ".join(models[:_NAMED_MAX]) + (" …" if len(models) > _NAMED_MAX else "")
     if model and model not in models and f"{model}:latest" not in models:
-        return Finding(what, False, f"{url} has no model `{model}`", f"it has {names or 'none'}: correct `model`")
+        return Finding(what, False, f"{url} has no model `{model}`", f"it has {names or 'none yet'}: correct `model`")
     return Finding(what, True, f"{url} has {model or names}")
 
 

@@ -33,7 +33,7 @@ def servers_here() -> tuple[ServedModels, ...]:
 
 
 def models_at(url: str, key: str, patience_s: float = 10.0) -> tuple[tuple[str, ...] | None, str]:
-    """The models there, or None and the reason. Asking for them costs no tokens."""
+    """The models there, or None and the reason, which is "" if it does not list them. Asking costs no tokens."""
     import httpx
 
     headers = {"authorization": f"Bearer {key}"} if key else {}
@@ -41,6 +41,10 @@ def models_at(url: str, key: str, patience_s: float = 10.0) -> tuple[tuple[str, 
         answer = httpx.get(
             f"{url.rstrip('/')}/models", headers=headers, timeout=patience_s, trust_env=False, follow_redirects=True
         )
+        if answer.status_code in (401, 403):
+            return None, f"it answers {answer.status_code}: the key is missing or refused"
+        if answer.status_code in (404, 405, 501) and "/v" in url:
+            return None, ""  # a server may answer prompts and not list its models
         if answer.status_code != httpx.codes.OK:
             return None, f"it answers {answer.status_code}"
         return tuple(sorted(str(model["id"]) for model in answer.json()["data"])), ""
