@@ -33,6 +33,7 @@ from manyhands.sources.plans.task_rows import task_from
 #: Words of a refusal → why no JSON Schema can say it. These documents are refused by the reader alone.
 BEYOND_A_SCHEMA = {
     "must have min ≤ start ≤ max": "compares three fields of a width",
+    "reads this machine, but the server": "compares the probe of a host with its address",
     "must be at most `max`": "compares two fields of a scaling",
     "a budget needs `cost_per_hour`": "compares two fields of a scaling",
     "must pay for at least": "multiplies two fields of a scaling",

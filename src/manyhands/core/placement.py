@@ -44,8 +44,7 @@ def choose(
     Time that the task has waited (since `waits_since`) lowers the gain of waiting longer, so its wait always ends.
     `behind` equal tasks come after this one. If waiting does not pay for the last of them, it takes the free slot now.
     An unknown duration counts as the best known one, so that every host is tried.
-    `needed` are hosts whose last slots other tasks wait for, because no other free host takes them. There a task counts
-    as twice as long: once for itself, and once for the one it keeps waiting.
+    On hosts of `needed` the last slots are all that other tasks can have, so a task counts twice: it keeps one waiting.
     """
     regular = [host for host in free if not host.host.fallback]
     if not regular:

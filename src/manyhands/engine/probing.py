@@ -52,10 +52,13 @@ def configured_probes(config: Config, book: Book) -> dict[str, Probe | None]:
 
 
 def _probe(host: HostConfig, book: Book) -> Probe | None:
-    url, key = ("", "")
+    url, key, memory_bytes = "", "", None
     if isinstance(host, OpenaiHost):
         url, key = host.url, os.environ.get(host.api_key_env, "") if host.api_key_env else ""
-    return probe_for(host.probe, url=url, api_key=key, attempts=lambda: _pids(book, host.name))
+        memory_bytes = None if host.memory_gb is None else int(host.memory_gb * 1e9)
+    return probe_for(
+        host.probe, url=url, api_key=key, attempts=lambda: _pids(book, host.name), memory_bytes=memory_bytes
+    )
 
 
 def _pids(book: Book, host: str) -> Mapping[int, int]:

@@ -99,6 +99,13 @@ TEXTS = [
     (SHELL + 'probe = "ollama"\n', 3, "hosts.h.probe", 'must be "local" or "nvml" or "none", got \'ollama\'', ""),
     (SHELL + 'fallback = "yes"\n', 3, "hosts.h.fallback", "must be true or false", ""),
     ('[hosts.h]\ntype = "openai"\nmodel = "m"\n', 1, "hosts.h", "`url` is missing", "http://127.0.0.1"),
+    (
+        OPENAI.replace("127.0.0.1", "10.0.0.7") + 'probe = "nvml"\n',
+        5,
+        "hosts.h.probe",
+        "reads this machine, but the server of this host is at http://10.0.0.7/v1",
+        'such as "ollama"',
+    ),
     (OPENAI + 'probe = "olama"\n', 5, "hosts.h.probe", "must be", "did you mean `ollama`?"),
     (OPENAI + 'api = "completions"\n', 5, "hosts.h.api", 'must be "chat" or "embeddings"', ""),
     (OPENAI + 'api_key = "sk-1234"\n', 5, "hosts.h.api_key", "API keys must not be stored in files", "api_key_env"),

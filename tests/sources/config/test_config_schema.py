@@ -10,8 +10,20 @@ from sources.config.test_bad_configs import TEXTS
 from sources.config.test_config_reading import FILE
 
 SCHEMA = Draft202012Validator(config_schema())
-#: What a schema cannot know: the order of bounds, paths, names of hosts, NUL.
-BEYOND = ("ordering of bounds", "min = 4", "../x", '"a b"', "u0000", 'dir = ""', "inf", "[::1", "(busy", "run = [] }")
+#: What a schema cannot know: the order of bounds, paths, names of hosts, where a server is, NUL.
+BEYOND = (
+    "ordering of bounds",
+    "min = 4",
+    "../x",
+    '"a b"',
+    "u0000",
+    'dir = ""',
+    "inf",
+    "[::1",
+    "(busy",
+    "run = [] }",
+    "10.0.0.7",
+)
 
 
 def test_it_is_a_schema() -> None:

@@ -1,6 +1,8 @@
 """What an Ollama server reports on `/api/ps`: the loaded models and where they are.
 
-It reports no running or waiting requests. The clutch has to learn about those from endings.
+It reports no running or waiting requests. The clutch has to learn about those from endings. It does not report how
+much memory its device has either: the configuration says so. A model that is partly in main memory shows that the
+device is full.
 """
 
 import msgspec
@@ -19,8 +21,11 @@ class OllamaModel(msgspec.Struct, frozen=True):
 
     @property
     def spilled(self) -> bool:
-        """Whether part of it is in main memory, so that every token waits for the processor."""
-        return self.size_vram < self.size
+        """Whether part of it is in main memory, so that every token waits for the processor.
+
+        A model that is there as a whole does not need the device.
+        """
+        return 0 < self.size_vram < self.size
 
 
 class OllamaModels(msgspec.Struct):
@@ -28,8 +33,10 @@ class OllamaModels(msgspec.Struct):
 
 
 class OllamaProbe(GuardedProbe):
-    def __init__(self, url: str, api_key: str = "") -> None:
+    def __init__(self, url: str, api_key: str = "", memory_bytes: int | None = None) -> None:
+        """`memory_bytes` is the memory of the server's device, if it is known."""
         super().__init__()
+        self._memory_bytes = memory_bytes
         self._pages = ServerPages(url, api_key)
         self.loaded: tuple[OllamaModel, ...] = ()  # as of the last reading; empty without one
 
@@ -44,7 +51,11 @@ class OllamaProbe(GuardedProbe):
             if not 0 <= model.size_vram <= model.size:
                 raise NoAnswer(f"impossible answer: {model.size_vram} of {model.size} bytes on the device")
         self.loaded = tuple(models)
-        return Reading(at=at, source="ollama", memory_used_bytes=sum(model.size_vram for model in models))
+        used = sum(model.size_vram for model in models)
+        if any(model.spilled for model in models):
+            return Reading(at=at, source="ollama", memory_total_bytes=used, memory_used_bytes=used)
+        total = None if self._memory_bytes is None else max(self._memory_bytes, used)
+        return Reading(at=at, source="ollama", memory_total_bytes=total, memory_used_bytes=used)
 
     async def close(self) -> None:
         await self._pages.close()

@@ -9,8 +9,13 @@ from manyhands.hosts.probes.probe import Probe
 PROBE_NAMES = ("ollama", "vllm", "llamacpp", "nvml", "local", "none")
 
 
-def probe_for(name: str, *, url: str = "", api_key: str = "", attempts: AttemptsNow = dict) -> Probe | None:
-    """None for "none". `url` is the host's API address; `attempts` are those whose memory "local" adds up."""
+def probe_for(
+    name: str, *, url: str = "", api_key: str = "", attempts: AttemptsNow = dict, memory_bytes: int | None = None
+) -> Probe | None:
+    """None for "none". `url` is the host's API address; `attempts` are those whose memory "local" adds up.
+
+    `memory_bytes` is the memory of the server's device, for a server that does not report it.
+    """
     if name not in PROBE_NAMES:
         raise ConfigError(f"no probe is called {name!r}", f"use one of {', '.join(PROBE_NAMES)}")
     if name in ("ollama", "vllm", "llamacpp") and not url:
@@ -19,7 +24,7 @@ def probe_for(name: str, *, url: str = "", api_key: str = "", attempts: Attempts
         case "ollama":
             from manyhands.hosts.probes.ollama import OllamaProbe
 
-            return OllamaProbe(url, api_key)
+            return OllamaProbe(url, api_key, memory_bytes)
         case "vllm":
             from manyhands.hosts.probes.vllm import VllmProbe
 

@@ -96,6 +96,10 @@ class OpenaiHost(HostFields, frozen=True, kw_only=True, tag="openai"):
             "the first token is timed. The probes `ollama`, `vllm` and `llamacpp` always do so."
         ),
     ] = False
+    memory_gb: Annotated[
+        Positive | None,
+        says("The memory of the device that the server computes on, in GB. The probe `ollama` needs it."),
+    ] = None
     probe: Annotated[Literal["ollama", "vllm", "llamacpp", "nvml", "local", "none"], says(PROBE)] = "none"
 
 

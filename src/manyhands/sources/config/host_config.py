@@ -1,7 +1,9 @@
 """A `[hosts.NAME]` table becomes a host, or every reason why it cannot."""
 
+import ipaddress
 import re
 from typing import Any, get_args
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -133,4 +135,23 @@ def _check_agent(plain: dict[str, Any], here: FieldPath, sheet: Sheet) -> bool:
     return False
 
 
-_CHECKS = (_check_width, _check_cwd, _check_scaling, _check_pattern, _check_agent)
+def _check_probe(plain: dict[str, Any], here: FieldPath, sheet: Sheet) -> bool:
+    url, probe = plain.get("url", ""), plain.get("probe", "none")
+    if probe not in ("nvml", "local") or not url or _is_here(url):
+        return True
+    rule = f"reads this machine, but the server of this host is at {url}"
+    sheet.wrong((*here, "probe"), probe, rule, 'use the probe of that server, such as "ollama", or "none"')
+    return False
+
+
+def _is_here(url: str) -> bool:
+    name = urlsplit(url).hostname or ""
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+_CHECKS = (_check_width, _check_cwd, _check_scaling, _check_pattern, _check_agent, _check_probe)

@@ -21,6 +21,11 @@ class OutputFormat(enum.StrEnum):
     IDS = "ids"
 
 
+class LogOutput(enum.StrEnum):
+    LINES = "lines"
+    JSONL = "jsonl"
+
+
 class ReviewOutput(enum.StrEnum):
     MARKDOWN = "markdown"
     JSON = "json"

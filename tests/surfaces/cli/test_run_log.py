@@ -1,0 +1,59 @@
+"""`manyhands runs log`: every event of one run, in words and as JSON, live and afterwards."""
+
+import json
+
+from surfaces.cli.console import Console, sh, shell_host
+
+
+def test_the_log_tells_a_run_from_where_its_lanes_began_to_its_end(console: Console) -> None:
+    console.config(shell_host(2))
+    console.plan([sh("a", "exit 0"), sh("b", "exit 3", attempts=1), sh("c", "exit 0", needs=["b"])])
+    assert console.run("run", "plan.jsonl").code == 1
+    console.plan([sh("other", "exit 0")], "other.jsonl")
+    assert console.run("run", "other.jsonl").code == 0
+    lines = console.run("runs", "log", "plan-1").out.splitlines()
+    told = [line.partition(" ")[2] for line in lines]
+    assert told[0].startswith("action=opened run=plan-1")
+    host, lane = [line for line in told if line.startswith("action=began")]
+    assert host.startswith("action=began host=local width=2 why=")
+    assert lane.startswith("action=began host=local kind=shell width=2 why=")
+    assert told.index(lane) == 1 + next(n for n, line in enumerate(told) if line.startswith("action=started"))
+    ended = [line for line in told if line.startswith("action=ended")]
+    assert [line.split()[3:5] for line in ended if "task=b#1@local" in line] == [["kind=shell", "ending=failed"]]
+    assert len(ended) == 2
+    assert not any("other" in line for line in lines)
+
+
+def test_every_line_is_json_with_the_event_in_it_and_no_secret(console: Console) -> None:
+    console.config(shell_host(1))
+    console.plan([sh("a", "exit 0", env={"API_KEY": "hush-hush-hush-42"})])
+    assert console.run("run", "plan.jsonl").code == 0
+    done = console.run("runs", "log", "--output", "jsonl")
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert [row["text"] for row in rows] == console.run("runs", "log").out.splitlines()
+    kinds = [row["event"].get("type") for row in rows]
+    assert {"run", "submitted", "started", "ended"} <= {kind for kind in kinds if kind}, kinds
+    assert "hush-hush" not in done.out
+
+
+def test_a_log_is_followed_until_its_run_has_ended(console: Console) -> None:
+    console.config(shell_host(1))
+    console.plan([sh("a", "while [ ! -e go ]; do sleep 0.02; done")])
+    running = console.start("run", "plan.jsonl")
+    running.wait_until(lambda: "action=started" in console.run("runs", "log").out, "a to start")
+    following = console.start("runs", "log", "--follow")
+    (console.directory / "go").touch()
+    assert running.end().code == 0
+    done = following.end()
+    assert done.code == 0, done.err
+    assert "ending=done" in done.out
+    assert done.out == console.run("runs", "log").out
+
+
+def test_a_run_that_is_not_there_is_refused_by_name(console: Console) -> None:
+    console.config(shell_host(1))
+    console.plan([sh("a", "exit 0")])
+    console.run("run", "plan.jsonl")
+    refused = console.run("runs", "log", "nightly-9")
+    assert refused.code == 2
+    assert "there is no run `nightly-9`" in refused.err
