@@ -20,6 +20,7 @@ import { keepNear, scaleOf } from "./scale.js";
 import { Tab } from "./tab.js";
 import { TaskPage } from "./task_page.js";
 import { TasksTable } from "./tasks_table.js";
+import { timeLeft, timeLeftText } from "./time_left.js";
 import { Tree, progressBar, STATES } from "./tree.js";
 import { fromHash, toHash } from "./view_url.js";
 import { count, duration, plural, shownOf } from "./words.js";
@@ -249,7 +250,7 @@ export class App {
 		const told = STATES.filter((state) => all.counts[state]).map((state) => `${count(all.counts[state])} ${state}`);
 		const began = this.firstShown;
 		const elapsed = all.total && now > began ? [`for ${duration(now - began)}`] : [];
-		setText($("counts"), [...told, `of ${plural(all.total, "task")}`, ...elapsed].join(" · "));
+		setText($("counts"), [...told, `of ${plural(all.total, "task")}`, ...elapsed, this.left].filter(Boolean).join(" · "));
 		setText($("others"), all.others ? `${count(all.others)} more by other runs` : "");
 		this.meter.update(model);
 		this.cards.update(model, now, this.isShown);
@@ -263,6 +264,7 @@ export class App {
 		this.outcome.update(model, now, this.taskPage.isServed);
 		this.tab.update(this.outcome.outcome, totals(model));
 		this.table.update(model, this.isShownTask, now);
+		this.left = timeLeftText(timeLeft(model, now));
 		this.bulk.update(this.isShownTask && this.table.list, this.taskPage.isServed && model.command);
 		showRunList($("runs"), model, now, (run) => this.chooseRun?.(run));
 		this.tree.update(model);
