@@ -141,6 +141,7 @@ def _executor(
                 grace_s=host.grace,
                 env=host.env,
                 overloaded=host.overloaded,
+                limits=host.limits,
             )
             layer = WorktreeLayer(site, host.cwd)
             return LayeredExecutor(lambda told: ShellExecutor(shell, spawned, told), ended, layer)
