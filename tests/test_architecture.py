@@ -49,6 +49,7 @@ INSIDE: dict[str, set[str]] = {
         "engine.delivery.sinks",
         "engine.sim.hosts",
         "engine.store",
+        "engine.store.contract",
     },
     "engine.store": {"engine.store.contract", "engine.store.postgres", "engine.store.sqlite"},
     "engine.store.postgres": {"engine.store.contract"},

@@ -9,7 +9,7 @@ from manyhands.engine.delivery.sink_opening import check_secrets, open_sinks
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.leading import WaitTurn
 from manyhands.engine.probing import Probing, configured_probes
-from manyhands.engine.redaction import Secrets
+from manyhands.engine.redaction import Secrets, secrets_of
 from manyhands.engine.session import dispatching
 from manyhands.engine.worker_scaling import WorkerScaling
 from manyhands.hosts.executors.executor import Ended, Executor, Showed, Spawned
@@ -65,6 +65,7 @@ async def open_session(
             routes=config.core_routes(),
             store=config.store_at,
             wait_turn=wait_turn,
+            secrets=secrets_of(config),
         ) as dispatcher:
             assert site is not None
             site.facts.set_result(RunFacts(dispatcher.book, dispatcher.tell, dispatcher.clock.now))
@@ -140,6 +141,7 @@ def _executor(
                 grace_s=host.grace,
                 env=host.env,
                 overloaded=host.overloaded,
+                limits=host.limits,
             )
             layer = WorktreeLayer(site, host.cwd)
             return LayeredExecutor(lambda told: ShellExecutor(shell, spawned, told), ended, layer)

@@ -12,6 +12,6 @@ def make_store_directory(directory: Path) -> bool:
     """Whether it had to be made. A directory that was there before is left as it is: it may be more than a store."""
     if directory.is_dir():
         return False
-    directory.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # for its owner alone
     (directory / ".gitignore").write_text(_IGNORE_ALL)
     return True

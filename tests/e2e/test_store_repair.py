@@ -12,7 +12,7 @@ def lose_the_log(console: Console) -> Path:
     assert console.run("run", "plan.jsonl").code == 0
     file = console.store / "journal.db"
     early = file.read_bytes()
-    assert console.run("run", "plan.jsonl").code == 0
+    assert console.run("run", "plan.jsonl", "--again").code == 0
     file.write_bytes(early)
     return file
 

@@ -18,14 +18,26 @@ import msgspec
 
 from manyhands.core import snapshot
 from manyhands.core.commands import AnyCommand, ReleaseAttempt, RunEnded, StartAttempt, StopAttempt, WakeAt
-from manyhands.core.events import AnyEvent, AttemptEnded, AttemptShowed, AttemptSpawned, Input, RunOpened, Woke
+from manyhands.core.events import (
+    AnyEvent,
+    AttemptEnded,
+    AttemptShowed,
+    AttemptSpawned,
+    Input,
+    RunOpened,
+    TaskEdited,
+    TasksSubmitted,
+    Woke,
+)
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import Running
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import ProcessHandle
 from manyhands.engine.clock import Clock
+from manyhands.engine.redaction import Secrets
 from manyhands.engine.request_checks import why_refused
 from manyhands.engine.run_opening import attempt_directory
+from manyhands.engine.store.contract.env_vault import EnvVault, ValueMissing
 from manyhands.engine.store.contract.journal import Journal, UnreadableRequest
 from manyhands.errors import LeaseLost, Unavailable
 from manyhands.hosts.executors.executor import Adopts, Executor
@@ -34,6 +46,9 @@ _log = logging.getLogger(__name__)
 
 #: The ending of attempts that were killed because another dispatcher may lead by now.
 CUT_OFF = Ending(EndingKind.LOST, "the dispatcher was cut off from its store while it ran")
+
+#: The events that bring tasks, with values of `env` that must not be written.
+_WITH_TASKS = (TasksSubmitted, TaskEdited)
 
 T = TypeVar("T")
 
@@ -56,7 +71,9 @@ class Dispatcher:
         directory: Path,
         clock: Clock,
         snapshots: SnapshotPace = SNAPSHOTS,
+        secrets: Secrets | None = None,
     ) -> None:
+        """`secrets` are left out of what attempts report before that is written."""
         self.scheduler = scheduler
         self.book = scheduler.book
         self.clock = clock
@@ -64,6 +81,8 @@ class Dispatcher:
         #: Each is asked what else follows from the inputs. That is decided in the same turn and written with them.
         self.following: list[Callable[[Sequence[Input]], Sequence[Input]]] = []
         self.found: tuple[Running, ...] = ()  # attempts that a dead dispatcher had in flight; each is adopted or lost
+        self.vault = EnvVault(directory)
+        self._secrets = secrets
         self.commit_s = 0.0  # how long it took to write the latest batch
         self._journal = journal
         self._directory = str(directory)
@@ -105,6 +124,8 @@ class Dispatcher:
             msgspec.msgpack.encode(ending)
         except (ValueError, TypeError, OverflowError) as error:  # what one task says must not end all others
             ending = self._ending_set_aside(attempt, "record its ending", error)
+        if self._secrets is not None:
+            ending = self._secrets.left_out_of(ending)
         self.tell(AttemptEnded(self.clock.now(), attempt, ending))
 
     def adopt(self, running: Running, executor: Executor | None) -> bool:
@@ -236,9 +257,25 @@ class Dispatcher:
 
     def _decide(self, happened: Sequence[Input]) -> tuple[list[AnyEvent], list[AnyCommand]]:
         """The events to write, and the commands to carry out after that."""
+        happened = [self._sealed(event) if type(event) in _WITH_TASKS else event for event in happened]
         step = self.scheduler.handle(happened)
         batch: list[AnyEvent] = [event for event in happened if type(event) is not Woke]
         return batch + step.decisions, step.commands
+
+    def _sealed(self, event: Input) -> Input:
+        """The event without values of `env`; its attempts get them back from the vault."""
+        match event:
+            case TasksSubmitted():
+                tasks = event.tasks
+            case TaskEdited():
+                tasks = (event.task,)
+            case _:
+                return event
+        if self._secrets is not None:
+            for task in tasks:
+                if task.env:
+                    self._secrets.learn(task.env)
+        return self.vault.sealed_event(event)
 
     def _release_waiting(self, task: asyncio.Task[None]) -> None:
         """The loop has ended: whoever waits for an acknowledgement gets the error."""
@@ -302,7 +339,12 @@ class Dispatcher:
         executor = self._executor_of[order.attempt] = self._executors[order.host]
         place = attempt_directory(self._directory, order.run, order.task.id, order.number)
         try:
-            executor.start(order, place)
+            task = self.vault.opened(order.task)
+            if self._secrets is not None and task.env:
+                self._secrets.learn(task.env)
+            executor.start(msgspec.structs.replace(order, task=task), place)
+        except ValueMissing as missing:
+            self.ended(order.attempt, _without_value(missing.variable, self.vault))
         except Exception as error:  # no executor may raise; if one does, that must not end all other tasks
             self.ended(order.attempt, self._ending_set_aside(order.attempt, "start it", error))
 
@@ -323,3 +365,12 @@ class Dispatcher:
 
     def _on_wake(self) -> None:
         self.tell(Woke(self.clock.now()))
+
+
+def _without_value(variable: str, vault: EnvVault) -> Ending:
+    """The journal has no values of `env`, so an attempt cannot start without the vault."""
+    return Ending(
+        EndingKind.FAILED,
+        f"the value of its variable `{variable}` is not in `{vault.directory}`; run its plan again, or add it again",
+        permanent=True,
+    )

@@ -46,11 +46,16 @@ async def lead(where: Where, durability: Durability, wait_turn: WaitTurn | None)
 
 @contextmanager
 def guarding(journal: Journal, dispatcher: Dispatcher) -> Iterator[None]:
-    """If others may take over the journal, nothing that the dispatcher started outlives its lead."""
+    """Nothing that the dispatcher started outlives it, or its lead if others may take over the journal."""
+    from manyhands.hosts.executors.attempt_guard import AttemptGuard, CrashGuard
+
     if not journal.is_shared:
-        yield
+        crash_guard = CrashGuard(journal.identity)
+        try:
+            yield
+        finally:
+            crash_guard.dismiss()
         return
-    from manyhands.hosts.executors.attempt_guard import AttemptGuard
 
     loop = asyncio.get_running_loop()
     guard = AttemptGuard(journal.identity)

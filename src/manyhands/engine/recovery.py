@@ -4,9 +4,11 @@ import gc
 from collections.abc import Iterator
 
 from manyhands.core import snapshot
+from manyhands.core.book import Book
 from manyhands.core.events import AnyEvent
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.engine.store.contract.env_vault import EnvVault
 from manyhands.engine.store.contract.journal import Reader
 
 #: The ending of attempts that were in flight when the dispatcher died.
@@ -45,3 +47,11 @@ def catch_up(journal: Reader, scheduler: Scheduler, seq: int) -> int:
 
     scheduler.replay(events())
     return last
+
+
+def seal_records(book: Book, vault: EnvVault) -> None:
+    """Journals of older versions have values of `env`. They must compare equal to tasks that come from a plan today."""
+    for run in book.runs.values():
+        for record in run.records.values():
+            if record.task.env:
+                record.task = vault.sealed(record.task)

@@ -4,6 +4,10 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 
+from msgspec.structs import replace
+
+from manyhands.core.values.ending import Ending
+from manyhands.engine.store.contract.env_vault import EnvVault
 from manyhands.sources.config.config_types import Config, OpenaiHost
 
 REDACTED = "[redacted]"
@@ -39,8 +43,12 @@ _SK = re.compile(r"sk-[\w-]{12}")
 
 
 class Secrets:
-    def __init__(self, environ: Mapping[str, str], named: Iterable[str] = ()) -> None:
-        """Of the environment: variables that are called like secrets, and those `named` whatever they are called."""
+    def __init__(self, environ: Mapping[str, str], named: Iterable[str] = (), vault: EnvVault | None = None) -> None:
+        """Of the environment: variables that are called like secrets, and those `named` whatever they are called.
+
+        Where an `env` of a task has fingerprints, `vault` has the values.
+        """
+        self._vault = vault
         self._values: set[str] = set()
         self._found: re.Pattern[str] | None = None
         self.learn(environ)
@@ -48,9 +56,9 @@ class Secrets:
             self._keep(environ.get(name, ""))
 
     def learn(self, environ: Mapping[str, str]) -> None:
-        for name, value in environ.items():
-            if _NAMED_LIKE_A_SECRET.search(name):
-                self._keep(value)
+        secret = {name: value for name, value in environ.items() if _NAMED_LIKE_A_SECRET.search(name)}
+        for value in (secret if self._vault is None else self._vault.known(secret)).values():
+            self._keep(value)
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -61,11 +69,25 @@ class Secrets:
         self._values.update(values)
         self._found = None
 
+    def left_out_of(self, ending: Ending) -> Ending:
+        """The ending without secrets. A result is data for others, so only known values are taken out of it."""
+        if not (ending.detail or ending.tail or ending.result):
+            return ending
+        result = self._without_known(ending.result)
+        detail, tail = (text and self.redact(text) for text in (ending.detail, ending.tail))
+        if (detail, tail, result) == (ending.detail, ending.tail, ending.result):
+            return ending
+        return replace(ending, detail=detail, tail=tail, result=result)
+
+    def _without_known(self, text: str) -> str:
+        if not any(value in text for value in self._values):
+            return text
+        if self._found is None:
+            self._found = _any_of(self._values)
+        return self._found.sub(REDACTED, text)
+
     def redact(self, text: str) -> str:
-        if any(value in text for value in self._values):
-            if self._found is None:
-                self._found = _any_of(self._values)
-            text = self._found.sub(REDACTED, text)
+        text = self._without_known(text)
         return _SHAPES.sub(REDACTED, text) if _may_have_a_shape(text) else text
 
     def _keep(self, value: str) -> None:
@@ -80,7 +102,7 @@ class Secrets:
 def secrets_of(config: Config) -> Secrets:
     """Of the environment, and of what the hosts give their attempts."""
     keys = [host.api_key_env for host in config.hosts if isinstance(host, OpenaiHost) and host.api_key_env]
-    secrets = Secrets(os.environ, keys)
+    secrets = Secrets(os.environ, keys, EnvVault(config.store_directory))
     for host in config.hosts:
         secrets.learn(getattr(host, "env", {}))
     return secrets

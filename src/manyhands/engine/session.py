@@ -3,7 +3,7 @@
 import asyncio
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,8 @@ from manyhands.core.values.host import Family, Host, ProcessHandle, Route, Rule
 from manyhands.engine.clock import Clock
 from manyhands.engine.dispatcher import SNAPSHOTS, Dispatcher, SnapshotPace
 from manyhands.engine.leading import WaitTurn, guarding, lead
-from manyhands.engine.recovery import LOST, rebuild
+from manyhands.engine.recovery import LOST, rebuild, seal_records
+from manyhands.engine.redaction import Secrets
 from manyhands.engine.store.contract.journal import Durability, Journal, Reader
 from manyhands.engine.store.store_opening import Where
 from manyhands.hosts.executors.descriptor_limit import raise_descriptor_limit
@@ -37,6 +38,8 @@ class Surroundings(NamedTuple):
     #: Was this process started where we can kill it?
     is_here: Callable[[ProcessHandle | None], bool] = is_here
     snapshots: SnapshotPace = SNAPSHOTS
+    #: Watches over the processes of attempts while the dispatcher lives.
+    guarding: Callable[[Journal, Dispatcher], AbstractContextManager[None]] = guarding
 
 
 THIS_MACHINE = Surroundings()
@@ -55,6 +58,7 @@ async def dispatching(
     all_runs_go_on: bool = False,
     store: Where | None = None,
     wait_turn: WaitTurn | None = None,
+    secrets: Secrets | None = None,
 ) -> AsyncIterator[Dispatcher]:
     """Runs left unfinished wait for their RunResumed unless `all_runs_go_on`: whoever came for one run gets that one.
 
@@ -65,7 +69,9 @@ async def dispatching(
     try:
         _calm_collector()
         configured = HostsConfigured(0.0, tuple(hosts), tuple(rules), tuple(families), tuple(routes))
-        async with dispatching_on(journal, directory, configured, executors_for, all_runs_go_on) as dispatcher:
+        async with dispatching_on(
+            journal, directory, configured, executors_for, all_runs_go_on, secrets=secrets
+        ) as dispatcher:
             yield dispatcher
     finally:
         await asyncio.to_thread(journal.close)
@@ -79,14 +85,16 @@ async def dispatching_on(
     executors_for: ExecutorsFor,
     all_runs_go_on: bool,
     surroundings: Surroundings = THIS_MACHINE,
+    secrets: Secrets | None = None,
 ) -> AsyncIterator[Dispatcher]:
     """Recover from the journal that this dispatcher leads, then work on it."""
     scheduler = Scheduler()
     rebuild(journal, scheduler)
     await _kill_survivors(scheduler, journal.identity, surroundings)
     clock = surroundings.clock_from(scheduler.book.at)
-    dispatcher = Dispatcher(scheduler, journal, directory, clock, surroundings.snapshots)
-    with guarding(journal, dispatcher):
+    dispatcher = Dispatcher(scheduler, journal, directory, clock, surroundings.snapshots, secrets)
+    seal_records(scheduler.book, dispatcher.vault)
+    with surroundings.guarding(journal, dispatcher):
         dispatcher.found = tuple(scheduler.book.running.values())
         executors = executors_for(journal.identity, dispatcher.spawned, dispatcher.ended, dispatcher.showed)
         for run in () if all_runs_go_on else _left_over(scheduler.book, journal):

@@ -13,7 +13,7 @@ def open_plain(path: str | os.PathLike[str], flags: int = os.O_RDONLY, *, throug
     links = 0 if through_links else os.O_NOFOLLOW
     not_plain = OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
     try:
-        descriptor = os.open(path, flags | links | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(path, flags | links | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o600)
     except OSError as error:
         if error.errno in (errno.ENXIO, errno.ELOOP):  # a pipe that nobody reads, or a link
             raise not_plain from error

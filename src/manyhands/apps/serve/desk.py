@@ -96,6 +96,9 @@ class Desk:
             self._look_at(self._dispatcher.clock.now() + AGAIN_S if not wanted.is_known else None)
         if not wanted.is_known:
             return
+        if any(task.env for task in wanted.tasks.values()):
+            vault = self._dispatcher.vault  # the records that these are compared with have no values of `env`
+            wanted = replace(wanted, tasks={id: vault.sealed(task) for id, task in wanted.tasks.items()})
         now = self._dispatcher.clock.now()
         beginning = [] if last else self._beginning(now, wanted.settings)
         run = self._dispatcher.book.runs.get(self.run)

@@ -3,10 +3,12 @@
 import hashlib
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import NamedTuple
 
 from manyhands.core.events import AnyEvent
 from manyhands.engine.store.contract import codec
+from manyhands.engine.store.contract.env_vault import carry_over
 from manyhands.engine.store.contract.journal import Durability, Journal, Reader, UnreadableRequest
 from manyhands.engine.store.store_opening import Where, exists, open_journal, open_requests, printable
 from manyhands.errors import Conflict, StoreBroken, UsageError
@@ -48,6 +50,8 @@ def copy(source: Where, target: Where, durability: Durability = "power") -> Copi
         snapshot = old.latest_snapshot()
         if snapshot is not None:
             new.save_snapshot(*snapshot)
+        if isinstance(source, Path) and isinstance(target, Path):
+            carry_over(source, target)
         with closing(open_requests(target, durability)) as asking:
             for event in waiting:
                 asking.ask(event)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from manyhands.core.events import AnyEvent
+from manyhands.engine.store.contract.env_vault import carry_over
 from manyhands.engine.store.contract.journal import Durability, Journal, Reader, UnreadableRequest
 from manyhands.engine.store.copying import check_empty
 from manyhands.engine.store.sqlite import journal_checks, log_salvage, sqlite_store
@@ -80,6 +81,8 @@ def repair(where: Where, target: Path, durability: Durability = "power") -> Stor
         sound = _Sound(reader)
         new.append(sound)
         _save_snapshot(reader, new)
+        if isinstance(where, Path):
+            carry_over(where, target)
         requests = _save_requests(reader, target, durability)
     return StoreRepaired(sound.events, recorded, requests)
 

@@ -1,8 +1,8 @@
-"""A process beside the leader of a shared journal. It kills the leader's attempts when the leader cannot.
+"""A process beside a dispatcher. It kills the dispatcher's attempts when the dispatcher cannot.
 
-A dispatcher that takes over on another machine cannot reach these attempts. It releases their claims some time after
-the lease has expired. By then they must be dead, even if the leader was killed or stopped. The guard therefore
-outlives the leader. Run as a program, this module is the guard.
+If the journal is shared, a dispatcher that takes over on another machine cannot reach these attempts. It releases
+their claims some time after the lease has expired. By then they must be dead, even if the leader was killed or stopped.
+The guard therefore outlives the leader. Run as a program, this module is the guard.
 """
 
 import contextlib
@@ -20,6 +20,8 @@ from manyhands.hosts.executors import process_table
 _LEADER_FIRST_S = 0.3
 _LOOK_AGAIN_S = 0.02
 _DISMISSED = b"dismissed"
+#: /proc/uptime shows hundredths of a second, cut off.
+_UPTIME_STEP_S = 0.02
 
 
 class AttemptGuard:
@@ -58,6 +60,28 @@ class AttemptGuard:
             self._process.stdin.write(line + b"\n")
 
 
+class CrashGuard:
+    """Waits beside a dispatcher whose journal nobody else can lead. If it dies, this kills its attempts.
+
+    A shell waits, because that costs next to nothing. Python is started only for the killing.
+    """
+
+    # /proc/uptime is read at once: attempts that the next dispatcher starts meanwhile are not ours.
+    _SCRIPT = 'trap "" INT TERM HUP; read -r line && exit 0; read -r died rest </proc/uptime; exec "$@" "$died"'
+
+    def __init__(self, journal: str) -> None:
+        command = ["/bin/sh", "-c", self._SCRIPT, "sh", sys.executable, "-m", __name__, journal]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, bufsize=0)
+
+    def dismiss(self) -> None:
+        """End it, because all attempts have ended."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(_DISMISSED + b"\n")
+        self._process.stdin.close()
+        self._process.wait()
+
+
 def main(journal: str) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the guard ends when its leader has ended
@@ -93,7 +117,8 @@ def kill_all(journal: str, before: float) -> None:
 
 def _attempts(journal: str, before: float) -> set[int]:
     everyone = process_table.processes()
-    found: set[int] = set()
+    tags = process_table.journal_tag(journal) >> 32
+    found = {p.pid for p in everyone if p.tag >> 32 == tags and p.born_at < before}
     for process in everyone:
         for marker in process.markers:
             if marker.startswith(f"{journal}.") and process.born_at < before:
@@ -106,4 +131,7 @@ def _now() -> float:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    if len(sys.argv) > 2:
+        kill_all(sys.argv[1], before=float(sys.argv[2]) + _UPTIME_STEP_S)
+    else:
+        main(sys.argv[1])

@@ -17,6 +17,7 @@ from msgspec import Struct
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.task import Task
+from manyhands.hosts.executors.attempt_limits import LimitWatch, over_limit
 from manyhands.hosts.executors.executor import Spawned
 from manyhands.hosts.executors.output_text import last_line, tail_of_open
 from manyhands.hosts.executors.process import (
@@ -31,6 +32,7 @@ from manyhands.hosts.executors.process_table import Census, Process
 from manyhands.hosts.executors.said_ending import TRY_AGAIN_LATER, report_variables
 from manyhands.hosts.executors.template import environment, filled
 from manyhands.readers.plain_file import open_plain, write_plain
+from manyhands.sources.config.host_fields import ProcessLimits
 
 LOG_FILE = "output.log"
 # No more processes, descriptors or memory just now: the host's state, not the task's fault.
@@ -49,6 +51,7 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
     journal: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
     grace_s: float = 5.0  # between SIGTERM and SIGKILL
     env: dict[str, str] = {}  # over the dispatcher's own environment
+    limits: ProcessLimits = ProcessLimits()
 
 
 class ProcessStreams(Struct, frozen=True, kw_only=True):
@@ -103,11 +106,23 @@ class AttemptSteps:
         except CannotStart as refusal:
             return refusal.ending
         try:
-            exit, stopped = await group.run_out()
+            exit, stopped, reached = await self._run_out(group, output, begin)
             del self._groups[order.attempt]
-            return ending_of(exit, tail_of_open(output, begin), stopped)
+            ending = ending_of(exit, tail_of_open(output, begin), stopped)
+            return over_limit(ending, reached)
         finally:
             os.close(output)
+
+    async def _run_out(self, group: ProcessGroup, output: int, begin: int) -> tuple[Exit, bool, str]:
+        """How the command ended, whether it was stopped, and the limit that it was stopped for."""
+        if not self._settings.limits.any_of_processes:
+            return *await group.run_out(), ""
+        running = asyncio.create_task(group.run_out())
+        watch = LimitWatch(self._settings.limits, group, running, output, begin)
+        try:
+            return *await running, watch.reached
+        finally:
+            watch.close()
 
     async def family(self, attempt: int) -> list[Process]:
         """The processes of the attempt's command that are alive."""

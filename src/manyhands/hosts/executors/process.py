@@ -62,6 +62,7 @@ class ProcessGroup:
         self._kill_at: float | None = None  # set once it is being ended
         self._stopped = False
         self._since = (popen.pid, time.monotonic())
+        process_table.set_tag(popen.pid, marker)
         self._memory_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         try:
             self._pidfd = os.pidfd_open(popen.pid)
@@ -129,6 +130,7 @@ class ProcessGroup:
     def begin_attempt(self, marker: str) -> None:
         """From now on the leader serves another attempt."""
         self._marker = marker
+        process_table.set_tag(self.handle.pid, marker)
         self._since = (process_table.newest_pid(), time.monotonic())
 
     async def left_behind(self) -> bool:
@@ -274,7 +276,8 @@ def _survivors(process: ProcessHandle, marker: str, everyone: list[Process]) -> 
     """Processes that certainly belong to the attempt: by id and start time, by marker, or by the family of either."""
     everyone = [p for p in everyone if p.pid != os.getpid()]  # a dispatcher may be restarted from an attempt
     leader_is_it = any(p.pid == process.pid and p.born_at == process.born_at for p in everyone)
-    marked = {p.pid for p in everyone if marker in p.markers}
+    tag = process_table.tag_of(marker)
+    marked = {p.pid for p in everyone if marker in p.markers or p.tag == tag}
     # The leader is gone and its group is alive. The group is ours if a marked process is in it. Otherwise the id
     # may have been reused.
     led_by_it = any(p.session == process.pid and p.pid in marked for p in everyone) and not any(

@@ -4,8 +4,11 @@ This module reads Linux's /proc and sends no signals. A zombie counts as dead: i
 """
 
 import asyncio
+import contextlib
 import functools
 import os
+import resource
+import zlib
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -30,6 +33,7 @@ class Process(NamedTuple):
     session: int
     born_at: float  # seconds since the machine's boot: exact, and the same for every reader
     markers: tuple[str, ...]
+    tag: int = 0  # the number of the attempt that it inherited; 0 if it has none, or may not be asked
 
 
 def born_at(pid: int) -> float | None:
@@ -72,6 +76,29 @@ def out_of_memory_kills() -> int:
     return int(rest.split(maxsplit=1)[0]) if rest else 0
 
 
+def tag_of(marker: str) -> int:
+    """The same as the marker in 63 bits. A later attempt of a journal has a lower tag.
+
+    It is the bound of the resident memory (RLIMIT_RSS), which Linux has not looked at since version 2.4. Every process
+    inherits it, also with an empty environment, in another session and with another parent.
+    """
+    journal, _, attempt = marker.rpartition(".")
+    number = int(attempt) if attempt.isdecimal() else zlib.crc32(attempt.encode())
+    return journal_tag(journal) | (0xFFFFFFFF - number % 2**32)
+
+
+def journal_tag(journal: str) -> int:
+    """What the tags of all its attempts have in common: all but their lowest 32 bits."""
+    return 1 << 62 | (zlib.crc32(journal.encode()) & 0x3FFFFFFF) << 32
+
+
+def set_tag(pid: int, marker: str) -> None:
+    """Only root can set a tag above one that is there; then a process is known by its marker and parents alone."""
+    tag = tag_of(marker)
+    with contextlib.suppress(OSError, ValueError):
+        resource.prlimit(pid, resource.RLIMIT_RSS, (tag, tag))
+
+
 def processes(pids: Iterable[int] | None = None) -> list[Process]:
     """The live processes among `pids` (default: all on this machine that we may read)."""
     if pids is None:
@@ -85,7 +112,8 @@ def family(root: int, marker: str, among: Iterable[Process]) -> list[Process]:
     The id `root` must not have been reused: it is alive, or dead and unreaped, or gone with its group still there.
     """
     everyone = list(among)
-    kin = {root} | {p.pid for p in everyone if root in (p.group, p.session) or marker in p.markers}
+    tag = tag_of(marker)
+    kin = {root} | {p.pid for p in everyone if root in (p.group, p.session) or marker in p.markers or p.tag == tag}
     grew = True
     while grew:
         below = {p.pid for p in everyone if p.parent in kin} - kin
@@ -137,7 +165,7 @@ def _process(pid: int) -> Process | None:
     fields = _stat(pid)
     if fields is None or (fields[0] in (b"Z", b"X") and int(fields[17]) <= 1):
         return None  # a dead leader whose other threads still run is alive
-    return Process(pid, int(fields[1]), int(fields[2]), int(fields[3]), _born_at(fields), _markers(pid))
+    return Process(pid, int(fields[1]), int(fields[2]), int(fields[3]), _born_at(fields), _markers(pid), _tag(pid))
 
 
 def _stat(pid: int) -> list[bytes] | None:
@@ -151,6 +179,14 @@ def _stat(pid: int) -> list[bytes] | None:
 
 def _born_at(fields: list[bytes]) -> float:
     return int(fields[19]) / _TICKS_PER_S
+
+
+def _tag(pid: int) -> int:
+    try:
+        _, tag = resource.prlimit(pid, resource.RLIMIT_RSS)
+    except (OSError, ValueError):  # it belongs to another user, or has ended
+        return 0
+    return max(tag, 0)  # -1 means that there is no bound
 
 
 def _markers(pid: int) -> tuple[str, ...]:

@@ -8,7 +8,14 @@ from msgspec.structs import replace
 from manyhands.core.values.host import AGENTS, Host
 from manyhands.durations import Wait
 from manyhands.field_rules import Command, Count, Positive, says, short_for
-from manyhands.sources.config.host_fields import HostFields, MachineProbe, ProcessDirectory, ProcessEnv, ProcessGrace
+from manyhands.sources.config.host_fields import (
+    HostFields,
+    MachineProbe,
+    ProcessDirectory,
+    ProcessEnv,
+    ProcessGrace,
+    ProcessLimits,
+)
 
 #: The agents that are known by name, with what their output means. "": the program is described instead.
 AgentName = Literal["", "claude", "codex", "gemini", "qwen", "opencode", "aider"]
@@ -29,8 +36,8 @@ class AgentProgram(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     ] = "exit"
 
 
-class AgentLimits(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Where an attempt ends, whatever is left to do."""
+class AgentLimits(ProcessLimits, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Where an attempt of an agent ends."""
 
     turns: Annotated[Count | None, says("The most turns of an attempt.")] = None
     cost: Annotated[
@@ -68,7 +75,10 @@ class AgentHost(HostFields, frozen=True, kw_only=True, tag="agent"):
     ] = 900.0
     limits: Annotated[
         AgentLimits,
-        says("Where an attempt ends: `{ turns = 50, cost = 2.5, tokens = 400000 }`, any of them."),
+        says(
+            'Where an attempt ends: `{ turns = 50, cost = 2.5, tokens = 400000, memory_mb = 4000, cpu = "1h", '
+            "processes = 200, output_mb = 100 }`, any of them."
+        ),
     ] = AgentLimits()
     confine: Annotated[
         Literal["workspace", "claims", "off"],

@@ -30,6 +30,7 @@ from manyhands.sources.config.host_fields import (
     ProcessDirectory,
     ProcessEnv,
     ProcessGrace,
+    ProcessLimits,
     SystemMessage,
     WorkerModel,
 )
@@ -54,6 +55,12 @@ class ShellHost(HostFields, frozen=True, kw_only=True, tag="shell"):
     cwd: ProcessDirectory = ""
     grace: ProcessGrace = 5.0
     overloaded: OverloadPattern = ""
+    limits: Annotated[
+        ProcessLimits,
+        says(
+            'Where an attempt ends: `{ memory_mb = 4000, cpu = "1h", processes = 200, output_mb = 100 }`, any of them.'
+        ),
+    ] = ProcessLimits()
     probe: MachineProbe = "local"
 
 

@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Struct
 
 from manyhands.core.values.host import Host, Prices, Rate, Width
-from manyhands.durations import Wait
-from manyhands.field_rules import TABLE_KEY, Amount, Count, VariableName, rule, says, short_for
+from manyhands.durations import Duration, Wait
+from manyhands.field_rules import TABLE_KEY, Amount, Count, Positive, VariableName, rule, says, short_for
 
 _CLUTCH_DECIDES = "leave it out and the clutch decides"
 _PINNED_WIDTH = Annotated[
@@ -37,6 +37,19 @@ WorkerModel = Annotated[str, says("The model for tasks that name none in their `
 
 def _pinned(width: int) -> dict[str, int]:
     return {"min": width, "start": width, "max": width}
+
+
+class ProcessLimits(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Where an attempt ends, whatever is left to do. All its processes count together."""
+
+    memory_mb: Annotated[Positive | None, says("The most memory that an attempt may use at once, in MB.")] = None
+    cpu: Annotated[Duration | None, says("The most processor time of an attempt.")] = None
+    processes: Annotated[Count | None, says("The most processes of an attempt at once.")] = None
+    output_mb: Annotated[Positive | None, says("The most that an attempt may print, in MB.")] = None
+
+    @property
+    def any_of_processes(self) -> bool:
+        return any(limit is not None for limit in (self.memory_mb, self.cpu, self.processes, self.output_mb))
 
 
 class HostFields(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="type"):

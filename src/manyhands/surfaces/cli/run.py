@@ -60,7 +60,8 @@ def run_plans(
         interrupts = Interrupts()
         async with open_session(config) as dispatcher:
             dead_before = frozenset(dispatcher.book.outbox.dead)
-            steps = steps_of(dispatcher.book, plan, source, paths[0].stem, options, dispatcher.clock.now())
+            sealed = plan._replace(tasks=dispatcher.vault.sealed_all(plan.tasks))
+            steps = steps_of(dispatcher.book, sealed, source, paths[0].stem, options, dispatcher.clock.now())
             for text in steps.said:
                 say(text)
             if not steps.events:

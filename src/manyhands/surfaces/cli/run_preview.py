@@ -14,7 +14,8 @@ from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import Run
 from manyhands.core.values.ending import DONE
 from manyhands.core.values.task import TaskState
-from manyhands.engine.recovery import LOST
+from manyhands.engine.recovery import LOST, seal_records
+from manyhands.engine.store.contract.env_vault import EnvVault
 from manyhands.errors import StoreBusy
 from manyhands.sources.config.config_types import Config
 from manyhands.sources.plans.plan_reading import Plan
@@ -35,7 +36,10 @@ def preview(plan: Plan, source: str, stem: str, options: RunOptions, output: Out
             "another dispatcher works on this store, so nothing else would start", "`manyhands task` shows what it does"
         )
     scheduler, now = view.scheduler(), view.now
-    steps = steps_of(scheduler.book, plan, source, stem, options, now)
+    vault = EnvVault(view.directory, keeps=False)
+    seal_records(scheduler.book, vault)
+    sealed = plan._replace(tasks=vault.sealed_all(plan.tasks))
+    steps = steps_of(scheduler.book, sealed, source, stem, options, now)
     for text in steps.said:
         say(text)
     configured = HostsConfigured(now, tuple(view.hosts), tuple(config.rules), tuple(view.families), tuple(view.routes))

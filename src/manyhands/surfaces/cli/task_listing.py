@@ -4,7 +4,7 @@ import codecs
 import contextlib
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -33,6 +33,8 @@ from manyhands.surfaces.verbs.attempt_output import left_by
 from manyhands.surfaces.verbs.store_view import View, find_run, find_task
 from manyhands.surfaces.verbs.task_report import AttemptRow, report_task
 from manyhands.surfaces.verbs.task_verbs import TaskFilter, TaskRow
+
+_LINE_CHARACTERS_MAX = 1 << 20
 
 
 def list_tasks(
@@ -127,33 +129,40 @@ def explain_task(id: str, run: str | None, settings: Settings) -> None:
 
 
 def print_log(id: str, attempt: int | None, run: str | None, settings: Settings, raw: bool = False) -> None:
-    left = left_by(View(settings.load()), id, run, attempt)
+    view = View(settings.load())
+    left = left_by(view, id, run, attempt)
+    redact = view.secrets.redact
     said = [left.output.with_name(name) for name in (RAW_FILE, ERRORS_FILE)] if left.output is not None else []
     of_agent = [file for file in said if file.is_file()]
     if of_agent:  # its answer is among its words
         assert left.output is not None
         for file in of_agent if raw else [left.output]:
-            _put_file(file, raw)
+            _put_file(file, raw, redact)
         return
     for file in left.results:
-        _put_file(file, raw)
+        _put_file(file, raw, redact)
     if not left.results and left.ending is not None and left.ending.result:
-        put(left.ending.result + "\n")
+        put(redact(left.ending.result) + "\n")
     if left.output is not None:
-        _put_file(left.output, raw)
+        _put_file(left.output, raw, redact)
     elif left.ending is not None:
         put(left.ending.tail)
 
 
-def _put_file(file: Path, raw: bool) -> None:
+def _put_file(file: Path, raw: bool, redact: Callable[[str], str]) -> None:
     """Print it, however long it is. A new line is added if the file does not end with one."""
-    last = b""
+    last, unfinished = b"", ""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     with open(open_plain(file), "rb") as content, contextlib.suppress(BrokenPipeError):
         while piece := content.read(1 << 16):
             if raw:
                 sys.stdout.buffer.write(piece)
             else:
-                put(output_for_terminal(decoder.decode(piece)))
+                text = unfinished + decoder.decode(piece)
+                # A line stays whole, unless it is very long: a secret that was cut in two would not be found.
+                whole = text.rfind("\n") + 1 or (len(text) if len(text) > _LINE_CHARACTERS_MAX else 0)
+                put(output_for_terminal(redact(text[:whole])))
+                unfinished = text[whole:]
             last = piece[-1:]
+        put(output_for_terminal(redact(unfinished)))
     put("" if last in (b"\n", b"") else "\n")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from manyhands.engine.sim.dispatched.simulated_sink import SimulatedSink, SinkLi
 from manyhands.engine.sim.dispatched.simulated_site import SimulatedSite, SiteExecutor
 from manyhands.engine.sim.dispatched.timeline import Timeline
 from manyhands.engine.sim.dispatched.virtual_loop import ThreadTimes, VirtualLoop, no_time
+from manyhands.engine.store.contract.journal import Journal
 from manyhands.engine.store.memory_store import MemoryStore
 from manyhands.errors import ManyhandsError
 from manyhands.hosts.executors.executor import Ended, Executor, Showed, Spawned
@@ -27,6 +29,11 @@ from manyhands.sources.config.route_config import RouteConfig
 
 #: How often a life checks whether its dispatcher still works.
 LOOK_EVERY_S = 1.0
+
+
+def unguarded(journal: Journal, dispatcher: Dispatcher) -> AbstractContextManager[None]:
+    """Simulated attempts have no processes."""
+    return nullcontext()
 
 
 def nothing_happens(deed: str) -> None:
@@ -120,7 +127,7 @@ class DispatcherLife(ProcessLife):
     async def _main(self) -> None:
         world = self._world
         journal = SimulatedJournal(world.store, self, world.acting)
-        surroundings = Surroundings(self._clock_from, self._reclaim, lambda process: True, world.snapshots)
+        surroundings = Surroundings(self._clock_from, self._reclaim, lambda process: True, world.snapshots, unguarded)
         try:
             async with dispatching_on(
                 journal, Path("sim"), world.configured, self._executors_for, world.all_runs_go_on, surroundings

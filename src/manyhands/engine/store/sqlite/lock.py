@@ -24,7 +24,7 @@ class DirectoryLock:
     def __init__(self, directory: Path) -> None:
         path = directory / "lock"
         try:
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise StoreBroken(
                 f"cannot open `{path}`: {error.strerror}", "the directory must be writable by this user"

@@ -11,6 +11,7 @@ import msgspec
 
 from manyhands.core.events import AnyEvent
 from manyhands.engine.store.contract import codec, stored_rows
+from manyhands.engine.store.contract.env_vault import EnvVault
 from manyhands.engine.store.contract.journal import Durability, UnreadableRequest
 from manyhands.engine.store.contract.samples import SAMPLES_KEPT_S, SeriesSample, readable
 from manyhands.engine.store.sqlite import journal_checks, row_chain, sqlite_faults, sqlite_schema
@@ -174,7 +175,7 @@ class SqliteRequests:
         self.heard = False  # did the last request wake a dispatcher?
 
     def ask(self, event: AnyEvent) -> int:
-        body = codec.encode([event])
+        body = codec.encode([EnvVault(self._path.parent).sealed_event(event)])
         with sqlite_faults.named(self._path), _transaction(self._connection):
             number = self._connection.execute(
                 "INSERT INTO request (crc, body) VALUES (?, ?)", (codec.checksum(body, 0), body)
@@ -249,6 +250,8 @@ def _checked(path: Path) -> MarkFile:
     found = HighWaterMark()
     if not path.exists() or not path.stat().st_size:
         journal_checks.check_absent(path)
+        # For its owner alone; SQLite gives the files that it makes beside it the same mode.
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     else:
         with closing(_connect(path, "ro")) as looking:
             version = sqlite_schema.version_of(looking, path)

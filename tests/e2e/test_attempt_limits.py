@@ -1,0 +1,37 @@
+"""Attempts that take more than their host allows: each ends, and its ending says why."""
+
+import sys
+
+import pytest
+
+from surfaces.cli.console import Console, sh, shell_host
+
+_HOARD = "import time; held = bytearray(300_000_000); time.sleep(600)"
+
+
+@pytest.mark.parametrize(
+    ("limits", "script", "reason"),
+    [
+        ("processes = 5", "for n in 1 2 3 4 5 6 7 8 9; do sleep 600 & done; wait", "limit of 5 processes: it had 10"),
+        ("memory_mb = 200", f"{sys.executable} -c '{_HOARD}'", "limit of 200 MB of memory: it used 3"),
+        ('cpu = "500ms"', "while :; do :; done", "limit of 0.5 s of processor time: it took"),
+        ('cpu = "500ms"', "setsid env -i sh -c 'while :; do :; done' & sleep 600", "limit of 0.5 s of processor time"),
+        ("output_mb = 1.5", "yes; sleep 600", "limit of 1.5 MB of output: it printed"),
+    ],
+)
+def test_an_attempt_that_takes_too_much_ends_with_the_reason(
+    console: Console, limits: str, script: str, reason: str
+) -> None:
+    console.config(f"{shell_host(1, grace='0.2s')}limits = {{ {limits} }}\n")
+    console.plan([sh("a", script, attempts=1)])
+    assert console.run("run", "plan.jsonl").code == 1
+    (attempt,) = console.run("task", "show", "a", "-o", "json").json["attempts"]
+    assert attempt["ending"] == "failed"
+    assert f"reached its {reason}" in attempt["detail"]
+
+
+def test_an_attempt_within_its_limits_is_left_alone(console: Console) -> None:
+    limits = 'processes = 50, memory_mb = 2000, cpu = "10m", output_mb = 100'
+    console.config(f"{shell_host(1)}limits = {{ {limits} }}\n")
+    console.plan([sh("a", "sleep 1.2; echo done")])
+    assert console.run("run", "plan.jsonl").code == 0
