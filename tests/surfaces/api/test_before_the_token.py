@@ -97,6 +97,7 @@ async def test_connections_are_counted_and_leave_descriptors_for_attempts(
     live: Dispatcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_serving, "CONNECTIONS_MAX", 20)
+    monkeypatch.setattr(http_serving, "HEAD_WITHIN_S", 3600.0)  # only the count can close them
     async with offered(live) as url:
         async with half_open(url, 60) as connections:
             closed = [asyncio.create_task(until_closed(reader)) for reader, _ in connections]
