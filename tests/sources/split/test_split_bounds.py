@@ -1,5 +1,6 @@
 """Budget and number of files bound every leaf. Bounds that contradict each other are refused with what works."""
 
+import itertools
 import re
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from manyhands.sources.split.directory_source import CodeBase, read_directory
 from manyhands.sources.split.split_types import Tree
 from manyhands.sources.split.splitting import split
 from manyhands.sources.split.symbols import LINES_MIN
-from sources.split.trees import budget, is_sound, write_files
+from sources.split.trees import a_source, budget, is_sound, write_files
 
 #: 301 tokens in 121 lines.
 FILE = "x = 12345\n" * 120 + "abc\n"
@@ -76,3 +77,25 @@ def test_a_file_is_not_cut_below_a_sensible_number_of_lines(tmp_path: Path):
     assert min(count for _, count in lines_of) >= LINES_MIN
     over = {leaf.files[0]: leaf.reason.split(":")[0] for leaf in tree.leaves() if leaf.tokens > 10_000}
     assert over == {"few.txt": "oversize", "many.txt": "few_lines"}
+
+
+@pytest.mark.parametrize("most", [1, 3, 7])
+def test_no_leaf_has_more_than_max_files_and_leaves_are_still_full(most: int):
+    names = [f"{place}/{i:02}.py" for place in "abc" for i in range(40)]
+    source = a_source({name: 40 * (1 + i % 9) for i, name in enumerate(names)}, imports=itertools.pairwise(names))
+    tree = split(source, budget(10_000, max_files=most))
+    counts = [len(leaf.files) for leaf in tree.leaves()]
+    assert sum(counts) == 120
+    assert max(counts) == most
+    assert len(counts) <= 2 * -(-120 // most)
+
+
+def test_one_large_file_does_not_keep_its_many_neighbours_together():
+    source = a_source({"large.py": 30_000} | {f"small{i}.py": 40 for i in range(20)})
+    tree = split(source, budget(10_000, max_files=5))
+    assert max(len(leaf.files) for leaf in tree.leaves()) <= 5
+
+
+def test_more_files_at_least_than_at_most_are_refused():
+    with pytest.raises(UsageError, match="`--max-files` is 2, but `--min-files` is 3"):
+        split(a_source({"a.py": 4}), budget(10, min_files=3, max_files=2))

@@ -66,8 +66,20 @@ def test_neighbours_are_told_and_a_template_is_filled(tmp_path: Path):
     template.write_text("Do {files} near {neighbours}, not {unknown}")
     _split(project, plan=tmp_path / "plan.jsonl", template=template)
     prompts = [task.prompt for task in read_plan([tmp_path / "plan.jsonl"]).tasks]
-    assert prompts[0].startswith("Do - a.py near - b.py (s")
+    assert prompts[0].startswith("Do - a.py (228 tokens) near - b.py (s")
     assert prompts[0].endswith(", not {unknown}")
+
+
+def test_a_prompt_has_the_goal_the_files_with_sizes_the_neighbours_and_the_tests(tmp_path: Path):
+    files = {"a.py": "#" * 1_000, "b.py": "import a\n" + "#" * 991, "test_a.py": "import a\n" + "#" * 991}
+    project = write_files(tmp_path / "p", files)
+    _split(project, plan=tmp_path / "plan.jsonl", goal="Use tabs everywhere.", max_files=1)
+    prompt = next(task.prompt for task in read_plan([tmp_path / "plan.jsonl"]).tasks if "a.py" in task.title.split()[0])
+    assert prompt.startswith("Use tabs everywhere.\n\nYour part is ")
+    assert "Change only these files:\n- a.py (250 tokens)\n" in prompt
+    assert "- b.py (s" in prompt
+    assert "These tests cover your part:\n- test_a.py\n" in prompt
+    assert "run these tests" in prompt
 
 
 @pytest.mark.parametrize("name", ODD_NAMES)

@@ -13,7 +13,7 @@ from manyhands.readers.no_answer import NoAnswer
 SHOWN_BY: dict[str, frozenset[str]] = {
     "vllm": frozenset({"running", "waiting", "kv_use", "preemptions"}),
     "llamacpp": frozenset({"running", "waiting", "kv_use"}),
-    "ollama": frozenset({"memory_used_bytes"}),
+    "ollama": frozenset({"memory_total_bytes", "memory_used_bytes"}),
     "nvml": frozenset({"memory_total_bytes", "memory_used_bytes", "utilisation"}),
     "local": frozenset(
         {"memory_total_bytes", "memory_used_bytes", "attempt_bytes", "utilisation", "cores", "pressure"}

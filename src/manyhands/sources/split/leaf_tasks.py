@@ -1,66 +1,83 @@
 """Makes a task for every leaf: it may write the files of the leaf, and the prompt names its neighbours."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
 from manyhands.core.values.task import Claims, Task
-from manyhands.sources.split.neighbours import Neighbour, neighbours_of_leaves
+from manyhands.sources.split.neighbours import neighbours_of_leaves, tests_of_leaves
 from manyhands.sources.split.split_types import Source, Subplan, Tree
 from manyhands.sources.workspace_paths import BadPath, plain_claim
 
 DEFAULT_TEMPLATE = """\
-Work on {name} ({tokens} tokens, {id}). Change these files only:
+{goal}Your part is {name} ({tokens} tokens). Others work on the other parts at the same time.
+
+Change only these files:
 {files}
 
-You may read these files outside of it. It depends on them or changes together with them:
+You may read these files, which it depends on or changes together with, but you must not change them:
 {neighbours}
+
+These tests cover your part:
+{tests}
+
+When you are done, run these tests, or whatever else shows that your part still works. Then say in a few lines what
+you changed and what you could not do.
 """
-_FIELD = re.compile(r"\{(id|name|tokens|files|neighbours|parent)\}")
+_FIELD = re.compile(r"\{(goal|id|name|tokens|files|neighbours|tests|parent)\}")
 #: Characters with a special meaning in a claim. `?` stands for any one character, so the claim still covers the file.
 _SPECIAL = re.compile(r"[*?\[\]{}\\]")
 
 
-def tasks_of(
-    tree: Tree,
-    source: Source,
-    template: str = DEFAULT_TEMPLATE,
-    kind: str = "code",
-    run: Sequence[str] = (),
-    workspace: str = "",
-    inside: str = "",
-) -> list[Task]:
-    """`inside` is the split directory as the workspace sees it, with its slash: tasks name files from there."""
+def tasks_of(tree: Tree, source: Source, template: str, like: Task, inside: str = "", goal: str = "") -> list[Task]:
+    """Tasks like `like`, one for each leaf.
+
+    `inside` is the split directory as the workspace sees it, with its slash: tasks name files from there.
+    """
     near = neighbours_of_leaves(tree, source)
-    like = Task("", kind=kind, run=tuple(run), workspace=workspace)
-    return [_task(leaf, near.get(leaf.id, []), template, like, inside) for leaf in tree.leaves()]
+    tests = tests_of_leaves(tree, source)
+    size_of = dict(zip(source.paths, source.tokens, strict=True))
+    shared = {"goal": f"{goal.strip()}\n\n" if goal.strip() else ""}
+    tasks: list[Task] = []
+    for leaf in tree.leaves():
+        values = shared | {
+            "id": leaf.id,
+            "name": leaf.name,
+            "tokens": f"{leaf.tokens:,}",
+            "files": "\n".join(_listed(leaf, inside, size_of)),
+            "neighbours": _bullets(f"{inside}{each.file} ({each.leaf})" for each in near.get(leaf.id, ())),
+            "tests": _bullets(inside + file for file in tests.get(leaf.id, ())),
+            "parent": leaf.parent or "",
+        }
+        tasks.append(_task(leaf, _filled(template, values), like, inside))
+    return tasks
 
 
-def _task(leaf: Subplan, near: list[Neighbour], template: str, like: Task, inside: str) -> Task:
+def _filled(template: str, values: dict[str, str]) -> str:
+    return _FIELD.sub(lambda match: values[match[1]], template)
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines) or "(none)"
+
+
+def _task(leaf: Subplan, prompt: str, like: Task, inside: str) -> Task:
     part = f" lines {leaf.ranges[0].first_line}-{leaf.ranges[0].last_line}" if leaf.ranges else ""
-    values = {
-        "id": leaf.id,
-        "name": leaf.name,
-        "tokens": f"{leaf.tokens:,}",
-        "files": "\n".join(_listed(leaf, inside)),
-        "neighbours": "\n".join(f"- {inside}{each.file} ({each.leaf})" for each in near) or "(none)",
-        "parent": leaf.parent or "",
-    }
     return replace(
         like,
         id=leaf.id,
         title=f"{leaf.name}{part} ({len(leaf.files)} files, {leaf.tokens:,} tokens)",
         claims=Claims(write=tuple(dict.fromkeys(claim_of(inside + file) for file in leaf.files))),
-        prompt=_FIELD.sub(lambda match: values[match[1]], template),
+        prompt=prompt,
         parent=leaf.parent or "",
     )
 
 
-def _listed(leaf: Subplan, inside: str) -> list[str]:
+def _listed(leaf: Subplan, inside: str, size_of: dict[str, int]) -> list[str]:
     if leaf.ranges:
         return [f"- {inside}{part.file} lines {part.first_line}-{part.last_line}" for part in leaf.ranges]
-    return [f"- {inside}{file}" for file in leaf.files]
+    return [f"- {inside}{file} ({size_of[file]:,} tokens)" for file in leaf.files]
 
 
 def claim_of(path: str) -> str:

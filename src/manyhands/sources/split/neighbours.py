@@ -1,5 +1,6 @@
 """Finds the files outside a leaf with the strongest ties to it: whoever works on the leaf should know them."""
 
+import re
 from typing import NamedTuple
 
 from manyhands.sources.split.cuts import leaf_of_file
@@ -7,6 +8,9 @@ from manyhands.sources.split.split_types import Source, Tree
 from manyhands.sources.split.tie_weights import dependency_ties
 
 NEIGHBOURS_MAX = 12
+TESTS_MAX = 12
+#: How the files of tests are named in most languages: `test_x.py`, `x_test.go`, `x.spec.ts`, `XTest.java`.
+_TEST = re.compile(r"(^|/)test_[^/]*$|(^|/)[^/]*([_.-](test|spec)s?|Tests?)\.[a-z]+$")
 
 
 class Neighbour(NamedTuple):
@@ -36,3 +40,13 @@ def neighbours_of_leaves(tree: Tree, source: Source, most: int = NEIGHBOURS_MAX)
         ]
         for leaf, near in weight_of.items()
     }
+
+
+def tests_of_leaves(tree: Tree, source: Source) -> dict[str, list[str]]:
+    """Leaf → the tests that are tied to it, its own first, then those outside, closest first."""
+    near = neighbours_of_leaves(tree, source, most=len(source.paths))
+    tests: dict[str, list[str]] = {}
+    for leaf in tree.leaves():
+        files = [*leaf.files, *(each.file for each in near.get(leaf.id, ()))]
+        tests[leaf.id] = [file for file in files if _TEST.search(file)][:TESTS_MAX]
+    return tests

@@ -11,6 +11,11 @@ from manyhands.sources.split.symbols import LINES_MIN
 
 def check_budget(source: Source, settings: SplitSettings, read: Reader) -> None:
     budget, tokens = settings.budget_tokens, source.tokens
+    if settings.max_files is not None and settings.max_files < settings.min_files:
+        raise UsageError(
+            f"`--max-files` is {settings.max_files}, but `--min-files` is {settings.min_files}",
+            "give a larger --max-files, or leave one of them out",
+        )
     for_files = _for_files(tokens, settings.min_files)
     if budget < for_files:
         count = min(settings.min_files, len(tokens))

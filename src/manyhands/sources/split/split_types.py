@@ -17,6 +17,7 @@ class SplitSettings(Struct, frozen=True, omit_defaults=False):
     budget_tokens: int = 40_000  # the most that a leaf may have
     max_depth: int = 8  # the root is at depth 0
     min_files: int = 1  # a leaf has at least this many files, where they fit into the budget
+    max_files: int | None = None  # a leaf has at most this many files
 
 
 class Source(Struct, frozen=True):

@@ -7,7 +7,7 @@ from manyhands.sources.split.agglomeration import Group
 from manyhands.sources.split.naming import name_of
 from manyhands.sources.split.nesting import PROGRESS_MAX, Part, makes_progress
 from manyhands.sources.split.split_types import Range, Source, SplitSettings, Subplan, node_id, tokens_of
-from manyhands.sources.split.strategies import Strategies
+from manyhands.sources.split.strategies import Strategies, weight_of
 from manyhands.sources.split.symbols import Span, split_inside
 
 Reader = Callable[[str], bytes | None]  # a file's content, if it is available
@@ -65,8 +65,9 @@ class Splitter:
         return id
 
     def _why_leaf(self, part: Part, tokens: int, depth: int) -> str:
-        budget, over = self._settings.budget_tokens, f"{tokens:,} tokens are over the budget"
-        if tokens <= budget:
+        budget, most = self._settings.budget_tokens, self._settings.max_files
+        over = f"{tokens:,} tokens are over the budget" if tokens > budget else f"{len(part.files)} files are too many"
+        if tokens <= budget and (most is None or len(part.files) <= most):
             return f"fits: {tokens:,} of {budget:,} tokens"
         if part.lines is not None:
             return f"few_lines: {over}, but so few lines are not split"
@@ -131,13 +132,18 @@ class Splitter:
             return tokens_of(self._spans[part.files[0]][part.lines].size_bytes)
         return sum(self._tokens[i] for i in part.files)
 
+    def _weight(self, part: Part) -> int:
+        if part.lines is not None:
+            return weight_of(self._size(part), self._settings)
+        return sum(weight_of(self._tokens[i], self._settings) for i in part.files)
+
     def _progress(self, parts: list[Part]) -> bool:
-        return makes_progress([self._size(part) for part in parts])
+        return makes_progress([self._weight(part) for part in parts])
 
     def _why_no_progress(self, name: str, parts: list[Part]) -> str:
         if len(parts) < 2:
             return f"{name} finds no parts"
-        sizes = [self._size(part) for part in parts]
+        sizes = [self._weight(part) for part in parts]
         return f"{name} leaves {max(sizes) / sum(sizes):.0%} in one part, over {PROGRESS_MAX:.0%}"
 
 

@@ -16,12 +16,19 @@ from manyhands.sources.split.tie_weights import Ties, all_ties, static_ties
 _CLOSE = 0.15
 
 
+def weight_of(tokens: int, settings: SplitSettings) -> int:
+    """What a file counts in a leaf whose budget is multiplied by `max_files`, so that all numbers are whole."""
+    return tokens if settings.max_files is None else max(tokens * settings.max_files, settings.budget_tokens)
+
+
 class Strategies:
     """The strategies for one source. What they share is computed once."""
 
     def __init__(self, source: Source, settings: SplitSettings) -> None:
-        self._source, self._budget, self._min_files = source, settings.budget_tokens, settings.min_files
-        self._tokens = source.tokens
+        self._source, self._min_files = source, settings.min_files
+        # A file counts for at least its share of a full leaf. So a leaf within the budget has at most `max_files`.
+        self._budget = settings.budget_tokens * (settings.max_files or 1)
+        self._tokens = [weight_of(tokens, settings) for tokens in source.tokens]
         self._connected = bool(source.imports or source.commits)
         self._all: Ties | None = None
         self._static: Ties = {}

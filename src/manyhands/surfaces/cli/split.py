@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from manyhands.core.values.task import WORKTREE
+from manyhands.core.values.task import WORKTREE, Task
 from manyhands.errors import UsageError
 from manyhands.sources.split.correction import correct
 from manyhands.sources.split.directory_source import CodeBase, read_directory
@@ -42,7 +42,8 @@ def split_code_base(options: SplitOptions, settings: Settings) -> None:
     put(_shown(tree, code.source, options.output, title=str(options.graph or options.path)))
     if options.plan is not None:
         workspace = WORKTREE if options.worktrees else ""
-        tasks = tasks_of(tree, code.source, prompt, options.kind, shlex.split(options.run), workspace, inside)
+        like = Task("", kind=options.kind, run=tuple(shlex.split(options.run)), workspace=workspace)
+        tasks = tasks_of(tree, code.source, prompt, like, inside, options.goal)
         write_plan(options.plan, tasks)
         say(f"wrote {len(tasks):,} tasks to the plan `{options.plan}`")
     if options.output is not SplitOutput.TREE:
@@ -66,7 +67,12 @@ def _place_in_workspace(path: Path | None, settings: Settings) -> str:
 
 def _bounds(options: SplitOptions, earlier: SplitSettings) -> SplitSettings:
     """Those of the earlier tree, except for the ones that were typed."""
-    typed = {"budget_tokens": options.budget, "max_depth": options.max_depth, "min_files": options.min_files}
+    typed = {
+        "budget_tokens": options.budget,
+        "max_depth": options.max_depth,
+        "min_files": options.min_files,
+        "max_files": options.max_files,
+    }
     return replace(earlier, **{name: value for name, value in typed.items() if value is not None})
 
 

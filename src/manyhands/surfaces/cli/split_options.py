@@ -27,6 +27,7 @@ class SplitOptions(NamedTuple):
     min_files: Annotated[
         int | None, Option(min=1, help="Give each leaf at least this many files, where they fit into the budget.")
     ] = None
+    max_files: Annotated[int | None, Option(min=1, help="The most files a leaf may hold. No limit if left out.")] = None
     include: Annotated[
         Sequence[str],
         Option(metavar="PATTERN", help="Read only files like this, as in .gitignore. Can be given more than once."),
@@ -41,8 +42,10 @@ class SplitOptions(NamedTuple):
     plan: Annotated[
         Path | None, Option(help="Write a plan with a task for each leaf to this .toml, .yaml or .jsonl file.")
     ] = None
+    goal: Annotated[str, Option(metavar="TEXT", help="What is to be done: every prompt begins with it.")] = ""
     template: Annotated[
-        Path | None, Option(help="A text for the prompts, with {files}, {neighbours}, {name} and other fields.")
+        Path | None,
+        Option(help="A text for the prompts, with {goal}, {files}, {tests} and other fields."),
     ] = None
     kind: Annotated[str, Option(help="The kind of the tasks in the plan.")] = "code"
     run: Annotated[
