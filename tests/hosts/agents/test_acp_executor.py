@@ -66,6 +66,11 @@ def asks(*lines: str, **fields: Any) -> Task:
     return Task("t", prompt="\n".join(lines), **fields)
 
 
+def log_of(desk: Desk) -> str:
+    file = desk.directory(1) / "output.log"
+    return file.read_text() if file.exists() else ""
+
+
 def command_of(pid: int) -> bytes:
     return Path(f"/proc/{pid}/cmdline").read_bytes()
 
@@ -128,6 +133,16 @@ async def test_what_it_asks_for_is_allowed_where_it_may_write_and_nowhere_else(s
     claimed = await stage.desk(confine="claims").run(asks("write a/1", "write b", claims=claims))
     assert claimed.detail == f"it was not allowed to do all it wanted: edit {stage.workspace}/b"
     assert (await stage.desk(confine="off").run(asks(f"write {outside}"))).kind is EndingKind.DONE
+
+
+async def test_a_write_that_is_not_claimed_is_told_at_once(stage: AcpStage) -> None:
+    desk = stage.desk()
+    attempt = desk.start(asks("write a.py", "write b.py", "hang", claims=Claims(write=("a.py",))))
+    await desk.until(lambda: "b.py" in log_of(desk))
+    assert "! writes b.py, which its task does not claim\n" in log_of(desk)
+    assert "writes a.py" not in log_of(desk)
+    desk.executor.stop(attempt)
+    await desk.ending(attempt)
 
 
 async def test_the_kernel_keeps_its_commands_inside_too(stage: AcpStage) -> None:

@@ -36,7 +36,7 @@ _NAMES = ("errorKind", "errorName", "codexErrorInfo")
 _AUTH_REQUIRED = -32000
 _NO_REASON = "Internal error"
 _STOPPED_AT = {
-    "max_tokens": "stopped at the most tokens that its model may write",
+    "max_tokens": "stopped at the limit of tokens that its model may write",
     "max_turn_requests": "stopped at its limit (max turns)",
 }
 
@@ -93,7 +93,7 @@ class AcpReading:
         return [Does(tool or text_of(call.get("title")) or "tool", new, command_in(call))]
 
     def answered(self, result: dict[str, Any], moment: LineMoment) -> list[AgentEvent]:
-        """The agent has answered the prompt: its turn is over."""
+        """The agent has answered the prompt, so its turn has ended."""
         found: list[AgentEvent] = []
         usage = table(result.get("usage")) or _quota_in(result)
         if usage and not self._counted:

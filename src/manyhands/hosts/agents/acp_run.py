@@ -71,6 +71,7 @@ class AcpRun:
     async def carry_out(self, resumed: KeptSession | None) -> Ending:
         self.watch.resumed = resumed
         self.watch.end = self._stop
+        self.watch.remark = self._record.remark
         self._reading = AcpReading(resumed.cost if resumed is not None else 0.0)
         self._turn = asyncio.create_task(self._take_turn(resumed))
         silence = asyncio.create_task(self._watch_silence())

@@ -11,6 +11,7 @@ from manyhands.hosts.agents.agent_files import ERRORS_FILE, RAW_FILE
 from manyhands.hosts.agents.agent_tally import AgentTally
 from manyhands.hosts.agents.agent_words import AgentWords
 from manyhands.hosts.executors.attempt_steps import LOG_FILE
+from manyhands.hosts.executors.output_text import one_line
 from manyhands.readers.plain_file import open_plain
 
 
@@ -38,6 +39,10 @@ class AgentRecord:
         self.tally.note(event)
         self._write(self._words.lines(event))
         self._heard(event, self.tally)
+
+    def remark(self, text: str) -> None:
+        """Something that the program did not say itself, but whoever reads along should know."""
+        self._write(self._words.rest() + f"! {one_line(text)}\n")
 
     def close(self) -> None:
         self._write(self._words.rest())

@@ -19,6 +19,7 @@ from manyhands.hosts.agents.agent_sessions import KeptSession, keep_session
 from manyhands.hosts.agents.agent_settings import AgentSettings
 from manyhands.hosts.agents.agent_tally import AgentTally
 from manyhands.hosts.agents.refusal_texts import refusal
+from manyhands.hosts.agents.unclaimed_writes import UnclaimedWrites
 from manyhands.hosts.executors.attempt_steps import LOG_FILE
 from manyhands.hosts.executors.executor import Showed
 from manyhands.hosts.executors.output_text import last_line, one_line, tail_of
@@ -42,6 +43,7 @@ class AgentWatch:
         self.denied: list[str] = []
         self.resumed: KeptSession | None = None
         self.end: Callable[[], object] = lambda: None  # ends what drives it
+        self.remark: Callable[[str], object] = lambda text: None  # to whoever reads along
         self._settings = settings
         self._order = order
         self._directory = directory
@@ -54,6 +56,7 @@ class AgentWatch:
         self._stopped_by = ""  # the limit that it reached
         self._was_silent = False
         self._doings = 0
+        self._unclaimed = UnclaimedWrites(order.task, settings.workspace.absolute() / order.task.workspace, Path(place))
 
     def moment(self) -> LineMoment:
         return LineMoment(time.time(), self._zone)
@@ -76,6 +79,8 @@ class AgentWatch:
             case Does():
                 self.began = True
                 self._doings += 1
+                for file in self._unclaimed.of(event):
+                    self.remark(f"writes {file}, which its task does not claim")
             case Says():
                 self.began = self.began or not self._resumes
         limits = self._settings.limits

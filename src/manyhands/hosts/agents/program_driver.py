@@ -69,6 +69,7 @@ class ProgramRun:
     async def carry_out(self, resumed: KeptSession | None) -> Ending:
         self.watch.resumed = resumed
         record = AgentRecord(self._directory, self.watch.heard)
+        self.watch.remark = record.remark
         listener = AgentListener(record, self._adapter.reader(), self.watch.moment)
         ended = Ending(EndingKind.FAILED, "it was not started")
         silence = asyncio.create_task(self._watch_silence(record))
