@@ -3,6 +3,7 @@
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 from manyhands.engine.delivery.sink_opening import check_secrets, open_sinks
@@ -12,6 +13,7 @@ from manyhands.engine.probing import Probing, configured_probes
 from manyhands.engine.redaction import Secrets, secrets_of
 from manyhands.engine.session import dispatching
 from manyhands.engine.worker_scaling import WorkerScaling
+from manyhands.errors import UsageError
 from manyhands.hosts.executors.executor import Ended, Executor, Showed, Spawned
 from manyhands.hosts.executors.layered_executor import Layer, LayeredExecutor, MakeInner
 from manyhands.hosts.landing.landing_site import LandingSite
@@ -181,7 +183,13 @@ def _agent(
     showed: Showed,
     site: LandingSite,
 ) -> Executor:
-    from manyhands.hosts.agents.agent_executor import AgentExecutor, AgentSettings
+    if host.agent.name == "acp" and find_spec("acp") is None:
+        raise UsageError(
+            f"host `{host.name}` speaks ACP, which needs the library agent-client-protocol; it is not installed",
+            "pip install 'manyhands[acp]'",
+        )
+    from manyhands.hosts.agents.agent_executor import AgentExecutor
+    from manyhands.hosts.agents.agent_settings import AgentSettings
 
     settings = AgentSettings(
         workspace=workspace / host.cwd,
@@ -197,6 +205,7 @@ def _agent(
         limits=host.limits,
         confine=host.confine,
         hide=host.hide,
+        sessions=host.sessions,
     )
     layer = WorktreeLayer(site, host.cwd)
     return LayeredExecutor(lambda told: AgentExecutor(settings, spawned, told, showed), ended, layer)

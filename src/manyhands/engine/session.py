@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from manyhands.core.book import Book
 from manyhands.core.events import HostsConfigured, RunDrained
 from manyhands.core.scheduler import Scheduler
-from manyhands.core.values.host import Family, Host, ProcessHandle, Route, Rule
+from manyhands.core.values.host import AGENTS, Family, Host, ProcessHandle, Route, Rule
 from manyhands.engine.clock import Clock
 from manyhands.engine.dispatcher import SNAPSHOTS, Dispatcher, SnapshotPace
 from manyhands.engine.leading import WaitTurn, guarding, lead
@@ -22,7 +22,7 @@ from manyhands.engine.store.contract.journal import Durability, Journal, Reader
 from manyhands.engine.store.store_opening import Where
 from manyhands.hosts.executors.descriptor_limit import raise_descriptor_limit
 from manyhands.hosts.executors.executor import Ended, Executor, Showed, Spawned
-from manyhands.hosts.executors.process import is_here, marker_of, reclaim_all
+from manyhands.hosts.executors.process import NO_PROCESS, is_here, marker_of, reclaim_all, shared_marker
 
 #: Makes the executor of each host, given the journal's identity and the callbacks to tell.
 ExecutorsFor = Callable[[str, Spawned, Ended, Showed], Mapping[str, Executor]]
@@ -141,8 +141,11 @@ def _calm_collector() -> None:
 
 async def _kill_survivors(scheduler: Scheduler, identity: str, surroundings: Surroundings) -> None:
     """Nothing of an attempt that a dead dispatcher left behind may live when its claims become free."""
-    await surroundings.reclaim(
+    lost = [
         (running.process, marker_of(identity, running.attempt))
         for running in scheduler.book.running.values()
         if running.process is not None
-    )
+    ]
+    if any(host.host.nature == AGENTS for host in scheduler.book.hosts.values()):
+        lost.append((NO_PROCESS, shared_marker(identity)))  # which several attempts had, or none
+    await surroundings.reclaim(lost)

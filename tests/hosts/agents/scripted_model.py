@@ -19,6 +19,10 @@ TOKENS_IN, TOKENS_OUT = 900, 30
 _REFUSALS: dict[str, tuple[tuple[int, str, str], tuple[int, str, str]]] = {
     "rate": ((429, "rate_limit_exceeded", "Rate limit reached"), (429, "rate_limit_error", "Too many tokens")),
     "closed": ((429, "usage_limit_reached", "The usage limit has been reached"), (429, "rate_limit_error", "Used up")),
+    "quota": (
+        (429, "insufficient_quota", "You exceeded your current quota, please check your plan and billing details"),
+        (400, "invalid_request_error", "Your credit balance is too low"),
+    ),
     "auth": (
         (401, "invalid_api_key", "Incorrect API key provided"),
         (401, "authentication_error", "invalid x-api-key"),
@@ -32,13 +36,14 @@ _REFUSALS: dict[str, tuple[tuple[int, str, str], tuple[int, str, str]]] = {
 
 
 class ScriptedModel:
-    """`mode` is asked at each request: "ok", or a refusal."""
+    """`mode` is asked at each request: "ok", a refusal, or "hang", "stall" or "drop"."""
 
     def __init__(self, mode: Callable[[], str]) -> None:
         self.mode = mode
         self.opens_at = 0.0  # when a closed account opens again
         self.asked: list[str] = []  # what each request was answered with
         self.keys: set[str] = set()
+        self._closing = threading.Event()
         model = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -62,6 +67,7 @@ class ScriptedModel:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def close(self) -> None:
+        self._closing.set()
         self._server.shutdown()
         self._server.server_close()
 
@@ -76,11 +82,27 @@ class ScriptedModel:
             return
         mode = self.mode()
         self.asked.append(mode)
+        if mode in ("hang", "stall", "drop"):
+            self._leave_unanswered(request, mode)
+            return
         if mode != "ok":
             self._refuse(request, mode, is_messages=speak is _messages)
             return
         call = _call_for(body)
         stream(request, speak(call, "All done."))
+
+    def _leave_unanswered(self, request: BaseHTTPRequestHandler, mode: str) -> None:
+        """No answer at all, one that never continues, or one that breaks off."""
+        if mode != "hang":
+            request.send_response(200)
+            request.send_header("content-type", "text/event-stream")
+            request.send_header("transfer-encoding", "chunked")
+            request.end_headers()
+            request.wfile.write(b"6\r\n: hm\n\n\r\n")
+            request.wfile.flush()
+        if mode != "drop":
+            self._closing.wait()
+        request.close_connection = True
 
     def _refuse(self, request: BaseHTTPRequestHandler, mode: str, *, is_messages: bool) -> None:
         status, kind, message = _REFUSALS[mode][is_messages]

@@ -13,7 +13,8 @@ from hosts.agents.recordings import RECORDINGS, SESSION
 from hosts.executors.desk import Desk
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.task import Task
-from manyhands.hosts.agents.agent_executor import AgentExecutor, AgentSettings
+from manyhands.hosts.agents.agent_executor import ACP, AgentExecutor
+from manyhands.hosts.agents.agent_settings import AgentSettings
 from manyhands.hosts.agents.described_agent import KNOWN
 from manyhands.sources.config.agent_config import AgentLimits, AgentName
 
@@ -66,7 +67,7 @@ def recorded(agent: str, mode: str) -> dict[str, Any]:
 
 
 def test_the_config_and_the_adapters_know_the_same_agents() -> None:
-    assert {"", *KNOWN} == set(get_args(AgentName))
+    assert {"", ACP, *KNOWN} == set(get_args(AgentName))
 
 
 @pytest.mark.parametrize("agent", KNOWN)

@@ -12,7 +12,8 @@ from hosts.agents.recordings import RECORDINGS
 from hosts.executors.desk import Desk
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.task import Claims, Task
-from manyhands.hosts.agents.agent_executor import AgentExecutor, AgentSettings
+from manyhands.hosts.agents.agent_executor import AgentExecutor
+from manyhands.hosts.agents.agent_settings import AgentSettings
 from manyhands.hosts.agents.landlock import landlock_version
 
 FAKE = Path(__file__).with_name("fake_agent.py")

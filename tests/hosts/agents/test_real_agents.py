@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,11 @@ from typing import Any
 import pytest
 
 from hosts.agents.scripted_model import ScriptedModel
+from hosts.executors.desk import Desk
+from manyhands.core.values.ending import Ending
+from manyhands.core.values.task import Task
+from manyhands.hosts.agents.agent_executor import AgentExecutor
+from manyhands.hosts.agents.agent_settings import AgentSettings
 
 PROGRAMS = (
     Path(os.environ.get("MANYHANDS_AGENTS", Path.home() / ".cache" / "manyhands-agents")) / "node_modules" / ".bin"
@@ -29,6 +35,11 @@ def host_table(agent: str, url: str, home: Path) -> str:
     program = f'agent = {{ name = "{agent}", run = ["{PROGRAMS / agent}"] }}\naccount = "work"\n'
     home_env = f'HOME = "{home}"'
     match agent:
+        case "qwen-acp":
+            env = f'{home_env}, OPENAI_BASE_URL = "{url}/v1", OPENAI_API_KEY = "none", OPENAI_MODEL = "m"'
+            words = json.dumps([str(PROGRAMS / "qwen"), "--acp", "--auth-type", "openai"])
+            acp = f'agent = {{ name = "acp", run = {words} }}\naccount = "work"\nsessions = 8\n'
+            return f'type = "agent"\n{acp}env = {{ {env} }}\n'
         case "claude":
             env = f'{home_env}, ANTHROPIC_BASE_URL = "{url}", CLAUDE_CODE_OAUTH_TOKEN = "sk-ant-oat01-none"'
             return f'type = "agent"\n{program}model = "claude-sonnet-5"\nenv = {{ {env} }}\n'
@@ -70,10 +81,18 @@ def accounts() -> Iterator[list[Account]]:
         account.model.close()
 
 
+def left_alive(tmp_path: Path) -> list[str]:
+    """The processes that have something of this test on their command line."""
+    if shutil.which("ps") is None:
+        return []
+    listed = subprocess.run(["ps", "axww"], capture_output=True, text=True, check=True).stdout
+    return [line for line in listed.splitlines() if str(tmp_path) in line]
+
+
 def run(
     tmp_path: Path, agent: str, account: Account, tasks: int, width: int = 3, within_s: float = 240.0
 ) -> subprocess.CompletedProcess[str]:
-    if not (PROGRAMS / agent).exists():
+    if not (PROGRAMS / agent.removesuffix("-acp")).exists():
         pytest.skip(f"{agent} is not installed in {PROGRAMS}; `make agents` installs it")
     workspace, home = tmp_path / "work", tmp_path / "home"
     workspace.mkdir()
@@ -100,7 +119,7 @@ def shown(tmp_path: Path, task: str) -> Any:
     return json.loads(said(tmp_path, "show", task, "-o", "json"))
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", [*AGENTS, "qwen-acp"])
 def test_a_task_is_done_with_its_tokens_and_nothing_left_behind(
     tmp_path: Path, agent: str, accounts: list[Account]
 ) -> None:
@@ -112,7 +131,7 @@ def test_a_task_is_done_with_its_tokens_and_nothing_left_behind(
     assert "All done." in log
     assert "printf done > out-0.txt" in log
     assert "All done." in said(tmp_path, "log", "t0")
-    assert '{"type"' in said(tmp_path, "log", "t0", "--raw")
+    assert ('{"update"' if agent == "qwen-acp" else '{"type"') in said(tmp_path, "log", "t0", "--raw")
     assert '{"type"' not in said(tmp_path, "log", "t0")
     assert (
         shutil.which("ps") is None
@@ -138,3 +157,48 @@ def test_an_account_that_closes_for_a_while_costs_no_attempt(
         assert 1 <= sum(len(kinds) - 1 for kinds in attempts.values()) <= 3, "only what was in flight already"
         resumed = (tmp_path / "work" / ".manyhands").rglob("said.txt")
         assert {file.read_text() for file in resumed} == {"continue"}
+
+
+@pytest.mark.parametrize(
+    ("agent", "mode", "kind", "marks"),
+    [
+        ("codex", "quota", "overloaded", {"quota", "needs_person"}),
+        ("codex", "busy", "overloaded", set()),
+        ("codex", "rate", "overloaded", {"rate_limited"}),
+        ("codex", "auth", "overloaded", {"needs_person"}),
+        ("codex", "context", "failed", {"permanent"}),
+        ("codex", "drop", "overloaded", set()),
+    ],
+)
+async def test_each_refusal_of_a_service_ends_as_what_it_is(
+    tmp_path: Path, agent: str, mode: str, kind: str, marks: set[str], accounts: list[Account]
+) -> None:
+    accounts.append(Account())
+    accounts[0].model.mode = lambda: mode
+    ending = await one_attempt(tmp_path, agent, accounts[0])
+    known = ("quota", "rate_limited", "needs_person", "permanent")
+    assert (str(ending.kind), {name for name in known if getattr(ending, name)}) == (kind, marks), ending
+    assert left_alive(tmp_path) == []
+
+
+async def one_attempt(tmp_path: Path, agent: str, account: Account) -> Ending:
+    """One attempt on the host that the table describes, without a dispatcher that would try again."""
+    if not (PROGRAMS / agent.removesuffix("-acp")).exists():
+        pytest.skip(f"{agent} is not installed in {PROGRAMS}; `make agents` installs it")
+    workspace, home = tmp_path / "work", tmp_path / "home"
+    workspace.mkdir()
+    home.mkdir()
+    host = tomllib.loads(host_table(agent, account.model.url, home))
+    settings = AgentSettings(
+        workspace=workspace,
+        agent=host["agent"]["name"],
+        run=tuple(host["agent"]["run"]),
+        model=host.get("model", ""),
+        args=tuple(host.get("args", ())),
+        env={"TZ": "UTC", **host["env"]},
+        idle_s=30.0,
+    )
+    desk = Desk(lambda s, e: AgentExecutor(settings, s, e), tmp_path / "attempts", settings.journal)
+    ending = await desk.run(Task("t", prompt="Run `printf done > out.txt`"))
+    await desk.executor.close()
+    return ending

@@ -3,3 +3,5 @@
 #: Everything that the program printed, unchanged. The other file has its standard error.
 RAW_FILE = "agent.jsonl"
 ERRORS_FILE = "agent.stderr"
+PROMPT_FILE = "prompt.txt"
+SAYING_FILE = "said.txt"  # what a resumed conversation is told

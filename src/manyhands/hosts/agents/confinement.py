@@ -29,16 +29,26 @@ def rights_for(
     hide: Sequence[str],
 ) -> FileRights:
     """`workspace` is where the attempt works, `own` are the places that the attempt and its program have anyway."""
+    places = [workspace, *_git_places(workspace)] if confine == "workspace" else claimed_places(task, workspace)
+    return rights_in(places, own, env, hide)
+
+
+def rights_in(places: Sequence[Path], own: Sequence[Path], env: Mapping[str, str], hide: Sequence[str]) -> FileRights:
+    """`places` are where the work is done."""
     home = Path(env.get("HOME", "/"))
     own = [*own, *(home / place for place in _SHARED_PLACES)]
     own += [Path(env[name]) for name in ("CODEX_HOME", "CLAUDE_CONFIG_DIR", "XDG_CACHE_HOME") if env.get(name)]
     own += [Path(device) for device in _DEVICES]
-    places = [workspace, *_git_places(workspace)] if confine == "workspace" else _claimed(task, workspace)
     hidden = [_absolute(place, home) for place in hide]
     if not hidden:
         return FileRights((*places, *own))
     inside = tuple(path for path in (*places, *own) if not _is_below(path, hidden))
     return FileRights(inside, _all_but(hidden))
+
+
+def shared_places(root: Path, workspace: Path) -> list[Path]:
+    """Where the attempts that share a process may write: `root`, and what git writes for any worktree below it."""
+    return [root, *(place.parent if place.parent.name == "worktrees" else place for place in _git_places(workspace))]
 
 
 def make_own_places(names: Sequence[str], home: Path) -> list[Path]:
@@ -57,7 +67,7 @@ def confined(rights: FileRights) -> Callable[[MakeProcess], object] | None:
     return lambda make: make_confined(rights, make)
 
 
-def _claimed(task: Task, workspace: Path) -> list[Path]:
+def claimed_places(task: Task, workspace: Path) -> list[Path]:
     """What the task says that it writes. Of a file that is not there yet its directory, of a glob where it begins."""
     found: list[Path] = []
     for pattern in (*task.claims.write, *task.claims.append) if task.claims is not None else ("**",):

@@ -78,7 +78,7 @@ class AttemptSteps:
         self._settings = settings
         self._spawned = spawned
         self._groups: dict[int, ProcessGroup] = {}
-        self._commands = _Commands()
+        self._commands = CommandSearch()
         self._making = asyncio.Semaphore(_MADE_TOGETHER)
         keep_exit_statuses()
         self.census = Census()
@@ -247,7 +247,7 @@ def _said(exit_code: int, tail: str) -> str:
     return f": {last}" if last else ""
 
 
-class _Commands:
+class CommandSearch:
     """Whether commands are there: said before the gate, because after it a missing one looks like one that exits with
     127. Where one was found it is looked for first: a long PATH costs as much as a start's other files together."""
 

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from manyhands.core.values.host import ProcessHandle
 from manyhands.hosts.executors import process_table
@@ -32,6 +32,8 @@ _NEARBY_PIDS = 64
 # A killed process that is still there waits for the kernel (a dead network disk). We can only report it.
 _UNKILLABLE_S = 10.0
 
+#: For those whose marker alone is known.
+NO_PROCESS = ProcessHandle(0, 0.0)
 
 MakeProcess = Callable[[], "subprocess.Popen[bytes]"]
 
@@ -197,6 +199,11 @@ def marker_of(journal: str, attempt: int) -> str:
     return f"{journal}.{attempt}"
 
 
+def shared_marker(journal: str) -> str:
+    """The marker of processes that several attempts share."""
+    return f"{journal}.shared"
+
+
 def marked(env: dict[str, str], marker: str) -> dict[str, str]:
     """The environment with the attempt's marker, after markers of attempts that this dispatcher runs in."""
     outer = env.get(MARKER)
@@ -214,7 +221,7 @@ def spawn_gated(
     census: Census,
     input: str = os.devnull,
     errors: int | None = None,
-    make: Callable[[MakeProcess], "subprocess.Popen[bytes]"] | None = None,
+    make: Callable[[MakeProcess], Any] | None = None,
 ) -> ProcessGroup:
     """The command as a process that waits for `release`. Raises OSError or ValueError if there can be none.
 

@@ -18,7 +18,7 @@ from manyhands.sources.config.host_fields import (
 )
 
 #: The agents that are known by name, with what their output means. "": the program is described instead.
-AgentName = Literal["", "claude", "codex", "gemini", "qwen", "opencode", "aider"]
+AgentName = Literal["", "claude", "codex", "gemini", "qwen", "opencode", "aider", "acp"]
 _EXAMPLE = '`agent = { run = ["my-agent", "--json"], reads = "claude" }`'
 
 
@@ -60,6 +60,7 @@ class AgentHost(HostFields, frozen=True, kw_only=True, tag="agent"):
         short_for(AgentName, named),
         says(
             'The program: `"claude"`, `"codex"`, `"gemini"`, `"qwen"`, `"opencode"`, `"aider"`, '
+            '`{ name = "acp", run = ["my-agent", "--acp"] }` for one that speaks the Agent Client Protocol, '
             'or `{ run = ["my-agent"], reads = "claude" }` for another.',
             'for example `agent = "claude"`',
         ),
@@ -73,6 +74,10 @@ class AgentHost(HostFields, frozen=True, kw_only=True, tag="agent"):
         Wait,
         says("How long it may print nothing and compute nothing before the attempt ends as timed out. `0`: forever."),
     ] = 900.0
+    sessions: Annotated[
+        Count,
+        says("With ACP: how many attempts share one process. With more than 1, `confine` covers the whole workspace."),
+    ] = 1
     limits: Annotated[
         AgentLimits,
         says(

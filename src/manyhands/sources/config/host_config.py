@@ -128,6 +128,8 @@ def _check_pattern(plain: dict[str, Any], here: FieldPath, sheet: Sheet) -> bool
 
 def _check_agent(plain: dict[str, Any], here: FieldPath, sheet: Sheet) -> bool:
     agent = plain.get("agent")
+    if agent is not None and (agent.get("name") == "acp" or plain.get("sessions", 1) != 1):
+        return _check_acp(plain, agent, here, sheet)
     if agent is None or agent.get("name") or agent.get("run"):
         return True
     hint = 'for example `agent = "claude"`, or `agent = { run = ["my-agent"] }`'
@@ -152,6 +154,20 @@ def _is_here(url: str) -> bool:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:
         return False
+
+
+def _check_acp(plain: dict[str, Any], agent: dict[str, Any], here: FieldPath, sheet: Sheet) -> bool:
+    example = 'for example `agent = { name = "acp", run = ["gemini", "--acp"] }`'
+    if agent.get("name") != "acp":
+        sheet.tell((*here, "sessions"), "only an agent that speaks ACP can share its process", example)
+    elif not agent.get("run"):
+        sheet.tell((*here, "agent"), "`acp` names a protocol, not a program", example)
+    elif plain.get("sessions", 1) != 1 and plain.get("confine") == "claims":
+        hint = "leave `sessions` out, so that each attempt has a process of its own"
+        sheet.tell((*here, "sessions"), "a shared process cannot be confined to the claims of one task", hint)
+    else:
+        return True
+    return False
 
 
 _CHECKS = (_check_width, _check_cwd, _check_scaling, _check_pattern, _check_agent, _check_probe)

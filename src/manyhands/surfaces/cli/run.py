@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from manyhands.assembly import open_session
 from manyhands.core.placement import takes
-from manyhands.core.values.task import form_of
+from manyhands.core.values.host import Host
+from manyhands.core.values.task import WHOLE_WORKSPACE, Task, form_of
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.redaction import secrets_of
 from manyhands.errors import Unavailable, UsageError
@@ -48,7 +51,7 @@ def run_plans(
     plan = _read(paths, config)
     if note := undeclared_note(plan.tasks):
         say(f"note: {note}\nhint: {CLAIMS_HINT}")
-    _warn_of_agents_in_one_place(plan, config)
+    plan = _with_claims_of_agents(plan, config)
     check_before(config.workspace, config.landing, plan.tasks)
     source = ", ".join(str(path.resolve()) for path in paths)
     if options.dry_run:
@@ -101,18 +104,29 @@ def _read(paths: Sequence[Path], config: Config) -> Plan:
     return plan
 
 
-def _warn_of_agents_in_one_place(plan: Plan, config: Config) -> None:
+def _with_claims_of_agents(plan: Plan, config: Config) -> Plan:
+    """A prompt that only agents take is work in the workspace: undeclared, it claims all of it, as a command does."""
     agents = [host.core_host() for host in config.hosts if isinstance(host, AgentHost)]
-    at_large = sum(
-        any(takes(host, task.kind, "prompt", task.host) for host in agents)
-        for task in plan.tasks
-        if task.claims is None and form_of(task) == "prompt"
-    )
-    if at_large > 1:
+    others = [host.core_host() for host in config.hosts if not isinstance(host, AgentHost)]
+
+    def goes_to(hosts: Sequence[Host], task: Task) -> bool:
+        return any(takes(host, task.kind, "prompt", task.host) for host in hosts)
+
+    def claimed(task: Task) -> Task:
+        if task.claims is not None or form_of(task) != "prompt" or goes_to(others, task) or not goes_to(agents, task):
+            return task
+        return replace(task, claims=WHOLE_WORKSPACE)
+
+    if not agents:
+        return plan
+    tasks = [claimed(task) for task in plan.tasks]
+    undeclared = sum(new is not old for new, old in zip(tasks, plan.tasks, strict=True))
+    if undeclared > 1:
         say(
-            f"note: {at_large} tasks for agents declare no claims, so two agents may change the same file at once\n"
+            f"note: {undeclared} tasks for agents declare no claims, so they use the workspace one at a time\n"
             'hint: give each `workspace = "worktree"`, or `claims = { write = ["src/**"] }`'
         )
+    return plan._replace(tasks=tasks)
 
 
 def _warn_of_kept_hosts(dispatcher: Dispatcher, name: str) -> None:

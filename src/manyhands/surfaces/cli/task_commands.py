@@ -70,8 +70,14 @@ def task_log(
     attempt: Annotated[int | None, Option(min=1, help="Print this attempt instead of the last one.")] = None,
     run: RunOption = None,
     raw: Annotated[bool, Option("--raw", help=_RAW)] = False,
+    follow: Annotated[bool, Option("--follow", "-f", help="Print what comes until the attempt has ended.")] = False,
 ) -> None:
     """Print the output of the last attempt of a task."""
+    if follow:
+        from manyhands.surfaces.cli.log_following import follow_log
+
+        follow_log(task, attempt, run, settings, raw)
+        return
     from manyhands.surfaces.cli.task_listing import print_log
 
     print_log(task, attempt, run, settings, raw)

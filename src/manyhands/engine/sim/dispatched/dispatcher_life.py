@@ -24,6 +24,7 @@ from manyhands.engine.store.contract.journal import Journal
 from manyhands.engine.store.memory_store import MemoryStore
 from manyhands.errors import ManyhandsError
 from manyhands.hosts.executors.executor import Ended, Executor, Showed, Spawned
+from manyhands.hosts.executors.process import NO_PROCESS
 from manyhands.hosts.probes.probe import Probe
 from manyhands.sources.config.route_config import RouteConfig
 
@@ -173,5 +174,5 @@ class DispatcherLife(ProcessLife):
     async def _reclaim(self, survivors: Iterable[tuple[ProcessHandle, str]]) -> None:
         for process, marker in survivors:
             self._world.acting("reclaim")
-            if not self.is_dead:
+            if not self.is_dead and process != NO_PROCESS:  # simulated hosts share no processes
                 self._world.sites[process.boot].kill(int(marker.rpartition(".")[2]))

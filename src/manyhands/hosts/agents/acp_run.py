@@ -1,0 +1,238 @@
+"""One attempt over ACP: it joins a process, opens a session there, and takes one turn."""
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from acp import RequestError
+from msgspec.structs import replace
+
+from manyhands.core.commands import StartAttempt
+from manyhands.core.values.ending import DONE, Ending, EndingKind
+from manyhands.hosts.agents.acp_permissions import AcpPermissions
+from manyhands.hosts.agents.acp_pool import AcpPool
+from manyhands.hosts.agents.acp_process import CANCELLED, AcpProcess
+from manyhands.hosts.agents.acp_reading import AcpReading
+from manyhands.hosts.agents.agent_events import AgentEvent, AgentSession, Denied
+from manyhands.hosts.agents.agent_files import ERRORS_FILE, PROMPT_FILE, SAYING_FILE
+from manyhands.hosts.agents.agent_record import AgentRecord
+from manyhands.hosts.agents.agent_sessions import KeptSession, keep_session
+from manyhands.hosts.agents.agent_settings import AgentSettings
+from manyhands.hosts.agents.agent_watch import AgentWatch
+from manyhands.hosts.agents.confinement import claimed_places
+from manyhands.hosts.agents.refusal_texts import table
+from manyhands.hosts.agents.resuming import what_to_say
+from manyhands.hosts.agents.silence import silent_for
+from manyhands.hosts.executors.attempt_steps import CannotStart, ending_of
+from manyhands.hosts.executors.in_flight import STOPPED
+from manyhands.hosts.executors.output_text import last_line, tail_of
+from manyhands.hosts.executors.process import Exit
+from manyhands.hosts.executors.process_table import Process
+from manyhands.readers.plain_file import write_plain
+
+T = TypeVar("T")
+#: Its process died while it had its turn: how that ended, its exit says.
+_DIED = Ending(EndingKind.LOST, "its process died")
+
+
+class AcpRun:
+    def __init__(
+        self,
+        settings: AgentSettings,
+        pool: AcpPool,
+        pass_gate: Callable[[int, AcpProcess], Awaitable[None]],
+        watch: AgentWatch,
+        order: StartAttempt,
+        directory: Path,
+        place: Path,
+    ) -> None:
+        """`pass_gate` waits until the process is on record for the attempt."""
+        self.watch = watch
+        self._settings = settings
+        self._pool = pool
+        self._pass_gate = pass_gate
+        self._order = order
+        self._directory = directory
+        self._place = place
+        self._record = AgentRecord(directory, watch.heard)
+        self._reading = AcpReading()
+        self._permissions = AcpPermissions(place, ())
+        self._process: AcpProcess | None = None
+        self._shared = False
+        self._session = ""
+        self._turn: asyncio.Task[Ending] | None = None
+        self._stopping: asyncio.Task[None] | None = None
+
+    async def carry_out(self, resumed: KeptSession | None) -> Ending:
+        self.watch.resumed = resumed
+        self.watch.end = self._stop
+        self.watch.remark = self._record.remark
+        self._reading = AcpReading(resumed.cost if resumed is not None else 0.0)
+        self._turn = asyncio.create_task(self._take_turn(resumed))
+        silence = asyncio.create_task(self._watch_silence())
+        exit: Exit | None = None
+        try:
+            ending = await self._to_the_end(self._turn)
+        finally:
+            silence.cancel()
+            exit = await self._to_the_end(asyncio.create_task(self._leave()))
+            self._record.close()
+        if ending is _DIED and exit is not None:
+            ending = self._death(exit)
+        if self._stopping is not None:
+            ending = STOPPED
+        if exit is not None and not self._shared:
+            ending = replace(ending, memory_bytes=exit.memory_bytes)
+        return self.watch.ending(ending, self._record.tally)
+
+    def updated(self, params: dict[str, Any]) -> None:
+        self._keep("update", params)
+        self._tell(self._reading.update(table(params.get("update"))))
+
+    def asked(self, params: dict[str, Any]) -> dict[str, Any]:
+        self._keep("request_permission", params)
+        self._tell(self._reading.tool_call(table(params.get("toolCall"))))
+        if self._stopping is not None:
+            return CANCELLED
+        answer, denied = self._permissions.answer(params)
+        self._keep("answer", answer)
+        self._tell([Denied(denied)] if denied else [])
+        return answer
+
+    async def _take_turn(self, resumed: KeptSession | None) -> Ending:
+        reading, moment = self._reading, self.watch.moment
+        prompt = self._order.task.prompt if resumed is None else what_to_say(self._order.last)
+        file = self._directory / (PROMPT_FILE if resumed is None else SAYING_FILE)
+        try:
+            write_plain(file, prompt.encode(errors="replace"))
+            process = self._join()
+            await self._pass_gate(self._order.attempt, process)
+            session = await process.open(str(self._place), resumed.id if resumed is not None else "")
+            self._session = session
+            self._tell([AgentSession(session)])
+            answer = await process.prompt(session, _plain(prompt), self)
+            self._keep("answered", answer)
+            self._tell(reading.answered(answer, moment()))
+        except CannotStart as refused:
+            return refused.ending
+        except RequestError as error:
+            self._keep("error", {"code": error.code, "message": str(error), "data": error.data})
+            if resumed is not None and not self._session:
+                return Ending(EndingKind.FAILED, f"session {resumed.id} cannot be resumed: {error}")
+            self._tell([reading.refused(error.code, str(error), error.data, moment())])
+        except ConnectionError:
+            return _DIED
+        except asyncio.CancelledError:
+            return STOPPED
+        return DONE
+
+    def _join(self) -> AcpProcess:
+        process, self._shared = self._pool.join(self._order, self._directory, self._place, self._record.errors)
+        self._process = process
+        own = [self._directory, process.temporary]
+        match self._settings.confine:
+            case "off":
+                writable = None
+            case "workspace":
+                writable = [self._place, *own]
+            case "claims":
+                writable = [*claimed_places(self._order.task, self._place), *own]
+        self._permissions = AcpPermissions(self._place, writable)
+        return process
+
+    async def _leave(self) -> Exit | None:
+        process = self._process
+        if process is None:
+            return None
+        if self._shared and self._session and process.group.is_alive and not process.is_stuck:
+            with suppress(RequestError, ConnectionError, TimeoutError):
+                async with asyncio.timeout(self._settings.grace_s):
+                    await process.close_session(self._session)
+            await self._end_tools(process)
+        if self._session and self._reading.session_cost:
+            kept = KeptSession(self._session, self.watch.agent, str(self._place), cost=self._reading.session_cost)
+            keep_session(kept, self._directory)
+        return await self._pool.leave(self._order.attempt, process, shared=self._shared)
+
+    async def _end_tools(self, process: AcpProcess) -> None:
+        """What its tools left running, where it is certain whose they are: those in a place of its own."""
+        attempt = self._order.attempt
+        others = [place for other, place in process.attempts.items() if other != attempt]
+        if any(other.is_relative_to(self._place) or self._place.is_relative_to(other) for other in others):
+            return
+        if self._place == self._settings.workspace.absolute():
+            return  # so may those of the program itself
+        for one in await process.group.family():
+            if one.pid != process.group.handle.pid and _works_in(one, self._place):
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(one.pid, signal.SIGKILL)
+
+    def _death(self, exit: Exit) -> Ending:
+        if not self._shared:
+            return ending_of(exit, tail_of(self._directory / ERRORS_FILE), stopped=False)
+        says = last_line(self._process.last_errors) if self._process is not None else ""
+        ending = ending_of(exit, says, stopped=False)
+        detail = f"the process that it shared with others died ({ending.detail or 'exit 0'})"
+        return Ending(EndingKind.LOST, detail)
+
+    async def _watch_silence(self) -> None:
+        idle_s = self._settings.idle_s
+        if idle_s <= 0:
+            return
+        await silent_for(idle_s, lambda: self._record.last_at, self._computing)
+        self.watch.was_silent()
+
+    async def _computing(self) -> list[Process]:
+        """The processes whose work is a sign of life: with others in the same process only while it runs a tool."""
+        if self._process is None or (self._shared and not self._reading.runs_tool):
+            return []
+        return await self._process.group.family()
+
+    async def _to_the_end(self, work: "asyncio.Task[T]") -> T:
+        """What it returns; being cancelled meanwhile means stop."""
+        while not work.done():
+            try:
+                await asyncio.wait({work})
+            except asyncio.CancelledError:
+                self._stop()
+        return work.result()
+
+    def _stop(self) -> None:
+        if self._stopping is None:
+            self._stopping = asyncio.create_task(self._end_turn())
+
+    async def _end_turn(self) -> None:
+        turn, process = self._turn, self._process
+        assert turn is not None
+        if process is not None and self._session:
+            with suppress(ConnectionError):
+                await process.cancel(self._session)
+            await asyncio.wait({turn}, timeout=self._settings.grace_s)
+        if not turn.done():
+            if process is not None:
+                process.is_stuck = bool(self._session) or not process.is_greeted
+            turn.cancel()
+
+    def _tell(self, events: list[AgentEvent]) -> None:
+        for event in events:
+            self._record.tell(event)
+
+    def _keep(self, what: str, content: dict[str, Any]) -> None:
+        self._record.keep(json.dumps({what: content}).encode() + b"\n")
+
+
+def _plain(prompt: str) -> str:
+    """A prompt, and not a command of the program: those begin with a slash."""
+    return f"Task:\n\n{prompt}" if prompt.lstrip().startswith("/") else prompt
+
+
+def _works_in(process: Process, place: Path) -> bool:
+    try:
+        return Path(os.readlink(f"/proc/{process.pid}/cwd")).is_relative_to(place)
+    except OSError:
+        return False
