@@ -48,10 +48,10 @@ class _Followed:
         of_agent = self._place / RAW_FILE
         file = of_agent if self._raw and is_plain(of_agent) else self._place / OUTPUT
         try:
-            content = open(open_plain(file), "rb")
+            descriptor = open_plain(file)
         except FileNotFoundError:
             return  # nothing has been printed yet
-        with content:
+        with open(descriptor, "rb") as content:
             content.seek(self._shown)
             while piece := content.read(1 << 16):
                 self._shown += len(piece)
