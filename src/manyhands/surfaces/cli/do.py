@@ -5,8 +5,6 @@ import shlex
 from pathlib import Path
 from zlib import crc32
 
-from msgspec.structs import replace
-
 from manyhands.apps.setup.check_finding import check_for
 from manyhands.apps.setup.machine_look import has_commits
 from manyhands.core.placement import takes
@@ -63,9 +61,7 @@ def _tasks(sentence: str, options: DoOptions, config: Config) -> list[Task]:
         return [like]
     code = read_directory(config.workspace, include=_named(sentence, config.workspace), told=say)
     tree = split(code.source, SplitSettings(), code.read, code.notes)
-    # The sentence is not a template: braces in it are its own.
-    parts = tasks_of(tree, code.source, DEFAULT_TEMPLATE, options.kind, (), like.workspace)
-    return [replace(part, check=check, prompt=f"{sentence}\n\n{part.prompt}") for part in parts]
+    return tasks_of(tree, code.source, DEFAULT_TEMPLATE, like, goal=sentence)
 
 
 def _named(sentence: str, workspace: Path) -> list[str]:
