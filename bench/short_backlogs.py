@@ -6,6 +6,7 @@ what the run before has taught. `--quick` for a short look.
 """
 
 import argparse
+import math
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from random import Random
@@ -19,8 +20,19 @@ from manyhands.core.events import AnyEvent, AttemptEnded, HostsConfigured, RunOp
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host import Host, Width
-from manyhands.engine.sim.hosts.random_hosts import random_host
-from manyhands.engine.sim.hosts.reference import API, BATCHING, PROCESSES, SLOTS, HostModel, build
+from manyhands.core.values.task import TaskState
+from manyhands.engine.sim.hosts.random_hosts import random_agents, random_host
+from manyhands.engine.sim.hosts.reference import (
+    AGENTS_CLOSED,
+    AGENTS_ENDED,
+    AGENTS_OPEN,
+    API,
+    BATCHING,
+    PROCESSES,
+    SLOTS,
+    HostModel,
+    build,
+)
 from manyhands.engine.sim.hosts.simulated_host import Job
 from manyhands.engine.sim.scenario import a_task
 from manyhands.engine.sim.simulation import Simulation
@@ -28,11 +40,11 @@ from manyhands.engine.sim.simulation import Simulation
 SIZES = (8, 15, 30, 60, 300)
 RUNS = 3
 WIDTHS = (1, 2, 3, 4, 6, 8, 11, 16, 22, 32, 45, 64, 90, 128)
-FAMILIES = ("batching", "api", "processes", "slots")
+FAMILIES = ("batching", "api", "processes", "slots", "agents", "agents-ended", "agents-closed")
 
 
 class Played(Struct, frozen=True):
-    seconds: float
+    seconds: float  # infinite where a task was given up: that is no way to be fast
     overloads: float  # per attempt
     kills: int
 
@@ -64,8 +76,9 @@ def play(model: HostModel, tasks: int, seed: int, width: int | None = None, runs
         simulation.expect(TasksSubmitted(at, name, tuple(a_task(id, job) for id, job in drawn.items())))
         simulation.run()
         run = simulation.scheduler.book.runs[name]
+        seconds = (run.ended_at or simulation.now) - at if run.counts[TaskState.DONE] == tasks else math.inf
         overloads = sum(kind is EndingKind.OVERLOADED for kind in ended) / len(ended)
-        played.append(Played((run.ended_at or simulation.now) - at, overloads, host.kills - kills))
+        played.append(Played(seconds, overloads, host.kills - kills))
     return played
 
 
@@ -81,6 +94,12 @@ def compare(job: tuple[HostModel, int, int]) -> list[tuple[float, float, int]]:
 
 def hosts_of(family: str, count: int) -> Iterable[HostModel]:
     """The reference host of the family, and others drawn from wide ranges."""
+    if family == "agents":
+        return [AGENTS_OPEN, *(random_agents(n) for n in range(count))]
+    if family == "agents-ended":
+        return [AGENTS_ENDED, *(random_agents(n, sessions_end=True) for n in range(count))]
+    if family == "agents-closed":
+        return [AGENTS_CLOSED, *(random_agents(n, closes=True) for n in range(count))]
     reference = {"batching": BATCHING, "api": API, "processes": PROCESSES, "slots": SLOTS}
     return [reference[family], *(random_host(4 * n + FAMILIES.index(family)) for n in range(count))]
 
@@ -122,7 +141,7 @@ def main() -> None:
                 record(
                     "short_backlogs", {"family": family, "tasks": tasks, "what": "overloads"}, overloads, "per attempt"
                 )
-                print(f"{family:10} {tasks:4}  {'   '.join(cells)}   {overloads:.3f} {kills}", flush=True)
+                print(f"{family:13} {tasks:4}  {'   '.join(cells)}   {overloads:.3f} {kills}", flush=True)
 
 
 if __name__ == "__main__":

@@ -12,14 +12,14 @@ from msgspec import Struct, field
 from manyhands.core.clutch.drift import Noise, missed_by, predict
 from manyhands.core.clutch.kept_kinds import kept_kinds
 from manyhands.core.clutch.launch import WIDTH_FIRST, Launch, LaunchMove
-from manyhands.core.clutch.overload import OverloadCeiling
+from manyhands.core.clutch.overload import UNKNOWN_S, OverloadCeiling
 from manyhands.core.clutch.pacer import Pacer
 from manyhands.core.clutch.ramp import Ramp
 from manyhands.core.clutch.resources import STALE_S, DeviceGauge, KvGauge, MemoryGate
 from manyhands.core.clutch.steady import hold_or_probe
 from manyhands.core.clutch.turns import PROMPT_TOKEN_WORK, USUAL_SEEN_MAX, Turn, TurnSums, Usual
 from manyhands.core.values.ending import EndingKind
-from manyhands.core.values.host import SERVICE, Rate
+from manyhands.core.values.host import AGENTS, SERVICE, Rate
 from manyhands.core.values.host_memory import HostMemory
 from manyhands.core.values.widths import Reading, Sample
 
@@ -102,7 +102,8 @@ class Clutch(Struct, tag="clutch"):
             memory=memory,
             ramp=ramp,
             launch=launch,
-            pacer=Pacer.begin(rate, memory),
+            # An agent calls for minutes: how many start says little about what its account refuses.
+            pacer=Pacer.begin(rate, memory, learns=nature != AGENTS),
             processes=MemoryGate.begin(memory),
         )
         for name, kind in (memory.kinds if memory else {}).items():
@@ -142,8 +143,9 @@ class Clutch(Struct, tag="clutch"):
             self.turn.most_in_flight = in_flight
         self.pacer.started(at, attempt, kind)
         self.processes.started(attempt, kind)
-        if not self.turn.held and (self.pacer.start_at(at, kind)[0] > at or self.processes.refuses(kind, 0)):
-            self.turn.held = True
+        if not self.turn.held_by:
+            paced_until, why = self.pacer.start_at(at, kind)
+            self.turn.held_by = why if paced_until > at else self.processes.refuses(kind, 0)
 
     def showed(self, at: float, attempt: int) -> None:
         self.launch.showed(at, attempt)
@@ -158,12 +160,16 @@ class Clutch(Struct, tag="clutch"):
         self.launch.ended(sample.attempt, sample.ending is EndingKind.DONE)
         if refused:
             self.pacer.refused(sample)
+            if not self.pacer.learns and not sample.quota:
+                self.ceiling.done_since = True  # an account that counts is not down
+                self._turned_away(sample.at, "was refused for its rate", was)
             self._launch(sample.at)
             return
         match sample.ending:
             case EndingKind.DONE:
                 self._done(sample)
             case EndingKind.OVERLOADED:
+                self.launch.lost_at = sample.at
                 self._turned_away(sample.at, "ran out of memory" if killed else "was refused for load", was)
             case EndingKind.FAILED | EndingKind.TIMED_OUT | EndingKind.CANCELLED | EndingKind.PREEMPTED:
                 pass  # not a sign of load
@@ -208,7 +214,8 @@ class Clutch(Struct, tag="clutch"):
     def export(self) -> HostMemory | None:
         if not self.launch.done:
             return None
-        is_open = self.launch.is_on or not (self.settled or self.launch.trouble or self._was_settled())
+        was_settled = self.memory is not None and not self.memory.is_open
+        is_open = self.launch.is_on or not (self.settled or self.launch.trouble or was_settled)
         throughputs = sorted(turn.log_throughput for turn in self.history[-12:])
         pacer = self.pacer
         return HostMemory(
@@ -222,9 +229,6 @@ class Clutch(Struct, tag="clutch"):
             kinds=kept_kinds(self.usual, self.processes.peaks),
             at=self.ticked_at or 0.0,
         )
-
-    def _was_settled(self) -> bool:
-        return self.memory is not None and not self.memory.is_open
 
     def _width_to_keep(self, is_open: bool) -> float:
         """The width that was in use, not the next to try: the median of settled turns, or the most without trouble."""
@@ -271,6 +275,8 @@ class Clutch(Struct, tag="clutch"):
         if self.launch.is_on:
             is_paused = self.pacer.paused_until > at
             self._follow(at, self.launch.next_move(at, self.in_flight, is_paused, self.width_max))
+        elif move := self.launch.survivors(at, self.in_flight, self.target):
+            self._move(move.width, move.why)
 
     def _follow(self, at: float, move: LaunchMove | None) -> None:
         if move is not None:
@@ -303,10 +309,11 @@ class Clutch(Struct, tag="clutch"):
         self._apply()
 
     def _turned_away(self, at: float, what: str, in_flight: int) -> None:
+        borne = self.launch.borne_by_agents()
         if self.launch.is_on:  # the width may be far above what was ever in flight
             self.target = min(self.target, float(max(1, in_flight)))
             self._land(at, f"an attempt {what} with {in_flight} in flight")
-        self._overloaded(at, f"an attempt {what}", soft=False)
+        self._overloaded(at, f"an attempt {what}", soft=False, falls_to=borne)
 
     def _upset(self, at: float) -> None:
         """The width was cut or the host changed, so attempts in flight tell little about what follows."""
@@ -315,12 +322,12 @@ class Clutch(Struct, tag="clutch"):
         self.turn_s = None
         self.turn = TurnSums(began_at=at, most_in_flight=self.in_flight)
 
-    def _overloaded(self, at: float, what: str, soft: bool) -> None:
+    def _overloaded(self, at: float, what: str, soft: bool, falls_to: float | None = None) -> None:
         was = self._aim()
-        cut = self.ceiling.cut(at, self.target, self.usual_s or 20.0, soft)
+        cut = self.ceiling.cut(at, self.target, self.usual_s or UNKNOWN_S[self.launch.nature], soft)
         if cut is None:
             return
-        self._move(cut, f"{what} at width {was}")
+        self._move(cut if falls_to is None else falls_to, f"{what} at width {was}")
         self.settled = True
         self._upset(at)
 
@@ -364,7 +371,7 @@ class Clutch(Struct, tag="clutch"):
         self.turns += 1
         self.noise.learn_samples(turn)
         filled = sums.most_in_flight >= FILLED * self._aim()
-        if self.settled and (filled or sums.held):  # a width that demand never reached was not found by the search
+        if self.settled and (filled or sums.held_by):  # a width that demand never reached was not found by the search
             self.settled_widths.append(self.target if filled else max(1.0, min(self.target, sums.most_in_flight)))
             del self.settled_widths[:-25]
         self.ceiling.turn_ended()
@@ -402,9 +409,9 @@ class Clutch(Struct, tag="clutch"):
         self.history.append(turn)
         self.settled_turns += 1
         most = self.turn.most_in_flight
-        self.unfilled_turns = self.unfilled_turns + 1 if self.turn.held and not filled else 0
+        self.unfilled_turns = self.unfilled_turns + 1 if self.turn.held_by and not filled else 0
         if self.unfilled_turns >= 3 and self.target > 1.3 * most > 0:
-            self._move(1.3 * most, f"rate or memory let in no more than {most}")
+            self._move(1.3 * most, f"never more than {most} in flight: {self.turn.held_by}")
         if filled or self.ramp.descending:
             self._go(at, turn)
 

@@ -68,13 +68,15 @@ class Launch(Struct):
     silent: dict[int, float] = {}  # attempt → when it started; it has shown no output yet
     waits: list[float] = []  # how long the first few took to show output
     shown_at: float = 0.0
-    cores_each: float = 0.0  # the most cores an attempt was seen to keep busy
+    cores_each: float = 0.0  # the most cores an attempt was seen to keep busy; the mean of agents
+    looks: int = 0  # readings behind that mean
     cap: float | None = None  # by the last reading
     cap_why: str = ""
     reads_host: bool = False  # a probe shows something of what is in flight
     pulses: list[Pulse] = []
     tokens_per_s: dict[int, float] = {}  # running → the most tokens a second seen with so many
     trouble: str = ""
+    lost_at: float | None = None  # when an attempt was last turned away
 
     # What is told
 
@@ -137,6 +139,19 @@ class Launch(Struct):
         self.width = width
         self.stepped_at, self.filled_at = at, None
         return LaunchMove(width, why)
+
+    def borne_by_agents(self) -> float | None:
+        """Where a step of agents that met trouble falls back to: a whole burst of them is not lost twice."""
+        return float(self.borne) if self.is_on and self.nature == AGENTS and self.borne else None
+
+    def survivors(self, at: float, in_flight: int, width: float) -> LaunchMove | None:
+        """The agents that run on some time after others were turned away are what the account bears."""
+        if self.nature != AGENTS or self.lost_at is None or at - self.lost_at < STEP_S[AGENTS]:
+            return None
+        self.lost_at = None
+        if in_flight <= width:
+            return None
+        return LaunchMove(float(in_flight), f"{in_flight} run on {STEP_S[AGENTS]:.0f} s after others were turned away")
 
     def end(self, trouble: str) -> None:
         self.is_on = False
@@ -232,9 +247,14 @@ class Launch(Struct):
             return in_flight - 1.0, f"waiting for memory {pressure:.0%} of the time with {in_flight} in flight"
         cores = reading.cores or 0
         if cores and reading.busy_cores is not None and in_flight:
-            # Once the cores are full, each attempt gets less of them. Only the largest value ever seen tells the
-            # demand.
-            self.cores_each = max(self.cores_each, reading.busy_cores / in_flight)
+            each = reading.busy_cores / in_flight
+            if self.nature == AGENTS:  # they think and work by turns, and at first all of them work at once
+                self.looks += 1
+                self.cores_each += (each - self.cores_each) / self.looks
+            else:
+                # Once the cores are full, each attempt gets less of them. Only the largest value ever seen tells the
+                # demand.
+                self.cores_each = max(self.cores_each, each)
             if self.cores_each > 0.0:
                 self.cap = max(float(self.borne), float(cores), CORES_DEMAND * cores / self.cores_each)
                 self.cap_why = f"an attempt keeps {self.cores_each:.1f} of {cores} cores busy: room for {self.cap:.0f}"

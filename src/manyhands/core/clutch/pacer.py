@@ -89,6 +89,7 @@ class Bucket(Struct):
 class Pacer(Struct):
     requests: Bucket | None = None
     tokens: Bucket | None = None
+    learns: bool = True  # a rate; otherwise a refusal only pauses
     rate_per_s: float | None = None  # learned, in usual attempts; None: never refused
     burst: float = 0.0  # learned: starts the host takes at once after a rest
     remembered_burst: float = 0.0
@@ -112,13 +113,13 @@ class Pacer(Struct):
     usual: dict[str, KindTokens] = {}
 
     @classmethod
-    def begin(cls, rate: Rate | None, memory: HostMemory | None) -> "Pacer":
-        pacer = cls()
+    def begin(cls, rate: Rate | None, memory: HostMemory | None, learns: bool = True) -> "Pacer":
+        pacer = cls(learns=learns)
         if rate is not None and rate.requests_per_minute:
             pacer.requests = Bucket.per_minute(rate.requests_per_minute, 0.0)
         if rate is not None and rate.tokens_per_minute:
             pacer.tokens = Bucket.per_minute(rate.tokens_per_minute, 0.0)
-        if memory is not None and memory.rate_per_s and pacer.requests is None:
+        if learns and memory is not None and memory.rate_per_s and pacer.requests is None:
             pacer.rate_per_s = memory.rate_per_s
             if memory.rate_s:
                 pacer.known_per_s, pacer.known_s = memory.rate_per_s, min(REMEMBERED_S, memory.rate_s)
@@ -193,7 +194,8 @@ class Pacer(Struct):
             self.pause_reason = f"quota used up; it says to come back in {wait_s:.0f} s"
             return self.pause_reason
         self.refusals += 1
-        self._learn_from_refusal(at, sent_at)
+        if self.learns:
+            self._learn_from_refusal(at, sent_at)
         self.refused_at = at
         self.clean_starts = 0
         self.paused_until = max(self.paused_until, at + min(wait_s, RETRY_MAX_S))

@@ -39,7 +39,8 @@ class Ramp(Struct):
         best = self.best
         if best is None or abs(turn.log_width - best.log_width) < APART_MIN:
             self.best = replace(turn)
-            return RampStep(max(width * self.first_growth, width + 1), "trying what more width buys")
+            wider = max(width * self.first_growth, width + 1)
+            return RampStep(wider, f"{math.exp(turn.log_width):.0f} in flight are measured: {wider:.0f} to compare")
         return self._climb(best, turn, width, width_min)
 
     def _climb(self, best: Turn, turn: Turn, width: float, width_min: float) -> RampStep:
@@ -52,6 +53,8 @@ class Ramp(Struct):
             if gained > WIDTH_PRICE * apart:
                 self.best = replace(turn)
             growth = 1 + min(1.0, max(GROWTH_MIN, pays))
+            if gained <= 0:
+                gain = f"{gain}, which is within the noise of ±{spread:.0%}: {turn.count:.0f} endings tell too little"
             return RampStep(max(width * growth, width + 1 if width < 8 else 0.0), gain)
         if apart > 0 and not self.grew and gained + spread < 0.5 * apart:
             # Growth never paid, so the width may be far above the knee.

@@ -53,7 +53,7 @@ class TurnSums(Struct):
     count: int = 0
     ended: int = 0  # completions, counted or not
     most_in_flight: int = 0
-    held: bool = False  # a start was held back by rate or memory
+    held_by: str = ""  # what held a start back: a rate or memory, with its figure
     weights: float = 0.0
     log_widths: float = 0.0
     slownesses: float = 0.0  # Σ weight × ln seconds per work

@@ -3,6 +3,7 @@
 import math
 from random import Random
 
+from manyhands.engine.sim.hosts.agents_host import Agents, AgentShare
 from manyhands.engine.sim.hosts.api_host import Api, CallShare
 from manyhands.engine.sim.hosts.batching_host import Batching, TokenShare
 from manyhands.engine.sim.hosts.process_host import Processes, ProcessShare
@@ -111,3 +112,30 @@ def _slots(seed: int, random: Random) -> HostModel:
         changes=changes,
     )
     return HostModel(f"slots-{seed}", parameters, 1800)
+
+
+def random_agents(seed: int, sessions_end: bool = False, closes: bool = False) -> HostModel:
+    """Agents on an account that stays open, that ends sessions above a number, or that closes for hours."""
+    random = Random(seed * 7919 + 71)
+    mix = tuple(
+        AgentShare(f"kind{number}", share, _between(random, 150, 800))
+        for number, share in enumerate(_shares(random, 3))
+    )
+    tokens = _between(random, 5000, 60_000)
+    calls_per_minute = _between(random, 8, 150)
+    parameters = Agents(
+        mix,
+        cores=random.choice((2, 4, 8, 16)),
+        agent_gb=_between(random, 0.2, 1.0),
+        turn_s=_between(random, 15, 60),
+        thinking=random.uniform(0.5, 0.9),
+        turn_tokens=tokens,
+        requests_per_minute=calls_per_minute * random.uniform(0.8, 2.0),
+        tokens_per_minute=calls_per_minute * tokens,
+        saved_s=_between(random, 10, 120),
+        sessions_max=round(_between(random, 3, 24)) if sessions_end else 0,
+        quota_tokens=tokens * _between(random, 150, 2000) if closes else 0.0,
+        quota_window_s=_between(random, 1200, 5 * 3600),
+        seconds_sigma=random.uniform(0.4, 0.8),
+    )
+    return HostModel(f"agents-{seed}", parameters, 14_400, width_max=64)

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from manyhands.core.values.host import COMMANDS, SERVICE
+from manyhands.core.values.host import AGENTS, COMMANDS, SERVICE
+from manyhands.engine.sim.hosts.agents_host import Agents, AgentShare, AgentsHost
 from manyhands.engine.sim.hosts.api_host import Api, ApiHost, CallShare
 from manyhands.engine.sim.hosts.batching_host import Batching, BatchingHost, TokenShare
 from manyhands.engine.sim.hosts.process_host import Processes, ProcessHost, ProcessShare
@@ -12,7 +13,7 @@ from manyhands.engine.sim.hosts.simulated_host import SimulatedHost
 from manyhands.engine.sim.hosts.slot_host import SizeShare, SlotHost, Slots
 from manyhands.engine.sim.hosts.timed_host import Timed, TimedHost
 
-Parameters = Batching | Api | Processes | Slots | Timed
+Parameters = Batching | Api | Processes | Slots | Timed | Agents
 
 
 class HostModel(Struct, frozen=True):
@@ -25,6 +26,8 @@ class HostModel(Struct, frozen=True):
 
     @property
     def nature(self) -> str:
+        if isinstance(self.parameters, Agents):
+            return AGENTS
         return COMMANDS if isinstance(self.parameters, Processes) else SERVICE
 
 
@@ -34,6 +37,7 @@ _FAMILIES: dict[type[Struct], Callable[..., SimulatedHost]] = {
     Processes: ProcessHost,
     Slots: SlotHost,
     Timed: TimedHost,
+    Agents: AgentsHost,
 }
 
 
@@ -64,5 +68,11 @@ PROCESSES = HostModel(
 )
 DRIFTING = HostModel("drifting", Batching(CHATS, capacity=((900, 0.5), (1800, 1.0))), 2700)
 SLOTS = HostModel("slots", Slots((SizeShare("s", 0.85, 4), SizeShare("m", 0.13, 20), SizeShare("l", 0.02, 150))), 1800)
+
+SESSIONS = (AgentShare("fix", 0.7, 300), AgentShare("feature", 0.3, 700))
+
+AGENTS_OPEN = HostModel("agents", Agents(SESSIONS), 7200, width_max=64)
+AGENTS_ENDED = HostModel("agents, sessions ended", Agents(SESSIONS, sessions_max=12), 7200, width_max=64)
+AGENTS_CLOSED = HostModel("agents, account closes", Agents(SESSIONS, quota_tokens=8e6), 36_000, width_max=64)
 
 REFERENCE = (BATCHING, API, PROCESSES, DRIFTING, SLOTS)

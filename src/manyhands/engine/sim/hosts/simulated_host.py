@@ -24,6 +24,7 @@ class Job(Struct, gc=False):
     seconds: float = 0.0  # how long it takes on an idle host
     memory_bytes: float = 0.0  # peak
     duty: float = 0.0  # share of its life in which it uses a core
+    progress: float = 0.0  # of a session that is resumed
     fails_after: float | None = None  # its first attempt ends in an unrelated error after this share of its life
 
 
