@@ -47,11 +47,9 @@ class _Followed:
         """Print what has come since the last time."""
         of_agent = self._place / RAW_FILE
         file = of_agent if self._raw and is_plain(of_agent) else self._place / OUTPUT
-        try:
-            content = open(open_plain(file), "rb")
-        except FileNotFoundError:
+        if not is_plain(file):
             return  # nothing has been printed yet
-        with content:
+        with open(open_plain(file), "rb") as content:
             content.seek(self._shown)
             while piece := content.read(1 << 16):
                 self._shown += len(piece)
