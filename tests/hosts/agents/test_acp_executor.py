@@ -221,9 +221,9 @@ async def test_attempts_share_a_process_and_each_works_in_its_own_place(stage: A
     endings = [await desk.ending(attempt) for attempt in attempts[:8]]
     assert {ending.kind for ending in endings} == {EndingKind.DONE}
     assert [(stage.workspace / str(n) / "made").read_text() for n in range(8)] == [str(n) for n in range(8)]
-    assert len({given["pid"] for given in stage.given("session/prompt")}) == 3
     assert len({ending.session for ending in endings}) == 8
     await desk.until(lambda: len(stage.prompts()) == 9)
+    assert len({given["pid"] for given in stage.given("session/prompt")}) == 3
     desk.executor.stop(attempts[8])
     assert (await desk.ending(attempts[8])).kind is EndingKind.CANCELLED
 

@@ -14,6 +14,7 @@ EXTRAS = {
     "postgres": "psycopg",
     "ray": "ray",
     "mcp": "mcp",
+    "acp": "acp",
 }
 
 
