@@ -12,7 +12,8 @@ if "--version" in sys.argv:
     print("2.1.0 (stand-in)")
     raise SystemExit
 said = sys.stdin.read()
-files = [line[2:].split(" lines ")[0] for line in said.splitlines() if line.startswith("- ") and " (" not in line]
+lines = [line[2:] for line in said.splitlines() if line.startswith("- ")]
+files = [line.split(" lines ")[0].split(" (")[0] for line in lines if " lines " in line or line.endswith(" tokens)")]
 for name in files or ["NOTES.md"]:
     file = pathlib.Path(name)
     file.write_text((file.read_text() if file.exists() else "") + "# changed by a stand-in\\n")
