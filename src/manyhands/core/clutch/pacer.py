@@ -274,7 +274,8 @@ class Pacer(Struct):
         self.taken = self._left_since(sent_at)
 
     def _left_since(self, sent_at: float) -> float:
-        return sum(start.cost for start in self.starts.values() if start.accepted and start.at > sent_at)
+        # From 0.0: a snapshot tells a whole number from a float, and replays must agree with it to the byte.
+        return sum((start.cost for start in self.starts.values() if start.accepted and start.at > sent_at), 0.0)
 
     def _can_tell(self, at: float) -> bool:
         """Is there a rate to learn? A host that refuses the very first calls says when to come back, no more."""
