@@ -71,13 +71,14 @@ class Secrets:
 
     def left_out_of(self, ending: Ending) -> Ending:
         """The ending without secrets. A result is data for others, so only known values are taken out of it."""
-        if not (ending.detail or ending.tail or ending.result):
+        if not (ending.detail or ending.tail or ending.result or ending.notes):
             return ending
         result = self._without_known(ending.result)
         detail, tail = (text and self.redact(text) for text in (ending.detail, ending.tail))
-        if (detail, tail, result) == (ending.detail, ending.tail, ending.result):
+        notes = tuple(replace(note, text=self.redact(note.text)) for note in ending.notes)
+        if (detail, tail, result, notes) == (ending.detail, ending.tail, ending.result, ending.notes):
             return ending
-        return replace(ending, detail=detail, tail=tail, result=result)
+        return replace(ending, detail=detail, tail=tail, result=result, notes=notes)
 
     def _without_known(self, text: str) -> str:
         if not any(value in text for value in self._values):

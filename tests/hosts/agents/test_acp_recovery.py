@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from manyhands.hosts.executors import process_table
@@ -61,6 +62,9 @@ def test_a_killed_dispatcher_leaves_no_shared_process_once_the_next_one_is_done(
         assert time.monotonic() < give_up_at, "the attempts never began"
         assert first.poll() is None, first.communicate()
         time.sleep(0.05)
+    for process in psutil.Process(first.pid).children():
+        if "/proc/uptime" in " ".join(process.cmdline()):  # the guard, which would end them before the next dispatcher
+            process.kill()
     first.send_signal(signal.SIGKILL)
     first.communicate()
     assert shared_processes(workspace), "something must be left to be ended"

@@ -45,6 +45,7 @@ async def test_added_tasks_are_on_disk_when_answered_and_then_run(live: Dispatch
     ]
     answer = await api.post("/tasks", json={"tasks": rows})
     told = {"run": "added", "tasks": ["one", "two"], "total": 2, "done": "2 tasks added to run added", "heard": True}
+    told |= {"note": ""}
     assert (answer.status_code, answer.json()) == (200, told)
     submitted = [event for event in on_disk(live) if isinstance(event, events.TasksSubmitted)]
     assert [task.id for event in submitted for task in event.tasks] == ["one", "two"]

@@ -153,7 +153,7 @@ class Desk:
         """Report once that tasks run one at a time because nothing says what they touch."""
         records = self._dispatcher.book.runs[self.run].records.values()
         if note := undeclared_note(record.task for record in records if record.state not in TERMINAL):
-            self._tell_once("claims", "note", note, hint=self.backlog.claims_hint)
+            self._tell_once(undeclared_note, "note", note, hint=self.backlog.claims_hint)
 
     async def _carry_out(self, steps: BacklogSteps, events: list[Input]) -> None:
         if events:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from manyhands.engine.redaction import Secrets
+from manyhands.engine.store.contract.env_vault import EnvVault
 from manyhands.engine.store.store_opening import Where
 from manyhands.errors import UsageError
 from manyhands.http_serving import serving
@@ -45,7 +46,7 @@ async def offering(
     """Serves the page and the API of a dispatcher. Its journal is in `directory`, or at `where`."""
     beyond_loopback = not is_loopback(address)
     token = token_of(directory)
-    secrets = secrets or Secrets(os.environ)
+    secrets = secrets or Secrets(os.environ, vault=EnvVault(directory))
     secrets.know([token])
     served = make_app(ApiContext(dispatcher, directory, where or directory, secrets), token, beyond_loopback)
     try:
