@@ -18,12 +18,8 @@ def journal_bytes(store: Path) -> bytes:
 
 def failing(id: str) -> dict[str, object]:
     """It uses its variables, prints them and fails, so that they are in what is told of its ending."""
-    return sh(
-        id,
-        'echo "$API_KEY $HOST_TOKEN"; printf %s "$PLAIN" >>seen; echo "lesson: $API_KEY" >"$MANYHANDS_NOTES_FILE"; exit 3',
-        env=ENV,
-        attempts=1,
-    )
+    noted = 'echo "lesson: $API_KEY" >"$MANYHANDS_NOTES_FILE"'
+    return sh(id, f'echo "$API_KEY $HOST_TOKEN"; printf %s "$PLAIN" >>seen; {noted}; exit 3', env=ENV, attempts=1)
 
 
 ENV = {"API_KEY": CANARY, "PLAIN": f"plain-{CANARY}"}
