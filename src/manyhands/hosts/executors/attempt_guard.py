@@ -107,22 +107,27 @@ def main(journal: str) -> None:
 
 
 def kill_all(journal: str, before: float) -> None:
-    """Kill what attempts of this journal started before then (seconds since boot); return when all of it is dead."""
-    while alive := _attempts(journal, before):
+    """Kill the attempts of this journal that ran before then (seconds since boot); return when all of them are dead."""
+    attempts: set[int] = set()
+    while alive := _alive(journal, before, attempts):
         for pid in alive:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(_LOOK_AGAIN_S)
 
 
-def _attempts(journal: str, before: float) -> set[int]:
+def _alive(journal: str, before: float, attempts: set[int]) -> set[int]:
+    """The processes of those attempts. `attempts` remembers their tags: what they fork while they die is theirs too."""
     everyone = process_table.processes()
-    tags = process_table.journal_tag(journal) >> 32
-    found = {p.pid for p in everyone if p.tag >> 32 == tags and p.born_at < before}
+    ours = process_table.journal_tag(journal) >> 32
+    attempts.update(p.tag for p in everyone if p.tag >> 32 == ours and p.born_at < before)
+    found = {p.pid for p in everyone if p.tag in attempts}
     for process in everyone:
         for marker in process.markers:
-            if marker.startswith(f"{journal}.") and process.born_at < before:
-                found |= {p.pid for p in process_table.family(process.pid, marker, everyone) if p.born_at < before}
+            tag = process_table.tag_of(marker)
+            if marker.startswith(f"{journal}.") and (process.born_at < before or tag in attempts):
+                attempts.add(tag)
+                found |= {p.pid for p in process_table.family(process.pid, marker, everyone)}
     return found - {os.getpid(), os.getppid()}
 
 
