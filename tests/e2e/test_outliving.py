@@ -111,6 +111,7 @@ def test_no_way_outlives_a_crash_of_the_dispatcher(console: Console) -> None:
     os.kill(live.process.pid, signal.SIGKILL)
     live.end()
     wait_until(lambda: left_behind() == [], "the guard to end what the dispatcher cannot")
+    assert left_behind() == []
 
 
 def test_no_way_outlives_the_next_start_if_the_guard_was_killed_too(console: Console) -> None:

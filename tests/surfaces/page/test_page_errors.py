@@ -17,6 +17,7 @@ def test_without_the_token_the_page_says_that_it_is_read_only_and_how_to_change_
     page = open_page(browser, served.url)
     until(page, "document.getElementById('status').textContent === 'live, read only'")
     until(page, "document.getElementById('access').textContent.includes('does not hold the token')")
+    assert page.inner_text("#status") == "live, read only"
     page.context.close()
 
 

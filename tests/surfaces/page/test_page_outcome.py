@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from manyhands.core.values.task import TaskState
-from surfaces.cli.console import Console, sh, wait_until
+from surfaces.cli.console import Console, sh
 from surfaces.page.browsing import address_of, open_page, until
 
 pytestmark = pytest.mark.xdist_group("page")
@@ -57,7 +57,7 @@ def test_a_group_of_failures_is_retried_together(failed: tuple[Any, Console, Pat
     until(page, "manyhands.model.runs.get('plan-1').counts.done === 4")
     until(page, "document.querySelector('#outcome .said').textContent === 'retry: 3 of 3 are on disk'")
     records = console.book().runs["plan-1"].records
-    wait_until(lambda: all(records[f"t{n}"].state is TaskState.DONE for n in range(3)), "the retries")
+    assert [records[f"t{n}"].state for n in range(3)] == [TaskState.DONE] * 3
     until(page, "document.querySelector('#outcome h2').textContent === 'plan-1: 1 of 6 failed'")
 
 

@@ -111,6 +111,7 @@ def test_beside_all_runs_a_button_says_whom_it_acts_on(restarted: Any) -> None:
     until(restarted, "document.getElementById('run-tools').textContent === 'replay second-1'")
     choose(restarted, "first-1")
     until(restarted, "document.getElementById('run-tools').textContent === 'replay'")
+    assert restarted.locator("#run-tools button").count() == 1
     choose(restarted, "")
 
 

@@ -76,7 +76,7 @@ class MarkFile:
         finally:
             os.close(descriptor)
         os.replace(half, path)
-        _sync_names(path.parent)
+        sync_names(path.parent)
         return cls(path, writes=True)
 
     def read(self, kept: Kept) -> HighWaterMark:
@@ -157,7 +157,8 @@ def _unpacked(sector: bytes) -> tuple[int, HighWaterMark] | None:
     return turn, HighWaterMark(number, row_crc, synced, synced_crc, boot.rstrip(b"\0").decode("ascii"))
 
 
-def _sync_names(directory: Path) -> None:
+def sync_names(directory: Path) -> None:
+    """The name of a new file or directory must survive a power cut, as its contents do."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -15,7 +15,7 @@ from manyhands.engine.store.contract.env_vault import EnvVault
 from manyhands.engine.store.contract.journal import Durability, UnreadableRequest
 from manyhands.engine.store.contract.samples import SAMPLES_KEPT_S, SeriesSample, readable
 from manyhands.engine.store.sqlite import journal_checks, row_chain, sqlite_faults, sqlite_schema
-from manyhands.engine.store.sqlite.high_water_mark import HighWaterMark, Kept, MarkFile, this_boot
+from manyhands.engine.store.sqlite.high_water_mark import HighWaterMark, Kept, MarkFile, sync_names, this_boot
 from manyhands.engine.store.sqlite.idle_checkpoint import IdleCheckpoint, is_all_moved
 from manyhands.engine.store.sqlite.lock import DirectoryLock
 from manyhands.engine.store.sqlite.wake import WakeSocket, wake
@@ -331,21 +331,12 @@ def _open_existing(directory: Path, mode: str) -> tuple[sqlite3.Connection, Path
 def _make(directory: Path) -> None:
     try:
         if make_store_directory(directory):
-            _sync(directory.parent)
+            sync_names(directory.parent)
     except OSError as error:
         raise StoreBroken(
             f"cannot create the journal's directory `{directory}`: {error.strerror}",
             "choose one that this user can write to",
         ) from error
-
-
-def _sync(directory: Path) -> None:
-    """The name of a new directory must survive a power cut, as its contents do."""
-    fd = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
