@@ -1,6 +1,7 @@
 """What hosts teach while they work: samples for their limits, widths from these, and memory for later runs."""
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from manyhands.core.clutch.difficulty import Difficulty, faded
 from manyhands.core.events import Decision, HostRead, WidthMoved
@@ -19,11 +20,27 @@ class Memory(Struct):
     hosts: dict[str, HostMemory] = field(default_factory=dict)
     difficulties: dict[str, Difficulty] = field(default_factory=dict)
 
-    def take_in(self, name: str, limit: Limit) -> None:
+    def take_in(self, host: Host, limit: Limit) -> None:
         """A run has finished on this host: the next one starts from what it found."""
         latest = limit.export()
         if latest is not None:
-            self.hosts[name] = merged(self.hosts.get(name), latest)
+            self.hosts[host.name] = merged(self.hosts.get(host.name), replace(latest, model=host.model))
+
+    def of(self, host: Host) -> HostMemory | None:
+        """What is known about this host; or else about another one with the same model, the latest.
+
+        What it bore with another model is forgotten: the simulated hosts do better with nothing than with that.
+        """
+        known = self.hosts.get(host.name)
+        if known is not None and host.model in (known.model, ""):
+            return known
+        if known is not None and not known.model:  # from before the model was kept
+            return known
+        alike = [(each.at, name) for name, each in self.hosts.items() if host.model and each.model == host.model]
+        if not alike:
+            return None
+        name = max(alike)[1]
+        return replace(self.hosts[name], of=name)
 
     def difficulty_of(self, name: str, at: float) -> Difficulty:
         """The difficulty to use now: what was seen weeks ago counts little."""

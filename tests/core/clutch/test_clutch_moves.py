@@ -44,6 +44,14 @@ def test_a_host_on_which_nothing_succeeds_is_down_and_is_not_cut_again_and_again
     assert clutch.width == 6
 
 
+def test_attempts_that_are_refused_and_ask_again_cut_once_before_any_of_them_ends() -> None:
+    clutch = busy()
+    for number in range(8):
+        clutch.read(Reading(5.0 + number * 0.1, "retries", asked_again=1))
+    assert clutch.width == 6
+    assert clutch.reason == "an attempt was refused and asks again at width 8"
+
+
 @pytest.mark.parametrize("ending", [EndingKind.FAILED, EndingKind.CANCELLED, EndingKind.PREEMPTED, EndingKind.LOST])
 def test_endings_that_are_not_signs_of_load_move_nothing(ending: EndingKind) -> None:
     clutch = busy()
@@ -240,3 +248,20 @@ def test_starts_of_commands_are_not_kept_apart() -> None:
     for attempt in range(16):
         assert clutch.start_at(0.0, "text")[0] == 0.0
         clutch.started(0.0, attempt, "text", attempt + 1)
+
+
+@pytest.mark.parametrize("took_s", [0.02, 0.25, 1.0])
+def test_a_service_whose_calls_are_short_is_launched_like_any_other(took_s: float) -> None:
+    """The starts of a step are spread, but not so that calls end before the width is ever full."""
+    clutch, attempt, running = Clutch.begin(nature=SERVICE), 0, dict[int, float]()
+    for tick in range(500):
+        at = tick / 100
+        clutch.tick(at)
+        for number in [number for number, started_at in running.items() if at - started_at >= took_s]:
+            del running[number]
+            clutch.observe(sample(at, number, EndingKind.DONE, took_s, len(running) + 1))
+        while len(running) < clutch.width and clutch.start_at(at, "text")[0] <= at:
+            attempt += 1
+            running[attempt] = at
+            clutch.started(at, attempt, "text", len(running))
+    assert clutch.width >= 32

@@ -9,17 +9,19 @@ from typing import assert_never
 
 from msgspec import Struct, field
 
+from manyhands.core.clutch.account_load import AccountLoad
+from manyhands.core.clutch.beginning import beginning
 from manyhands.core.clutch.drift import Noise, missed_by, predict
-from manyhands.core.clutch.kept_kinds import kept_kinds
+from manyhands.core.clutch.kept_memory import kept_kinds, width_to_keep
 from manyhands.core.clutch.launch import WIDTH_FIRST, Launch, LaunchMove
 from manyhands.core.clutch.overload import UNKNOWN_S, OverloadCeiling
 from manyhands.core.clutch.pacer import Pacer
 from manyhands.core.clutch.ramp import Ramp
 from manyhands.core.clutch.resources import STALE_S, DeviceGauge, KvGauge, MemoryGate
 from manyhands.core.clutch.steady import hold_or_probe
-from manyhands.core.clutch.turns import PROMPT_TOKEN_WORK, USUAL_SEEN_MAX, Turn, TurnSums, Usual
+from manyhands.core.clutch.turns import PROMPT_TOKEN_WORK, USUAL_SEEN_MAX, Turn, TurnSums, UsualWork
 from manyhands.core.values.ending import EndingKind
-from manyhands.core.values.host import AGENTS, SERVICE, Rate
+from manyhands.core.values.host import AGENTS, COMMANDS, SERVICE, Rate
 from manyhands.core.values.host_memory import HostMemory
 from manyhands.core.values.widths import Reading, Sample
 
@@ -33,7 +35,7 @@ FILLED = 0.9  # of the width: a turn that had less in flight tells nothing about
 STALLED_S, STALLED_TURNS = 5.0, 2.5
 FAR_BELOW_MEMORY = 0.45  # in ln throughput
 PROMISE_TURNS = 6  # settled turns without which memory promises no goodput
-STREAM_LOOK_S = 1.0
+FIRST_LOOK_S = 0.6  # within so long a probe has read the machine, if there is one
 SEARCH_SPREAD = 0.2  # of the usual duration: the starts of one search step are spread over this time
 #: After a launch that met trouble the width is nearly right, so steps are smaller and less is expected of them.
 NEAR_GROWTH, NEAR_PAYS, NEAR_SPREAD = 1.3, 0.4, 0.35
@@ -57,16 +59,16 @@ class Clutch(Struct, tag="clutch"):
     moved_at: float = 0.0
     spread_until: float = 0.0
     ticked_at: float | None = None
-    streamed_at: float = -1e9  # when first outputs were last taken for a gauge
     in_flight: int = 0
     settled_widths: list[float] = []
     history: list[Turn] = []
-    usual: dict[str, Usual] = {}
+    usual: dict[str, UsualWork] = {}
     turn: TurnSums = field(default_factory=TurnSums)
     launch: Launch = field(default_factory=Launch)
     ramp: Ramp = field(default_factory=Ramp)
     noise: Noise = field(default_factory=Noise)
     ceiling: OverloadCeiling = field(default_factory=OverloadCeiling)
+    account: AccountLoad = field(default_factory=AccountLoad)
     pacer: Pacer = field(default_factory=Pacer)
     kv: KvGauge = field(default_factory=KvGauge)
     device: DeviceGauge = field(default_factory=DeviceGauge)
@@ -81,35 +83,29 @@ class Clutch(Struct, tag="clutch"):
         rate: Rate | None = None,
         memory: HostMemory | None = None,
         nature: str = SERVICE,
+        streams: bool = False,
     ) -> "Clutch":
-        target, why, ramp, launch = float(start or WIDTH_FIRST), "nothing known yet", Ramp(), Launch(nature)
-        if memory is not None and memory.is_open:
-            target, why = memory.width, f"an earlier run had {memory.width:.0f} in flight and was still growing"
-            launch.borne = int(memory.width)
-        elif memory is not None:  # what this run found is worth more than an earlier guess
-            target, why = memory.width, f"an earlier run settled at {memory.width:.0f}"
-            ramp = Ramp(first_growth=1.3, pays_prior=0.3, pays_spread=0.35)
-            launch.is_on = False
-        elif start is not None:
-            why = f"`width.start` is {start}"
-        target = max(float(width_min), min(float(width_max), target))
+        known = beginning(start, memory, nature, streams)
+        memory = None if memory is not None and memory.of else memory  # another host's rates and kinds are its own
+        target = max(float(width_min), min(float(width_max), known.width))
         clutch = cls(
             width=max(1, int(target)),
             target=target,
             width_min=width_min,
             width_max=width_max,
-            why=why,
+            why=known.why,
             memory=memory,
-            ramp=ramp,
-            launch=launch,
+            ramp=known.ramp,
+            launch=known.launch,
             # An agent calls for minutes: how many start says little about what its account refuses.
             pacer=Pacer.begin(rate, memory, learns=nature != AGENTS),
             processes=MemoryGate.begin(memory),
         )
+        clutch.account.trouble = memory.trouble if memory is not None else 0
         for name, kind in (memory.kinds if memory else {}).items():
             if kind.seen:
-                clutch.usual[name] = Usual(USUAL_SEEN_MAX, kind.work)
-        launch.width = target
+                clutch.usual[name] = UsualWork(USUAL_SEEN_MAX, kind.work)
+        clutch.launch.width = target
         clutch._apply()
         return clutch
 
@@ -126,6 +122,10 @@ class Clutch(Struct, tag="clutch"):
         paced = self.pacer.start_at(at, kind)
         if paced[0] > at:
             return paced
+        if self.memory is not None and self.launch.nature == COMMANDS and self.began_at is not None:
+            look_at = self.began_at + FIRST_LOOK_S
+            if look_at > at and self.in_flight >= WIDTH_FIRST and not self.processes.knows(kind):
+                return look_at, f"nothing is known yet about the memory that {kind or 'this kind'} takes"
         refusal = self.processes.refuses(kind, seen_bytes)
         if refusal:
             return math.inf, refusal
@@ -149,6 +149,7 @@ class Clutch(Struct, tag="clutch"):
 
     def showed(self, at: float, attempt: int) -> None:
         self.launch.showed(at, attempt)
+        self.account.has_life = True
         self._launch(at)
 
     def observe(self, sample: Sample) -> None:
@@ -161,15 +162,13 @@ class Clutch(Struct, tag="clutch"):
         if refused:
             self.pacer.refused(sample)
             if not self.pacer.learns and not sample.quota:
-                self.ceiling.done_since = True  # an account that counts is not down
-                self._turned_away(sample.at, "was refused for its rate", was)
+                self._turned_away(sample.at, "was refused for its rate", was, of_rate=True)
             self._launch(sample.at)
             return
         match sample.ending:
             case EndingKind.DONE:
                 self._done(sample)
             case EndingKind.OVERLOADED:
-                self.launch.lost_at = sample.at
                 self._turned_away(sample.at, "ran out of memory" if killed else "was refused for load", was)
             case EndingKind.FAILED | EndingKind.TIMED_OUT | EndingKind.CANCELLED | EndingKind.PREEMPTED:
                 pass  # not a sign of load
@@ -180,6 +179,10 @@ class Clutch(Struct, tag="clutch"):
         self._launch(sample.at)
 
     def read(self, reading: Reading) -> None:
+        if reading.asked_again:
+            self._asked_again(reading.at, reading.asked_again)
+            if reading.attempt_bytes is None:
+                return
         self.pacer.read(reading)
         self.processes.read(reading)
         if (reading.kv_use is not None or reading.waiting is not None) and self.kv.read(reading):
@@ -216,10 +219,11 @@ class Clutch(Struct, tag="clutch"):
             return None
         was_settled = self.memory is not None and not self.memory.is_open
         is_open = self.launch.is_on or not (self.settled or self.launch.trouble or was_settled)
+        settled = [] if self.account.trouble else self.settled_widths
         throughputs = sorted(turn.log_throughput for turn in self.history[-12:])
         pacer = self.pacer
         return HostMemory(
-            width=self._width_to_keep(is_open),
+            width=width_to_keep(is_open, self.launch, self.ramp, self.target, settled),
             turns=len(self.settled_widths),
             log_throughput=throughputs[len(throughputs) // 2] if throughputs and not is_open else None,
             is_open=is_open,
@@ -228,15 +232,9 @@ class Clutch(Struct, tag="clutch"):
             burst=pacer.burst_to_keep(),
             kinds=kept_kinds(self.usual, self.processes.peaks),
             at=self.ticked_at or 0.0,
+            cores_each=self.launch.cores_each if self.launch.looks else 0.0,
+            trouble=self.account.trouble,
         )
-
-    def _width_to_keep(self, is_open: bool) -> float:
-        """The width that was in use, not the next to try: the median of settled turns, or the most without trouble."""
-        if is_open:
-            return float(max(1, self.launch.most, self.launch.borne))
-        if self.settled_widths:
-            return sorted(self.settled_widths[-25:])[len(self.settled_widths[-25:]) // 2]
-        return max(1.0, self.target)
 
     # What follows
 
@@ -275,8 +273,8 @@ class Clutch(Struct, tag="clutch"):
         if self.launch.is_on:
             is_paused = self.pacer.paused_until > at
             self._follow(at, self.launch.next_move(at, self.in_flight, is_paused, self.width_max))
-        elif move := self.launch.survivors(at, self.in_flight, self.target):
-            self._move(move.width, move.why)
+        elif (grown := self.account.grown(at, self.in_flight, self.target)) is not None:
+            self._move(grown[0], f"{self.in_flight} in flight, and none was turned away for {grown[1]:.0f} s")
 
     def _follow(self, at: float, move: LaunchMove | None) -> None:
         if move is not None:
@@ -292,28 +290,33 @@ class Clutch(Struct, tag="clutch"):
         self.turn = TurnSums(began_at=at, most_in_flight=self.in_flight)
 
     def _look_at_outputs(self, at: float) -> None:
-        """Without a gauge, first outputs show a server's queue:
+        shown = self.launch.queue_shown(at, self.in_flight)
+        if shown is not None:
+            if self.kv.read(shown, from_outputs=True) and (shown.waiting or 0) > 1:  # one alone may just be slow
+                self._overloaded(at, f"{shown.waiting} of {self.in_flight} wait for their first output", soft=True)
+            self._apply()
 
-        an attempt without output for a long time waits in it.
-        """
-        launch = self.launch
-        if launch.is_on or launch.nature != SERVICE or launch.reads_host or at - self.streamed_at < STREAM_LOOK_S:
-            return
-        if len(launch.waits) < WIDTH_FIRST:
-            return
-        self.streamed_at = at
-        late = launch.overdue(at)
-        running = max(0, self.in_flight - late)
-        if self.kv.read(Reading(at=at, source="outputs", running=running, waiting=late)):
-            self._overloaded(at, f"{late} of {self.in_flight} wait for their first output", soft=True)
-        self._apply()
-
-    def _turned_away(self, at: float, what: str, in_flight: int) -> None:
-        borne = self.launch.borne_by_agents()
+    def _turned_away(self, at: float, what: str, in_flight: int, of_rate: bool = False) -> None:
         if self.launch.is_on:  # the width may be far above what was ever in flight
             self.target = min(self.target, float(max(1, in_flight)))
             self._land(at, f"an attempt {what} with {in_flight} in flight")
-        self._overloaded(at, f"an attempt {what}", soft=False, falls_to=borne)
+        if self.launch.nature != AGENTS:
+            self._overloaded(at, f"an attempt {what}", soft=False)
+            return
+        self.settled = True
+        bears = self.account.lost(at, in_flight, of_rate)
+        if bears < self.target:
+            self._move(bears, f"an attempt {what} with {in_flight} in flight")
+            self._upset(at)
+
+    def _asked_again(self, at: float, count: int) -> None:
+        if self.launch.nature != AGENTS:
+            self._turned_away(at, "was refused and asks again", self.in_flight)
+            return
+        bears = self.account.asked(at, count, self.in_flight)
+        if bears is not None and self.launch.is_on:
+            self.account.trouble, self.settled = self.in_flight, True
+            self._follow(at, self.launch.over(bears, self.account.asks_told(self.in_flight)))
 
     def _upset(self, at: float) -> None:
         """The width was cut or the host changed, so attempts in flight tell little about what follows."""
@@ -322,18 +325,18 @@ class Clutch(Struct, tag="clutch"):
         self.turn_s = None
         self.turn = TurnSums(began_at=at, most_in_flight=self.in_flight)
 
-    def _overloaded(self, at: float, what: str, soft: bool, falls_to: float | None = None) -> None:
+    def _overloaded(self, at: float, what: str, soft: bool) -> None:
         was = self._aim()
-        cut = self.ceiling.cut(at, self.target, self.usual_s or UNKNOWN_S[self.launch.nature], soft)
+        cut = self.ceiling.cut(at, self.target, self.usual_s or UNKNOWN_S, soft)
         if cut is None:
             return
-        self._move(cut if falls_to is None else falls_to, f"{what} at width {was}")
+        self._move(cut, f"{what} at width {was}")
         self.settled = True
         self._upset(at)
 
     def _done(self, sample: Sample) -> None:
         took_s = sample.took_s
-        self.ceiling.done_since = True
+        self.ceiling.done_since = self.account.has_life = True
         self.usual_s = took_s if self.usual_s is None else self.usual_s + 0.05 * (took_s - self.usual_s)
         self.pacer.done(sample)
         turn = self.turn
@@ -345,7 +348,7 @@ class Clutch(Struct, tag="clutch"):
         work = sample.tokens_out + PROMPT_TOKEN_WORK * sample.tokens_in
         usual = self.usual.get(sample.kind)
         if usual is None:
-            usual = self.usual[sample.kind] = Usual()
+            usual = self.usual[sample.kind] = UsualWork()
         if work:
             usual.in_tokens = True
         elif usual.in_tokens:
@@ -412,7 +415,7 @@ class Clutch(Struct, tag="clutch"):
         self.unfilled_turns = self.unfilled_turns + 1 if self.turn.held_by and not filled else 0
         if self.unfilled_turns >= 3 and self.target > 1.3 * most > 0:
             self._move(1.3 * most, f"never more than {most} in flight: {self.turn.held_by}")
-        if filled or self.ramp.descending:
+        if (filled or self.ramp.descending) and not self.account.trouble:
             self._go(at, turn)
 
     def _start_over(self, at: float, missed: float) -> None:
@@ -429,11 +432,8 @@ class Clutch(Struct, tag="clutch"):
 
     def _go(self, at: float, turn: Turn) -> None:
         if self.settled:
-            top = min(
-                each
-                for each in (self.ceiling.width, self.kv.cap, self.device.cap, float(self.width_max))
-                if each is not None
-            )
+            tops = (self.ceiling.width, self.kv.cap, self.device.cap, float(self.width_max))
+            top = min(each for each in tops if each is not None)
             step = hold_or_probe(self.history, self.noise.sample_variance, self.settled_turns, self.width_min, top)
             if step.shrinks and step.width < 0.85 * self._aim():
                 self.narrowed_at = at

@@ -26,12 +26,16 @@ SHOWN = 0.75  # of those in flight must have shown output, where outputs are see
 #: queues.
 OVERDUE_S, OVERDUE_TIMES = 3.0, 3.0
 WAITS_KEPT = 12
+QUEUE_LOOK_S = 1.0
+#: A step whose first outputs take this long, and this many times as long as those of the first step, is the last.
+LATE_S, LATE_TIMES = 2.0, 2.5
 #: The largest width that time alone can reach, if nothing is seen of the attempts in flight.
 UNSEEN_MAX = 32.0
 KV_TARGET = 0.9
 KV_TELLS = 0.08
 #: The demand for cores, as a multiple of the cores, that still pays, because waiting and computing overlap.
 CORES_DEMAND = 1.6
+CORES_FULL = 0.95
 #: Without readings of the machine, commands may fill its memory unseen. Blind doubling led to 78 kills in 100.
 COMMANDS_UNSEEN = 4.0
 QUEUED_MIN, QUEUED_SHARE = 1, 0.1
@@ -57,17 +61,23 @@ class Pulse(Struct, array_like=True, gc=False):
 
 class Launch(Struct):
     nature: str = SERVICE
+    streams: bool = False  # first outputs will be seen
     is_on: bool = True
     width: float = WIDTH_FIRST
     borne: int = 0  # in flight at the last step, without trouble
     most: int = 0  # the most ever in flight without trouble since
+    last_start_at: float = 0.0
     done: int = 0
     began_at: float | None = None
     stepped_at: float = 0.0
     filled_at: float | None = None
+    spread_at: float | None = None  # when the first of this step started beyond the first few
     silent: dict[int, float] = {}  # attempt → when it started; it has shown no output yet
     waits: list[float] = []  # how long the first few took to show output
+    first_wait_s: float = 0.0  # the longest of the first step
+    step_wait_s: float = 0.0  # and of the step under way
     shown_at: float = 0.0
+    queue_seen_at: float = -1e9  # when first outputs were last taken for a gauge
     cores_each: float = 0.0  # the most cores an attempt was seen to keep busy; the mean of agents
     looks: int = 0  # readings behind that mean
     cap: float | None = None  # by the last reading
@@ -76,7 +86,6 @@ class Launch(Struct):
     pulses: list[Pulse] = []
     tokens_per_s: dict[int, float] = {}  # running → the most tokens a second seen with so many
     trouble: str = ""
-    lost_at: float | None = None  # when an attempt was last turned away
 
     # What is told
 
@@ -85,16 +94,24 @@ class Launch(Struct):
         if self.began_at is None:
             self.began_at = self.stepped_at = at
         self.silent[attempt] = at
+        self.last_start_at = at
         self._note_full(at, in_flight)
         if not self.is_on or in_flight <= WIDTH_FIRST:
             return 0.0
-        return SPREAD_S[self.nature] / max(WIDTH_FIRST, self.width - self.borne)
+        if self.spread_at is None:
+            self.spread_at = at
+        # Where attempts end within the spread, their successors would be spread as well, and the width never filled.
+        left_s = SPREAD_S[self.nature] - (at - self.spread_at)
+        return max(0.0, min(left_s, SPREAD_S[self.nature] / max(WIDTH_FIRST, self.width - self.borne)))
 
     def showed(self, at: float, attempt: int) -> None:
         started_at = self.silent.pop(attempt, None)
         if started_at is not None:
             if len(self.waits) < WAITS_KEPT:  # later ones may have queued
                 self.waits.append(at - started_at)
+            self.step_wait_s = max(self.step_wait_s, at - started_at)
+            if self.width <= WIDTH_FIRST:
+                self.first_wait_s = self.step_wait_s
             self.shown_at = at
 
     def ended(self, attempt: int, is_done: bool) -> None:
@@ -108,6 +125,16 @@ class Launch(Struct):
         patience_s = self._patience_s()
         return sum(1 for started_at in self.silent.values() if at - started_at > patience_s)
 
+    def queue_shown(self, at: float, in_flight: int) -> Reading | None:
+        """Without a gauge, first outputs show a server's queue: what is long without output waits in it."""
+        if self.is_on or self.nature != SERVICE or self.reads_host or len(self.waits) < WIDTH_FIRST:
+            return None
+        if at - self.queue_seen_at < QUEUE_LOOK_S:
+            return None
+        self.queue_seen_at = at
+        late = self.overdue(at)
+        return Reading(at, "outputs", running=max(0, in_flight - late), waiting=late)
+
     # What follows
 
     def read(self, reading: Reading, in_flight: int) -> LaunchMove | None:
@@ -116,17 +143,25 @@ class Launch(Struct):
         sign = self._read_server(reading, in_flight) or self._read_machine(reading, in_flight)
         if not self.is_on:
             return None
-        return self._over(*sign) if sign is not None else self._one_for_each_core(reading)
+        if sign is not None:
+            return self.over(*sign)
+        return self._one_for_each_slot(reading) or self._one_for_each_core(reading)
 
     def next_move(self, at: float, in_flight: int, is_paused: bool, width_max: int) -> LaunchMove | None:
         """Time passed, something started, or something was shown."""
         if not self.is_on or self.began_at is None:
             return None
         is_full = self._note_full(at, in_flight)
+        if at - self.last_start_at >= STEP_S[self.nature] - 1e-3:
+            # Fewer tasks than the width: what runs on was borne all the same.
+            self.most = max(self.most, in_flight)
         if stalled := self._stalled(at, in_flight):
-            return self._over(*stalled)
+            return self.over(*stalled)
         if not is_full or is_paused or not self._is_due(at, in_flight):
             return None
+        if self._shows_late():
+            later = f"first outputs take {self.step_wait_s:.1f} s with {in_flight} in flight"
+            return self.over(self.width, f"{later}, {self.first_wait_s:.1f} s with {WIDTH_FIRST}")
         width = min(GROWTH * self.width, float(width_max))
         why = f"{in_flight} in flight and no sign of trouble"
         cap, cap_why = self._cap()
@@ -134,30 +169,17 @@ class Launch(Struct):
             width, why = max(self.width, cap), cap_why
         if width < self.width + 1:
             # This is as wide as the evidence allows. From here on, what attempts achieve decides.
-            return self._over(self.width, "") if self.done >= max(6.0, self.width) else None
+            return self.over(self.width, "") if self.done >= max(6.0, self.width) else None
         self.borne = in_flight
         self.width = width
-        self.stepped_at, self.filled_at = at, None
+        self.stepped_at, self.filled_at, self.spread_at, self.step_wait_s = at, None, None, 0.0
         return LaunchMove(width, why)
-
-    def borne_by_agents(self) -> float | None:
-        """Where a step of agents that met trouble falls back to: a whole burst of them is not lost twice."""
-        return float(self.borne) if self.is_on and self.nature == AGENTS and self.borne else None
-
-    def survivors(self, at: float, in_flight: int, width: float) -> LaunchMove | None:
-        """The agents that run on some time after others were turned away are what the account bears."""
-        if self.nature != AGENTS or self.lost_at is None or at - self.lost_at < STEP_S[AGENTS]:
-            return None
-        self.lost_at = None
-        if in_flight <= width:
-            return None
-        return LaunchMove(float(in_flight), f"{in_flight} run on {STEP_S[AGENTS]:.0f} s after others were turned away")
 
     def end(self, trouble: str) -> None:
         self.is_on = False
         self.trouble = trouble
 
-    def _over(self, width: float, why: str) -> LaunchMove:
+    def over(self, width: float, why: str) -> LaunchMove:
         self.end(why)
         return LaunchMove(max(1.0, width), why, is_over=True)
 
@@ -176,12 +198,19 @@ class Launch(Struct):
             return False
         if at - self.filled_at < FILLED * step_s - 1e-3:
             return False
-        # Agents that end without output never show any.
-        sees_outputs = self.nature != COMMANDS and (bool(self.waits) or (self.nature == AGENTS and not self.done))
+        # What ends without output never shows any.
+        is_to_show = self.nature == AGENTS or self.streams
+        sees_outputs = self.nature != COMMANDS and (bool(self.waits) or (is_to_show and not self.done))
         return not sees_outputs or in_flight - len(self.silent) >= SHOWN * in_flight
 
     def _patience_s(self) -> float:
         return max(OVERDUE_S, OVERDUE_TIMES * median(self.waits))
+
+    def _shows_late(self) -> bool:
+        """Without gauges: the prompts of a step are read one after another, so more at once bring little."""
+        if self.nature != SERVICE or self.reads_host or not self.first_wait_s:
+            return False
+        return self.step_wait_s > max(LATE_S, LATE_TIMES * self.first_wait_s)
 
     def _stalled(self, at: float, in_flight: int) -> tuple[float, str] | None:
         """First outputs have stopped coming, so attempts without output wait in the host's queue."""
@@ -231,6 +260,16 @@ class Launch(Struct):
         fewer = [most for width, most in self.tokens_per_s.items() if width <= 0.6 * running]
         return bool(fewer) and self.tokens_per_s[running] < PAYS * max(fewer)
 
+    def _one_for_each_slot(self, reading: Reading) -> LaunchMove | None:
+        """A server that says how many it works on at once gets so many at once, and no step beyond."""
+        if self.nature != SERVICE or not reading.slots:
+            return None
+        self.cap, self.cap_why = float(reading.slots), f"the server works on {reading.slots} at once"
+        if self.borne or reading.slots <= self.width:
+            return None
+        self.width, self.filled_at = self.cap, None
+        return LaunchMove(self.width, self.cap_why)
+
     def _one_for_each_core(self, reading: Reading) -> LaunchMove | None:
         cores = reading.cores or 0
         if self.nature != COMMANDS or reading.attempt_bytes is None or cores <= self.width or self.borne:
@@ -247,15 +286,23 @@ class Launch(Struct):
             return in_flight - 1.0, f"waiting for memory {pressure:.0%} of the time with {in_flight} in flight"
         cores = reading.cores or 0
         if cores and reading.busy_cores is not None and in_flight:
-            each = reading.busy_cores / in_flight
-            if self.nature == AGENTS:  # they think and work by turns, and at first all of them work at once
-                self.looks += 1
-                self.cores_each += (each - self.cores_each) / self.looks
-            else:
-                # Once the cores are full, each attempt gets less of them. Only the largest value ever seen tells the
-                # demand.
-                self.cores_each = max(self.cores_each, each)
-            if self.cores_each > 0.0:
-                self.cap = max(float(self.borne), float(cores), CORES_DEMAND * cores / self.cores_each)
-                self.cap_why = f"an attempt keeps {self.cores_each:.1f} of {cores} cores busy: room for {self.cap:.0f}"
+            self._cap_by_cores(cores, reading.busy_cores, in_flight)
         return None
+
+    def _cap_by_cores(self, cores: int, busy_cores: float, in_flight: int) -> None:
+        each = busy_cores / in_flight
+        if self.nature == AGENTS:  # they think and work by turns, and at first all of them work at once
+            self.looks += 1
+            self.cores_each += (each - self.cores_each) / self.looks
+        elif busy_cores < CORES_FULL * cores:
+            # Once the cores are full, each attempt gets less of them. Only the largest value ever seen tells the
+            # demand.
+            self.looks += 1
+            self.cores_each = max(self.cores_each, each)
+        elif not self.looks:
+            self.cap = float(max(cores, in_flight))
+            self.cap_why = f"{in_flight} in flight keep all {cores} cores busy"
+            return
+        if self.cores_each > 0.0:
+            self.cap = max(float(self.borne), float(cores), CORES_DEMAND * cores / self.cores_each)
+            self.cap_why = f"an attempt keeps {self.cores_each:.1f} of {cores} cores busy: room for {self.cap:.0f}"

@@ -24,4 +24,5 @@ def limit_for(host: Host, memory: HostMemory | None = None) -> AnyLimit:
         rate=host.rate,
         memory=memory,
         nature=nature_of(host),
+        streams=host.streams,
     )

@@ -2,15 +2,13 @@
 
 from msgspec import Struct
 
-from manyhands.core.values.host import AGENTS, COMMANDS, SERVICE
-
 CUT_HARD = 0.8  # refused or killed. Precedents: Netflix 0.9, Inspect AI 0.8, TCP Reno 0.5.
 CUT_SOFT = 0.95  # the server queues or preempts: work is delayed, not lost
 CEILING = 0.95
 HOLD_TURNS = 6
 RELAX = 1.03
 COOLDOWN_S = 10.0
-UNKNOWN_S = {SERVICE: 20.0, COMMANDS: 20.0, AGENTS: 60.0}  # taken for the usual duration before any is known
+UNKNOWN_S = 20.0  # taken for the usual duration before any is known
 
 
 class OverloadCeiling(Struct):

@@ -38,6 +38,10 @@ SEEN_MIN = 5
 #: save: requests do not arrive evenly, and what is left over keeps them from being refused.
 SAVED_S, SAVED_STATED_S = 1.5, 0.8
 SAVED_MUCH = 2.0  # starts
+BURST_S = 0.2  # what leaves within so long leaves at once
+BURST_MUCH = 1.0  # starts
+OF_LATE_S = 3.0
+SOON_FULL_S = 1.0  # a host that saves up less than this is soon full
 SAVED_LESS, SAVED_MORE = 0.5, 1.3  # after a refusal of what was saved up, and after any other
 BURST_TRUST = 0.9
 #: A stated rate is doubted when the host has accepted less than this share of it over this long.
@@ -288,13 +292,17 @@ class Pacer(Struct):
                 if start.accepted and at - start.at < WINDOW_S:
                     self.before_refusal[int(at - start.at)] += start.cost
         is_again = at - self.refused_at < (AGAIN_S if self.known_s > SURE_S else AT_ONCE_S)
-        self._judge_savings([start for start in self.starts.values() if start.at > sent_at])
+        in_a_burst = self._left_in_a_burst(sent_at)
+        self._judge_savings([start for start in self.starts.values() if start.at > sent_at], in_a_burst)
         if self.empty_at is None:
             rate_per_s = self._first_guess(sent_at)
+        elif in_a_burst and self.known_per_s is not None:  # it saves up less than was sent at once: not about the rate
+            is_again = False
+            rate_per_s = BACK_OFF * self.known_per_s
         else:
             passed_s = sent_at - self.empty_at
             passed_s = max(MEASURED_MIN * passed_s, passed_s - self._lost_s(sent_at))
-            self._measure(self.taken - self._left_since(sent_at), passed_s)
+            self._measure(self.taken - self._left_since(sent_at), passed_s, self._sustained(sent_at))
             assert self.known_per_s is not None
             rate_per_s = (BACK_OFF_AGAIN if is_again else BACK_OFF) * self.known_per_s
         self.burst = max(self.remembered_burst, self._burst_seen(rate_per_s))
@@ -315,14 +323,14 @@ class Pacer(Struct):
             return False
         return self.known_s < DOUBT_S or rate_per_s >= DOUBT_BELOW * self.requests.per_s
 
-    def _judge_savings(self, later: list[Start]) -> None:
+    def _judge_savings(self, later: list[Start], in_a_burst: bool) -> None:
         """Refused with much saved up: the host saves less for us than we thought. `later`: left after that."""
         requests = self.requests
         if requests is not None and not requests.told and requests.level + len(later) > SAVED_MUCH:
             requests.burst = max(1.0, SAVED_LESS * requests.burst)
         if self.rate_per_s is None or self.known_per_s is None:
             return
-        if self.level + sum(start.cost for start in later) > SAVED_MUCH:
+        if in_a_burst or self.level + sum(start.cost for start in later) > SAVED_MUCH:
             self.saved_s *= SAVED_LESS
             self.burst_trust *= SAVED_LESS
         else:
@@ -342,7 +350,26 @@ class Pacer(Struct):
             return min(guess, self.rate_per_s)
         return self.known_per_s or self.rate_per_s
 
-    def _measure(self, taken: float, passed_s: float) -> None:
+    def _left_in_a_burst(self, sent_at: float) -> bool:
+        """Were more sent at once just before than the rate alone allows, to a host that saves up little?"""
+        if not self._is_soon_full(self.known_per_s or 0.0):
+            return False
+        sent = sum(start.cost for start in self.starts.values() if sent_at - BURST_S < start.at <= sent_at)
+        return self.rate_per_s is not None and sent > BURST_MUCH + BURST_S * self.rate_per_s
+
+    def _sustained(self, sent_at: float) -> float:
+        """At least so much flowed in of late: what was accepted, without what the host may have saved up for us.
+
+        A budget that is soon full loses what flows in while we send less: the mean between two refusals is too low.
+        """
+        of_late = (start for start in self.starts.values() if sent_at - OF_LATE_S < start.at <= sent_at)
+        sustained = (sum(start.cost for start in of_late if start.accepted) - self.burst) / OF_LATE_S
+        return sustained if self._is_soon_full(sustained) else 0.0
+
+    def _is_soon_full(self, rate_per_s: float) -> bool:
+        return sum(self.before_refusal) < SOON_FULL_S * rate_per_s
+
+    def _measure(self, taken: float, passed_s: float, sustained: float) -> None:
         """The rate the host can sustain. Its budget was empty at the last refusal and is empty at this one, so
         what it accepted in between is what flowed in."""
         seen = taken / max(0.1, passed_s)
@@ -350,7 +377,7 @@ class Pacer(Struct):
             # A budget that was full for part of the time let some of its inflow go unused.
             seen += OVERFLOW * max(0.0, self.rate_per_s - seen)
         known = self.known_per_s or 0.0
-        seen = max(seen, 0.5 * known, RATE_MIN_PER_S)
+        seen = max(seen, 0.5 * known, sustained, RATE_MIN_PER_S)
         share = passed_s / (passed_s + self.known_s) if self.known_s else 1.0
         if seen < known and passed_s < AT_ONCE_S and self.known_s < SURE_S:
             share = max(share, FALLS)  # the budget was not quite empty at the refusals before

@@ -32,6 +32,7 @@ class Ramp(Struct):
     best: Turn | None = None  # the best level so far: a copy, because a snapshot would separate it from the history
     grew: bool = False  # some growth has clearly paid
     descending: bool = False
+    looks_again: bool = False  # the last step may have brought nothing: it is measured once more before it counts
 
     def after(self, turn: Turn, width: float, width_min: float) -> RampStep:
         if self.descending:
@@ -49,12 +50,14 @@ class Ramp(Struct):
         spread = math.sqrt(turn.variance + best.variance)
         pays = self._elasticity(gained, apart, spread)
         gain = f"{math.expm1(apart):+.0%} in flight bought {math.expm1(gained):+.0%} goodput"
-        if apart > 0 and pays > PAYS_MIN:
+        if apart > 0 and gained <= 0 and pays > PAYS_MIN and not self.looks_again:
+            self.looks_again = True
+            return RampStep(width, f"{gain}, which is within the noise of ±{spread:.0%}: measured once more")
+        self.looks_again = False
+        if apart > 0 and gained > 0 and pays > PAYS_MIN:
             if gained > WIDTH_PRICE * apart:
                 self.best = replace(turn)
             growth = 1 + min(1.0, max(GROWTH_MIN, pays))
-            if gained <= 0:
-                gain = f"{gain}, which is within the noise of ±{spread:.0%}: {turn.count:.0f} endings tell too little"
             return RampStep(max(width * growth, width + 1 if width < 8 else 0.0), gain)
         if apart > 0 and not self.grew and gained + spread < 0.5 * apart:
             # Growth never paid, so the width may be far above the knee.

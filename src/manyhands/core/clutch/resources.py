@@ -41,8 +41,8 @@ class KvGauge(Struct):
     preempting: float = 0.0
     preemptions: int | None = None
 
-    def read(self, reading: Reading) -> bool:
-        """Take in a reading. True: the server is overloaded."""
+    def read(self, reading: Reading, from_outputs: bool = False) -> bool:
+        """Take in a reading, or what first outputs show. True: the server is overloaded."""
         use, running, queued = reading.kv_use or 0.0, reading.running or 0, reading.waiting or 0
         passed_s = 1.0 if self.read_at is None else min(max(reading.at - self.read_at, 0.1), 10.0)
         self.read_at = reading.at
@@ -53,14 +53,14 @@ class KvGauge(Struct):
         fresh = 0 if self.preemptions is None else max(0, now - self.preemptions)
         self.preemptions = now
         self.preempting = _drawn(self.preempting, fresh / max(1, running) / passed_s, 0.05, passed_s)
-        self._set_cap(running, queued, total)
+        self._set_cap(running, queued, total, from_outputs)
         if self.waiting <= WAITING_BAD and self.preempting <= PREEMPTING_BAD:
             return False
         self.waiting *= 0.5
         self.preempting *= 0.3
         return True
 
-    def _set_cap(self, running: int, queued: int, total: int) -> None:
+    def _set_cap(self, running: int, queued: int, total: int, from_outputs: bool) -> None:
         self.cap = None
         if running >= 2 and self.use is not None and self.use > KV_TELLS:
             self.cap = max(1.0, running * KV_TARGET / self.use)
@@ -68,6 +68,8 @@ class KvGauge(Struct):
         if self.waiting > WAITING_FINE + 1 / max(1, total) and (self.cap is None or running < self.cap):
             self.cap = max(1.0, float(running))
             self.reason = f"the server has {queued} waiting and works on {running}"
+            if from_outputs:
+                self.reason = f"{queued} of {total} wait far longer than usual for their first output"
 
 
 class DeviceGauge(Struct):
@@ -76,6 +78,7 @@ class DeviceGauge(Struct):
     cap: float | None = None
     reason: str = ""
     least_use: float = 1.0
+    least_spilled: float = 1.0  # the least share that was seen outside the device
     headroom: Headroom | None = None  # since the device was first full
     squeezed: float | None = None  # the cap while the machine waits for memory
 
@@ -88,14 +91,23 @@ class DeviceGauge(Struct):
 
     def _read_memory(self, reading: Reading, in_flight: int) -> None:
         use = memory_share(reading)
+        # A model that is too large for the device is split from the beginning. One that became split had room before.
+        spilled = reading.spilled or 0.0
+        became_split = spilled > self.least_spilled
+        self.least_spilled = min(self.least_spilled, spilled)
         if use is None or reading.attempt_bytes is not None:  # where attempts show their memory, it is gated instead
             return
         self.least_use = min(self.least_use, use)
         # A server that takes its memory at start-up is full from the beginning, so only growth with load counts.
-        if self.headroom is None and use > MEMORY_HIGH and use > self.least_use + 0.05:
+        grew = use > self.least_use + 0.05 or became_split
+        if self.headroom is None and use > MEMORY_HIGH and grew:
             self.headroom = Headroom(bound=max(1, in_flight))
         if self.headroom is not None:
+            before = self.headroom.bound
             self.headroom.read(reading, in_flight)
+            if self.headroom.bound < before and spilled:
+                why = f"{spilled:.0%} of the model is in main memory"
+                self.headroom.reason = f"{why}: {before} → {self.headroom.bound}"
             self.reason = self.headroom.reason
 
     def _read_pressure(self, pressure: float, in_flight: int) -> None:
@@ -184,6 +196,10 @@ class MemoryGate(Struct):
                 held.see(reading.at, holds)
         if reading.memory_used_bytes is not None:
             self.others_bytes = max(0.0, reading.memory_used_bytes - ours)
+
+    def knows(self, kind: str) -> bool:
+        """Can it tell whether one more fits: from a look at the machine, or from what the kind took in earlier runs?"""
+        return bool(self.total_bytes) or kind in self.peaks
 
     def started(self, attempt: int, kind: str) -> None:
         self.held[attempt] = HeldMemory(kind)

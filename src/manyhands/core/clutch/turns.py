@@ -18,7 +18,7 @@ WEIGHT_POWER = 0.25
 USUAL_SEEN_MAX = 12
 
 
-class Usual(Struct):
+class UsualWork(Struct):
     """The usual work of a kind, in tokens where the host reports them, else in seconds."""
 
     seen: int = 0

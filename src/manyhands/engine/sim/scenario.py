@@ -194,7 +194,10 @@ def set_stage(scenario: Scenario, directory: Path, pinned: dict[str, int] | None
             named = {f"t{number}": job for number, job in enumerate(drawn, start=len(jobs) + 1)}
             jobs |= named
             arrivals.append(Arrival(backlog.at, tuple(a_task(id, job) for id, job in named.items())))
-    hosts = tuple(_host(name, host, (pinned or {}).get(name)) for name, host in _each(scenario))
+    hosts = tuple(
+        msgspec.structs.replace(_host(name, host, (pinned or {}).get(name)), streams=models[name].shows_output)
+        for name, host in _each(scenario)
+    )
     check_kinds({task.kind for arrival in arrivals for task in arrival.tasks}, hosts)
     return Stage(hosts, models, tuple(arrivals), jobs)
 

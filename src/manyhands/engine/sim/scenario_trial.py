@@ -5,6 +5,7 @@ from pathlib import Path
 from random import Random
 from typing import assert_never
 
+import msgspec
 from msgspec import Struct
 
 from manyhands.core.commands import StartAttempt
@@ -63,6 +64,23 @@ def run_trial(
     pinned: dict[str, int] | None = None,
     recorded: Callable[[AnyEvent], None] | None = None,
 ) -> ScenarioResult:
+    return _played(Scheduler(), scenario, directory, pinned, recorded)
+
+
+def run_with_memory(scenario: Scenario, directory: Path) -> ScenarioResult:
+    """The same backlog once more, with what a run of other tasks of the same mix has taught."""
+    earlier = Scheduler()
+    _played(earlier, msgspec.structs.replace(scenario, seed=scenario.seed + 1), directory)
+    return _played(Scheduler(memory=earlier.book.learned()), scenario, directory)
+
+
+def _played(
+    scheduler: Scheduler,
+    scenario: Scenario,
+    directory: Path,
+    pinned: dict[str, int] | None = None,
+    recorded: Callable[[AnyEvent], None] | None = None,
+) -> ScenarioResult:
     stage = set_stage(scenario, directory, pinned)
     results = {host.name: HostResult(host.name) for host in stage.hosts}
     host_of: dict[int, str] = {}
@@ -72,13 +90,13 @@ def run_trial(
         if recorded is not None:
             recorded(event)
 
-    simulation = Simulation(Scheduler(), stage.models, _job_source(scenario, stage), watch, scenario.leader)
+    simulation = Simulation(scheduler, stage.models, _job_source(scenario, stage), watch, scenario.leader)
     simulation.expect(HostsConfigured(0.0, stage.hosts, scenario.rules))
     simulation.expect(RunOpened(0.0, RUN, scenario.seed, scenario.concurrency, purpose=Purpose.SIMULATION))
     for arrival in stage.arrivals:
         simulation.expect(TasksSubmitted(arrival.at, RUN, arrival.tasks, Origin.PLAN))
     simulation.run()
-    book = simulation.scheduler.book
+    book = scheduler.book
     run = book.runs[RUN]
     makespan_s = run.ended_at if run.ended_at is not None else simulation.now
     for name, result in results.items():

@@ -39,6 +39,7 @@ class Agents(Struct, frozen=True):
     quota_tokens: float = 0.0  # in a window; 0: the account never closes
     quota_window_s: float = 5 * 3600.0
     seconds_sigma: float = 0.6
+    shows_retries: bool = True  # the programs say when a call was refused and they ask again
 
 
 class _Session(Struct):
@@ -63,6 +64,7 @@ class AgentsHost:
         self._sessions: dict[int, _Session] = {}
         self._due: list[tuple[float, int, Ending | None]] = []  # None: its next step
         self._shown: list[int] = []
+        self._asked_again = 0  # calls that were refused since the last reading, and are repeated
 
     def first_outputs(self, now: float) -> list[int]:
         shown, self._shown = self._shown, []
@@ -106,6 +108,7 @@ class AgentsHost:
     def reading(self, now: float) -> Reading | None:
         parameters = self.parameters
         each = int(parameters.agent_gb * 1e9)
+        asked_again, self._asked_again = self._asked_again, 0
         return Reading(
             at=now,
             source="local",
@@ -114,6 +117,7 @@ class AgentsHost:
             attempt_bytes=dict.fromkeys(self._sessions, each),
             cores=parameters.cores,
             busy_cores=float(min(parameters.cores, self._working())),
+            asked_again=asked_again if parameters.shows_retries else None,
         )
 
     def _working(self) -> int:
@@ -155,6 +159,7 @@ class AgentsHost:
             self._end(at, attempt, Ending(EndingKind.OVERLOADED, "429 too many requests", rate_limited=True))
         else:
             session.refused += 1
+            self._asked_again += 1
             heapq.heappush(self._due, (at + 2.0**session.refused, attempt, None))
 
     def _end(self, at: float, attempt: int, ending: Ending) -> None:

@@ -8,12 +8,13 @@ from manyhands.core.values.host import AGENTS, COMMANDS, SERVICE
 from manyhands.engine.sim.hosts.agents_host import Agents, AgentShare, AgentsHost
 from manyhands.engine.sim.hosts.api_host import Api, ApiHost, CallShare
 from manyhands.engine.sim.hosts.batching_host import Batching, BatchingHost, TokenShare
+from manyhands.engine.sim.hosts.measured_host import Measured, MeasuredHost
 from manyhands.engine.sim.hosts.process_host import Processes, ProcessHost, ProcessShare
 from manyhands.engine.sim.hosts.simulated_host import SimulatedHost
 from manyhands.engine.sim.hosts.slot_host import SizeShare, SlotHost, Slots
 from manyhands.engine.sim.hosts.timed_host import Timed, TimedHost
 
-Parameters = Batching | Api | Processes | Slots | Timed | Agents
+Parameters = Batching | Api | Processes | Slots | Timed | Agents | Measured
 
 
 class HostModel(Struct, frozen=True):
@@ -23,9 +24,12 @@ class HostModel(Struct, frozen=True):
     parameters: Parameters
     seconds: float
     width_max: int = 256
+    of_nature: str = ""  # "": by its parameters
 
     @property
     def nature(self) -> str:
+        if self.of_nature:
+            return self.of_nature
         if isinstance(self.parameters, Agents):
             return AGENTS
         return COMMANDS if isinstance(self.parameters, Processes) else SERVICE
@@ -38,6 +42,7 @@ _FAMILIES: dict[type[Struct], Callable[..., SimulatedHost]] = {
     Slots: SlotHost,
     Timed: TimedHost,
     Agents: AgentsHost,
+    Measured: MeasuredHost,
 }
 
 

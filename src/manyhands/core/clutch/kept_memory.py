@@ -1,0 +1,37 @@
+"""What a run tells the next one about a host: its width, and the usual work and the memory of its kinds."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from manyhands.core.clutch.launch import Launch
+from manyhands.core.clutch.ramp import Ramp
+from manyhands.core.clutch.resources import PEAK_SEEN_MIN, Peak
+from manyhands.core.clutch.turns import UsualWork
+from manyhands.core.values.host_memory import KindMemory
+
+WORK_SEEN_MIN = 5  # with fewer completions the usual work is unknown
+
+
+def kept_kinds(usual: Mapping[str, UsualWork], peaks: Mapping[str, Peak]) -> dict[str, KindMemory]:
+    return {name: _kept(usual.get(name, UsualWork()), peaks.get(name, Peak())) for name in sorted({*usual, *peaks})}
+
+
+def _kept(usual: UsualWork, peak: Peak) -> KindMemory:
+    knows_work, knows_peak = usual.seen >= WORK_SEEN_MIN, peak.seen >= PEAK_SEEN_MIN
+    return KindMemory(
+        work=usual.work if knows_work else 0.0,
+        seen=usual.seen if knows_work else 0,
+        memory_bytes=peak.mean if knows_peak else 0.0,
+        memory_spread_bytes=math.sqrt(max(0.0, peak.variance)) if knows_peak else 0.0,
+        memory_seen=peak.seen if knows_peak else 0,
+    )
+
+
+def width_to_keep(is_open: bool, launch: Launch, ramp: Ramp, target: float, settled: Sequence[float]) -> float:
+    """The width that was in use, not the next to try: the median of settled turns, or the most without trouble."""
+    if is_open and (launch.is_on or ramp.best is None):
+        return float(max(1, launch.most, launch.borne))
+    if is_open and ramp.best is not None:  # what is being tried beyond it has not shown yet that it pays
+        return max(1.0, math.exp(ramp.best.log_width))
+    latest = sorted(settled[-25:])
+    return latest[len(latest) // 2] if latest else max(1.0, target)
