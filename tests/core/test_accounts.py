@@ -90,7 +90,7 @@ def test_a_task_that_needs_a_person_waits_for_one_and_others_go_on() -> None:
     player = Player(a_host(width=1))
     player.open(a_task("a", attempts=1), a_task("b"))
     player.end("a", ending=Ending(EndingKind.FAILED, "was not allowed: Bash", needs_person=True))
-    assert player.state("a") == "deferred"
+    assert player.state("a") == "needs_person"
     assert why(player, "a") == ["needs a person: was not allowed: Bash"]
     player.end("b")
     player.play(ev.ResumeAsked(player.at, "r", "a"))

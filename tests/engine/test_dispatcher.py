@@ -259,13 +259,13 @@ class OddExecutor:
 
 async def test_a_task_on_which_the_dispatcher_fails_is_set_aside_after_the_second_time(tmp_path: Path) -> None:
     tasks = [Task(id, run=("true",), claims=NO_CLAIMS, attempts=5) for id in ("raises", "odd-text", "sound")]
-    executors = lambda identity, spawned, ended, showed: {"odd": OddExecutor(ended)}  # noqa: E731
+    executors = lambda identity, spawned, ended, showed, retried, asked: {"odd": OddExecutor(ended)}  # noqa: E731
     hosts = (Host("odd", takes=("run",), width=Width(start=3, max=3)),)
     async with dispatching(tmp_path, "crash", hosts, (), executors) as dispatcher:
         await dispatcher.submit(*opening("r", dispatcher.clock.now(), tasks))
         await dispatcher.wait_settled("r")
         records = dispatcher.book.runs["r"].records
-        assert [str(record.state) for record in records.values()] == ["deferred", "deferred", "done"]
+        assert [str(record.state) for record in records.values()] == ["needs_person", "needs_person", "done"]
         for id, why in (
             ("raises", "could not start it: RuntimeError: odd"),
             ("odd-text", "could not record its ending"),

@@ -5,12 +5,13 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from manyhands.core import health, intake, learning, retry
+from manyhands.core import budgets, health, intake, learning, people, pulling, retry
 from manyhands.core.book import Book
 from manyhands.core.events import AttemptEnded, AttemptStarted
 from manyhands.core.state import AttemptRecord, FamilyBarrier, HostState, Record, Running
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import Prices
+from manyhands.core.values.lease import PullLease
 from manyhands.core.values.provenance import Cause, CausedBy
 from manyhands.core.values.task import TaskState, claims_of
 from manyhands.core.values.widths import Sample
@@ -23,13 +24,18 @@ def begin(book: Book, event: AttemptStarted, record: Record) -> None:
     host = book.hosts[event.host]
     task = record.task
     host.advance(book.at)
-    tried = AttemptRecord(event.attempt, event.host, book.at, queued_at=record.since)
+    tried = AttemptRecord(event.attempt, event.host, book.at, queued_at=record.since, puller=event.puller)
     if record.history is None:
         record.history = [tried]
     else:
         record.history.append(tried)
     book.last_attempt = max(book.last_attempt, event.attempt)
-    occupy(book, Running(event.attempt, record, host, claims_of(task), tried))
+    running = Running(event.attempt, record, host, claims_of(task), tried)
+    if event.puller:
+        running.lease = PullLease(event.puller, event.lease_until)
+        host.wishes.pop(event.puller, None)
+        book.set_timer(event.lease_until, record)
+    occupy(book, running)
     host.limit.started(book.at, event.attempt, task.kind, len(host.running))
     book.to_learn[host.name] = host
     book.become(record, TaskState.RUNNING)
@@ -69,7 +75,8 @@ def end(book: Book, event: AttemptEnded) -> None:
     running = book.running.pop(event.attempt, None)
     if running is None:
         return  # it was reported twice
-    ending = _priced(_as_decided(event.ending, running), running.host.host.prices)
+    ending = pulling.with_usage(_as_decided(event.ending, running), running.lease)
+    ending = _priced(ending, running.host.host.prices)
     _let_go(book, running)
     running.tried.ended_at = book.at
     running.tried.ending = ending
@@ -80,6 +87,7 @@ def end(book: Book, event: AttemptEnded) -> None:
     book.ready.wake(("attempt", running.attempt))
     run, parent = book.runs[running.record.run], running.record.task.parent
     run.cost += ending.cost or 0.0
+    budgets.book_spending(book, running, ending)
     if run.max_cost is not None and run.cost >= run.max_cost:
         run.draining = True
     if parent in run.parent_bounds:
@@ -150,7 +158,7 @@ def _learn(running: Running, ending: Ending, at: float) -> None:
     # Tokens that commands report do not measure the host: only some kinds report them, and others count seconds.
     tokens_in, tokens_out = (0, 0) if task.run else (ending.tokens_in, ending.tokens_out)
     took_s = at - running.started_at
-    if ending.kind is EndingKind.DONE:
+    if ending.kind is EndingKind.DONE and not _only_lands(running.record):
         lane = host.lanes[kind]
         lane.usual_s = took_s if lane.usual_s is None else lane.usual_s + USUAL_WEIGHT * (took_s - lane.usual_s)
     if ending.budget is not None:
@@ -176,6 +184,11 @@ def _learn(running: Running, ending: Ending, at: float) -> None:
     )
 
 
+def _only_lands(record: Record) -> bool:
+    """Was the attempt only there to land what is approved? How long that takes says nothing about the kind."""
+    return record.guidance is not None and bool(record.guidance.approved)
+
+
 def _mean_in_flight(host: HostState, running: Running, took_s: float) -> float:
     if took_s <= 0.0:
         return len(host.running) + 1.0
@@ -186,7 +199,13 @@ def _settle(book: Book, running: Running, ending: Ending) -> None:
     """What the task becomes now that its attempt has ended like this."""
     record = running.record
     cut_short = False
+    open_question = record.question
+    people.keep_guidance(record, ending)
     match ending.kind:
+        case EndingKind.DONE if ending.asks is not None:
+            record.setbacks = 0
+            people.wait_for_person(book, record, ending.asks, people.why_it_waits(ending.asks))
+            return
         case EndingKind.DONE:
             record.setbacks = 0
             book.become(record, TaskState.DONE)
@@ -201,17 +220,23 @@ def _settle(book: Book, running: Running, ending: Ending) -> None:
             record.setbacks += not running.host.on_trial  # the task is not to blame for a host that accepts nothing
         case EndingKind.FAILED if ending.needs_person and not (record.task.family or record.is_step):
             why = f"needs a person: {ending.detail or 'it gave no reason'}"
-            book.become(record, TaskState.DEFERRED, Cause(CausedBy.ATTEMPT, why))
+            people.wait_for_person(book, record, ending.asks, people.why_it_waits(ending.asks) if ending.asks else why)
             return
         case EndingKind.FAILED | EndingKind.TIMED_OUT:
             record.tries += 1
             record.setbacks = 0
+        case EndingKind.LOST | EndingKind.PREEMPTED if open_question is not None and not record.task.once:
+            # The next attempt would ask the same, so it is started when the answer is known.
+            people.wait_for_person(book, record, open_question, people.why_it_waits(open_question))
+            return
         case EndingKind.LOST | EndingKind.PREEMPTED:
             cut_short = record.task.once
         case kind:
             assert_never(kind)
     if cut_short or retry.is_final(ending, record.tries, record.setbacks, record.task.attempts):
         _fail(book, record, ending)
+    elif (over := budgets.over_task_budget(book, record, running.host)) is not None:
+        book.become(record, TaskState.DEFERRED, Cause(CausedBy.BUDGET, str(over)))
     else:
         book.become(record, TaskState.BACKOFF, Cause(CausedBy.ATTEMPT, ending.detail))
         record.until = math.inf  # decided at the end of this turn

@@ -20,6 +20,7 @@ from manyhands.core.transitions import TRANSITIONS
 from manyhands.core.values.host import Family, Host, Route, Rule
 from manyhands.core.values.host_memory import HostMemory
 from manyhands.core.values.provenance import NO_CAUSE, Cause, CausedBy
+from manyhands.core.values.spending_limit import SpendingLedger, SpendingLimit
 from manyhands.core.values.task import TERMINAL, Task, TaskState
 from manyhands.core.values.widths import Limit
 from manyhands.errors import IllegalTransition
@@ -37,10 +38,14 @@ class Book:
         self.hosts: dict[str, HostState] = {}
         self.with_room: dict[str, HostState] = {}  # hosts with less in flight than their width
         self.to_learn: dict[str, HostState] = {}  # hosts whose widths may have to move
+        self.quiet_hosts: list[HostState] = []  # those with quiet hours
         self.rules: tuple[Rule, ...] = ()
         self.families: dict[str, Family] = {}  # safest first
         self.families_to_review: dict[str, Run] = {}  # runs in which a family may have a next step
         self.outbox = Outbox()
+        self.budgets: tuple[SpendingLimit, ...] = ()
+        self.ledger = SpendingLedger()
+        self.spending_changed = True  # budgets must be looked at again
         self.running: dict[int, Running] = {}
         self.held = Holdings()
         self.ready = ReadySet(self._hosts_for)
@@ -51,6 +56,7 @@ class Book:
         self.decisions: list[Decision] = []
         self.commands: list[AnyCommand] = []
         self.to_retry: dict[int, Record] = {}  # by number: in backoff, with no time set yet
+        self.leases_due: dict[int, Running] = {}  # leases that may have run out
         self.unsettled: dict[str, Run] = {}  # runs that may have come to rest
         self.rules_to_review = False
         self.look_at: float | None = None  # when a waiting task may start even if no event comes
@@ -76,12 +82,16 @@ class Book:
         record.since = self.at
         record.cause = cause
         record.held = False
-        for changed in self.changed_for:
-            changed[record.number] = record
+        record.question = None
+        self.note_change(record)
         if state in TERMINAL:
             self._count_unfinished(run, record, -1)
         elif was in TERMINAL:
             self._count_unfinished(run, record, +1)
+
+    def note_change(self, record: Record) -> None:
+        for changed in self.changed_for:
+            changed[record.number] = record
 
     def enter(self, record: Record) -> None:
         """Add a task to the book, in the state that its record says."""
@@ -90,8 +100,7 @@ class Book:
         run.counts[record.state] += 1
         self._of_kind(run, record.task.kind)[record.state] += 1
         self._join_family(run, record, record.task.family)
-        for changed in self.changed_for:
-            changed[record.number] = record
+        self.note_change(record)
         if record.state not in TERMINAL:
             self._count_unfinished(run, record, +1)
 
@@ -186,15 +195,17 @@ class Book:
 
     def _is_wanted(self, at: float, _: int, record: Record | None) -> bool:
         if record is None:
-            return any(host.paused_until is not None and host.paused_until <= at for host in self.hosts.values())
+            return any(_is_due(host, at) for host in self.hosts.values())
         if record.state is TaskState.BACKOFF:
             return record.until <= at
-        timeout_s = record.task.timeout
-        if record.state is not TaskState.RUNNING or timeout_s is None or not record.history:
+        if record.state is not TaskState.RUNNING or not record.history:
             return False
+        tried, timeout_s = record.history[-1], record.task.timeout
+        running = self.running[tried.attempt]
+        if running.lease is not None and running.lease.until <= at and running.lease.handed_in is None:
+            return True
         # If it was already told to stop, the timer is not needed.
-        tried = record.history[-1]
-        return tried.started_at + timeout_s <= at and self.running[tried.attempt].stop_why is None
+        return timeout_s is not None and tried.started_at + timeout_s <= at and running.stop_why is None
 
     def look_again(self, at: float) -> None:
         self.look_at = at if self.look_at is None else min(at, self.look_at)
@@ -222,6 +233,7 @@ class Book:
         rules: tuple[Rule, ...],
         families: tuple[Family, ...] = (),
         routes: tuple[Route, ...] = (),
+        budgets: tuple[SpendingLimit, ...] = (),
     ) -> None:
         """Replace the config. Hosts that stay keep what they learned and were told. No running attempt is forgotten."""
         kept = self.hosts
@@ -241,6 +253,7 @@ class Book:
         self.look_at_hosts()
         self.rules = rules
         self.rules_to_review = True
+        self.budgets, self.spending_changed = budgets, True
         self.outbox.routes = {route.app: route for route in routes}
         self.families = self._with_those_at_work(families)
         self.families_to_review = {run.name: run for run in self.runs.values() if run.families}
@@ -251,6 +264,7 @@ class Book:
         """The hosts have changed: rebuild what is kept about them between turns."""
         self.to_learn = dict(self.hosts)
         self.with_room = {}
+        self.quiet_hosts = [host for host in self.hosts.values() if host.host.quiet or host.quiet_until is not None]
         for host in self.hosts.values():
             self.note_room(host)
 
@@ -273,8 +287,8 @@ class Book:
     def _host_state(self, host: Host, old: HostState | None) -> HostState:
         """A host that stays keeps all that it has, except for what is named here."""
         if old is not None:
-            self.memory.take_in(host.name, old.limit)
-        limit = self.limit_for(host, self.memory.hosts.get(host.name))
+            self.memory.take_in(old.host, old.limit)
+        limit = self.limit_for(host, self.memory.of(host))
         state = HostState(host, limit, limit.width, limit.reason)
         if is_adaptive(host):
             state.difficulty = self.memory.difficulty_of(host.name, self.at)
@@ -294,6 +308,12 @@ class Book:
             lane.width, lane.why = old.lane_bound(kind, old.width)
         return old
 
+    def learned(self) -> Memory:
+        """What another session would begin with, if this one ended now."""
+        for state in self.hosts.values():
+            self.memory.take_in(state.host, state.limit)
+        return self.memory
+
     def forget(self, host: str, kind: str) -> None:
         """Idle hosts start from nothing at once. A busy host keeps the width that it is learning now."""
         self.memory.forget(host, kind)
@@ -307,3 +327,15 @@ class Book:
 
     def _hosts_for(self, kind: str, form: str, wanted: str) -> list[HostState]:
         return [state for state in self.hosts.values() if takes(state.host, kind, form, wanted)]
+
+
+def _is_due(host: HostState, at: float) -> bool:
+    """Does something that keeps it from starting tasks end by then, or the wait of an agent?"""
+    if host.paused_until is not None and host.paused_until <= at:
+        return True
+    if host.quiet_until is not None and host.quiet_until <= at:
+        return True
+    hold = host.budget_hold
+    if hold is not None and hold.until is not None and hold.until <= at:
+        return True
+    return any(wish.until <= at for wish in host.wishes.values())

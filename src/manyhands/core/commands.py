@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from manyhands.core.values.ending import Ending
 from manyhands.core.values.provenance import Origin
+from manyhands.core.values.question import Guidance
 from manyhands.core.values.task import Task
 
 
@@ -19,6 +20,7 @@ class StartAttempt(Command, frozen=True):
     host: str
     last: Ending | None = None  # how the attempt before ended; this attempt is told
     origin: Origin = Origin.PLAN  # of the task
+    guidance: Guidance | None = None  # what people have said about the task
 
 
 class ReleaseAttempt(Command, frozen=True):
@@ -27,8 +29,22 @@ class ReleaseAttempt(Command, frozen=True):
     attempt: int
 
 
+class HandIn(Command, frozen=True):
+    """The agent that held the attempt has finished its work: check it, and end the attempt like this."""
+
+    attempt: int
+    ending: Ending
+
+
 class StopAttempt(Command, frozen=True):
     attempt: int
+
+
+class AnswerAttempt(Command, frozen=True):
+    """A person has answered what the attempt asked."""
+
+    attempt: int
+    words: str
 
 
 class WakeAt(Command, frozen=True):
@@ -41,4 +57,4 @@ class RunEnded(Command, frozen=True):
     run: str
 
 
-AnyCommand = StartAttempt | ReleaseAttempt | StopAttempt | WakeAt | RunEnded
+AnyCommand = StartAttempt | ReleaseAttempt | HandIn | StopAttempt | AnswerAttempt | WakeAt | RunEnded

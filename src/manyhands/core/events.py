@@ -13,7 +13,10 @@ from msgspec import Struct
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import Family, Host, ProcessHandle, Route, Rule
 from manyhands.core.values.provenance import CausedBy, Origin, Purpose
+from manyhands.core.values.question import Question, Verdict
+from manyhands.core.values.spending_limit import SpendingLimit
 from manyhands.core.values.task import Task
+from manyhands.core.values.task_change import TaskChange
 from manyhands.core.values.widths import Reading
 
 
@@ -31,6 +34,7 @@ class HostsConfigured(Event, frozen=True, tag="hosts"):
     rules: tuple[Rule, ...] = ()
     families: tuple[Family, ...] = ()
     routes: tuple[Route, ...] = ()
+    budgets: tuple[SpendingLimit, ...] = ()
 
 
 class RunOpened(Event, frozen=True, tag="run"):
@@ -62,7 +66,7 @@ class RunDrained(Event, frozen=True, tag="drained"):
 
 
 class RunStopped(Event, frozen=True, tag="stopped"):
-    """Start nothing more and stop the running attempts, which count as preempted."""
+    """Start nothing more and stop the running attempts, which count as preempted. What agents hold they keep."""
 
     run: str
 
@@ -113,6 +117,36 @@ class AttemptEnded(Event, frozen=True, tag="ended"):
     ending: Ending
 
 
+class WorkWanted(Event, frozen=True, tag="wanted"):
+    """An agent waits for a task of a host until then. A moment that has passed: it waits no longer."""
+
+    host: str
+    puller: str
+    until: float
+    kinds: tuple[str, ...] = ()  # globs; none: every kind that the host takes
+    run: str = ""
+    task: str = ""  # only this task of that run, which is kept for it
+
+
+class LeaseRenewed(Event, frozen=True, tag="renewed"):
+    """The agent that holds this attempt is at work on it."""
+
+    attempt: int
+    puller: str
+    progress: str = ""
+    tokens_in: int = 0  # so far
+    tokens_out: int = 0
+    cost: float | None = None
+
+
+class WorkHandedIn(Event, frozen=True, tag="handed_in"):
+    """The agent says how the attempt that it holds has ended. `preempted`: it gives the task back."""
+
+    attempt: int
+    puller: str
+    ending: Ending
+
+
 class CancelAsked(Event, frozen=True, tag="cancel"):
     run: str
     task: str = ""  # "": the whole run
@@ -136,6 +170,40 @@ class DeferAsked(Event, frozen=True, tag="defer"):
 class ResumeAsked(Event, frozen=True, tag="undefer"):
     run: str
     task: str
+
+
+class QuestionAsked(Event, frozen=True, tag="asked"):
+    """An attempt asks a person something. Its process waits for the answer."""
+
+    attempt: int
+    question: Question
+
+
+class QuestionAnswered(Event, frozen=True, tag="answered"):
+    run: str
+    task: str
+    question: str  # as it was asked; an answer to another question changes nothing
+    words: str
+    by: str = ""  # who, as far as it is known
+
+
+class WorkJudged(Event, frozen=True, tag="judged"):
+    """A person has looked at work that waits for approval."""
+
+    run: str
+    task: str
+    commit: str  # the work that was looked at; if it is no longer what waits, nothing changes
+    verdict: Verdict
+    words: str = ""
+    by: str = ""  # who, as far as it is known
+
+
+class ChangeAsked(Event, frozen=True, tag="change"):
+    """A person changes a task that waits. What the backlog says of the same fields counts again when it changes."""
+
+    run: str
+    task: str
+    change: TaskChange
 
 
 class HostPaused(Event, frozen=True, tag="pause"):
@@ -178,6 +246,13 @@ class MemoryForgotten(Event, frozen=True, tag="forgotten"):
     kind: str = ""
 
 
+class BudgetRaised(Event, frozen=True, tag="raised"):
+    """A budget may be used once more: of a run, or today of a host, an account or the day."""
+
+    budget: str
+    key: str = ""  # the run, the host or the account; "": the day
+
+
 class Delivered(Event, frozen=True, tag="delivered"):
     """A sink has accepted a result."""
 
@@ -209,13 +284,15 @@ class AttemptStarted(Event, frozen=True, tag="started"):
     run: str
     task: str
     host: str
+    puller: str = ""  # the agent that came for it
+    lease_until: float = 0.0  # it holds the attempt until then, unless it renews its lease
 
 
 class StopDecided(Event, frozen=True, tag="stop"):
     """The attempt must stop, and its ending will have this kind."""
 
     attempt: int
-    why: EndingKind  # timed_out, cancelled or preempted
+    why: EndingKind  # timed_out, cancelled, preempted, or (a lease that ran out) lost
     detail: str = ""
     by: CausedBy | None = None
 
@@ -250,6 +327,15 @@ class FamilyMoved(Event, frozen=True, tag="family"):
     interruptions: int = 0  # rounds in a row that were interrupted, though no member caused it
 
 
+class BudgetReached(Event, frozen=True, tag="reached"):
+    """A budget is used up."""
+
+    budget: str
+    key: str
+    soft: bool
+    why: str  # its figures
+
+
 Input = (
     HostsConfigured
     | RunOpened
@@ -263,16 +349,24 @@ Input = (
     | AttemptSpawned
     | AttemptShowed
     | AttemptEnded
+    | WorkWanted
+    | LeaseRenewed
+    | WorkHandedIn
     | CancelAsked
     | RetryAsked
     | DeferAsked
     | ResumeAsked
+    | QuestionAsked
+    | QuestionAnswered
+    | WorkJudged
+    | ChangeAsked
     | HostPaused
     | HostResumed
     | WidthSet
     | HostRead
     | WorkersMoved
     | MemoryForgotten
+    | BudgetRaised
     | Delivered
     | DeliveryGivenUp
     | ResendAsked
@@ -290,11 +384,18 @@ Request = (
     | RetryAsked
     | DeferAsked
     | ResumeAsked
+    | QuestionAnswered
+    | WorkJudged
+    | ChangeAsked
     | HostPaused
     | HostResumed
     | WidthSet
     | MemoryForgotten
     | ResendAsked
+    | BudgetRaised
+    | WorkWanted
+    | LeaseRenewed
+    | WorkHandedIn
 )
-Decision = AttemptStarted | StopDecided | RetryDecided | WidthMoved | FamilyMoved
+Decision = AttemptStarted | StopDecided | RetryDecided | WidthMoved | FamilyMoved | BudgetReached
 AnyEvent = Input | Decision

@@ -4,6 +4,7 @@ from typing import assert_never
 
 from manyhands.core.book import Book
 from manyhands.core.obstacles import could_ever_take, group_obstacle, host_obstacle, run_obstacle, what_meets
+from manyhands.core.people import why_it_waits
 from manyhands.core.placement import choose
 from manyhands.core.ready import Group
 from manyhands.core.rules import holding_rule, left_of
@@ -12,7 +13,7 @@ from manyhands.core.state import HostState, Record, Run
 from manyhands.core.values.task import TaskState
 
 #: The order in which people ask: first the task itself, then where it could run, then bounds.
-_FIRST = ("drained", "rule", "claim", "reservation", "host", "concurrency", "parent")
+_FIRST = ("drained", "budget", "rule", "claim", "reservation", "host", "concurrency", "parent")
 
 
 def explain(book: Book, record: Record, at: float) -> list[str]:
@@ -26,15 +27,17 @@ def explain(book: Book, record: Record, at: float) -> list[str]:
         case TaskState.BACKOFF:
             left_s = max(0.0, record.until - at)
             return [f"{record.cause.why or 'the last attempt did not end well'}; again in {left_s:.1f} s"]
+        case TaskState.RUNNING if record.question is not None:
+            return [why_it_waits(record.question), _last_attempt(book, record, at)]
         case TaskState.RUNNING | TaskState.DONE:
-            return [_last_attempt(record, at)]
+            return [_last_attempt(book, record, at)]
         case TaskState.DEFERRED if record.held:
             rule = holding_rule(book.rules, run, record.task.kind)
             why = record.cause.why
             return [f"{why} (now {left_of(rule, run, record.task.kind)})" if rule else why]
         case TaskState.FAILED if record.history:
             return [f"{record.cause.why} (attempt {len(record.history or ())})"]
-        case TaskState.DEFERRED | TaskState.FAILED | TaskState.CANCELLED | TaskState.SKIPPED:
+        case TaskState.DEFERRED | TaskState.NEEDS_PERSON | TaskState.FAILED | TaskState.CANCELLED | TaskState.SKIPPED:
             return [record.cause.why]
         case state:
             assert_never(state)
@@ -55,10 +58,16 @@ def _has_enough(host: HostState, group: Group) -> bool:
     return all(host.host.resources.get(name, 0.0) >= amount for name, amount in group.key.resources)
 
 
-def _last_attempt(record: Record, at: float) -> str:
+def _last_attempt(book: Book, record: Record, at: float) -> str:
     if not record.history:
         return f"done and verified with its family {record.task.family}"
     tried = record.history[-1]
+    running = book.running.get(tried.attempt)
+    lease = running.lease if running is not None else None
+    if tried.ended_at is None and lease is not None:
+        said = f": {lease.progress}" if lease.progress else ""
+        as_what = f"as attempt {len(record.history)} for {at - tried.started_at:.1f} s"
+        return f"{lease.puller} works on it for {tried.host}, {as_what}{said}"
     if tried.ended_at is None:
         return f"runs on {tried.host} as attempt {len(record.history)} for {at - tried.started_at:.1f} s"
     return f"done on {tried.host} by attempt {len(record.history)} in {tried.ended_at - tried.started_at:.1f} s"

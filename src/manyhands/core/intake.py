@@ -8,7 +8,8 @@ from manyhands.core.events import StopDecided
 from manyhands.core.state import Record, Run
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.provenance import Cause, CausedBy, Origin
-from manyhands.core.values.task import TERMINAL, Task, TaskState, is_same_work
+from manyhands.core.values.task import TERMINAL, Task, TaskState, is_put_off, is_same_work
+from manyhands.core.values.task_change import TaskChange, changed, kept_with
 
 #: A longer chain is passed on to its needs for this many steps at most. Beyond that the order gains nothing.
 CHAIN_STEPS_MAX = 100_000
@@ -86,15 +87,20 @@ def _place(book: Book, run: Run, record: Record) -> None:
             _skip(book, record, needed)
             return
     if record.task.family:
-        is_put_off = record.task.deferred and not record.wanted_at
-        book.become(record, TaskState.DEFERRED, _why_deferred(record.task) if is_put_off else _WITH_ITS_FAMILY)
-    elif record.task.deferred and record.history is None:  # otherwise a person has resumed it before
+        by_plan = is_put_off(record.task) and not record.wanted_at
+        book.become(record, TaskState.DEFERRED, _why_deferred(record.task) if by_plan else _WITH_ITS_FAMILY)
+    elif record.task.stage or (
+        record.task.deferred and record.history is None
+    ):  # otherwise a person has resumed it before
         book.become(record, TaskState.DEFERRED, _why_deferred(record.task))
     elif record.waits_for == 0:
         book.queue(record)
 
 
 def _why_deferred(task: Task) -> Cause:
+    if task.stage:
+        what = "a draft" if task.stage == "draft" else "planned"
+        return Cause(CausedBy.PLAN, f"it is {what}; `manyhands task publish {task.id}` lets it start")
     return Cause(CausedBy.PLAN, task.deferred if isinstance(task.deferred, str) else "deferred in the plan")
 
 
@@ -111,9 +117,9 @@ def edit(book: Book, run: Run, record: Record, task: Task, origin: Origin) -> No
         if record.task.needs == task.needs:
             return
         book.become(record, TaskState.BLOCKED)
-    let_go = record.task.deferred and not task.deferred
+    let_go = is_put_off(record.task) and not is_put_off(task)
     let_go = let_go or (record.task.family != task.family and record.cause.by is CausedBy.FAMILY)
-    put_off = task.deferred and not record.task.deferred
+    put_off = is_put_off(task) and not is_put_off(record.task)
     book.unqueue(record)
     _unlink(run, record)
     if not is_same_work(record.task, task):
@@ -122,6 +128,8 @@ def edit(book: Book, run: Run, record: Record, task: Task, origin: Origin) -> No
     record.origin = origin
     _link(run, record)
     _lengthen_chains(run, [record])
+    if record.state is TaskState.NEEDS_PERSON and (record.question is not None or not let_go):
+        return  # a person decides about what was done so far
     if record.state is TaskState.DEFERRED and not record.held and not let_go:
         if record.cause.by is CausedBy.PLAN or (put_off and record.cause.by is CausedBy.FAMILY):
             record.cause = _why_deferred(task)
@@ -133,6 +141,14 @@ def edit(book: Book, run: Run, record: Record, task: Task, origin: Origin) -> No
     else:
         _place(book, run, record)
     book.touch(run)
+
+
+def change(book: Book, run: Run, record: Record, wanted: TaskChange) -> None:
+    """Change a task that waits, as a person wants it."""
+    before = record.task
+    edit(book, run, record, changed(before, wanted), record.origin)
+    if record.task is not before:
+        record.changed = kept_with(record.changed, before, wanted)
 
 
 def _is_in_round(run: Run, record: Record) -> bool:
@@ -239,7 +255,8 @@ def stop(book: Book, record: Record, why: EndingKind, cause: Cause) -> None:
     if book.replaying:
         return
     book.decisions.append(StopDecided(book.at, running.attempt, why, cause.why, cause.by))
-    if not told_already:
+    in_hands = running.lease is not None and running.lease.handed_in is None
+    if not told_already and not in_hands:  # whoever has it in hands is told when it renews its lease
         book.commands.append(StopAttempt(running.attempt))
 
 
@@ -251,13 +268,14 @@ def _outweighs(why: EndingKind) -> bool:
         case EndingKind.TIMED_OUT | EndingKind.PREEMPTED:
             return False
         case EndingKind.DONE | EndingKind.FAILED | EndingKind.OVERLOADED | EndingKind.LOST:
-            return False  # not a reason to stop anything
+            return False  # no reason to stop anything, except for a lease that ran out
         case kind:
             assert_never(kind)
 
 
 def defer(book: Book, record: Record) -> None:
-    if record.state in (TaskState.BLOCKED, TaskState.READY, TaskState.BACKOFF, TaskState.DEFERRED):
+    waits = record.state in (TaskState.BLOCKED, TaskState.READY, TaskState.BACKOFF, TaskState.DEFERRED)
+    if waits or (record.state is TaskState.NEEDS_PERSON and record.question is None):
         book.unqueue(record)
         if record.state is not TaskState.DEFERRED:
             book.become(record, TaskState.DEFERRED)
@@ -268,7 +286,9 @@ def resume(book: Book, run: Run, record: Record) -> None:
     if record.state is TaskState.DEFERRED and record.task.family:
         record.cause = _WITH_ITS_FAMILY  # only its family starts it
         book.touch(run)
-    elif record.state is TaskState.DEFERRED and not record.held:
+    elif (record.state is TaskState.DEFERRED and not record.held) or (
+        record.state is TaskState.NEEDS_PERSON and record.question is None
+    ):
         record.wanted_at = book.at
         if record.waits_for:
             book.become(record, TaskState.BLOCKED)
@@ -291,6 +311,7 @@ def retry(book: Book, run: Run, record: Record, even_if_done: bool = False) -> N
     again = [record]
     for one in again:
         one.tries = one.setbacks = 0
+        one.guidance = None
         for dependent in one.dependents or ():
             if dependent.state is TaskState.SKIPPED:
                 book.become(dependent, TaskState.BLOCKED)

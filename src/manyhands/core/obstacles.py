@@ -7,15 +7,18 @@ there room anywhere? Are its claims free? Nothing here changes state.
 from msgspec import Struct
 
 from manyhands.core.claims import Holdings, conflict
+from manyhands.core.quiet import clock_words
 from manyhands.core.ready import Group, Pool, ReadySet, Token
 from manyhands.core.state import HostState, Running
+from manyhands.core.values.provenance import Origin
 from manyhands.core.values.task import Claims
+from manyhands.core.wishes import wish_for
 
 
 class Obstacle(Struct, frozen=True):
     """Why not now. The group can be parked on `token`; without a token the whole pool waits."""
 
-    what: str  # drained, rule, concurrency, host, claim, reservation, parent
+    what: str  # drained, budget, rule, concurrency, host, claim, reservation, parent
     text: str  # for people; empty for a claim, where `holder` says all
     token: Token | None = None
     holder: Running | None = None  # the attempt in the way, if it is an attempt
@@ -27,6 +30,8 @@ def run_obstacle(pool: Pool) -> Obstacle | None:
         return Obstacle("drained", f"run {run.name} has cost {run.cost:.2f} of at most {run.max_cost:.2f}")
     if run.draining:
         return Obstacle("drained", f"run {run.name} is stopping and starts nothing more")
+    if run.budget_hold is not None:
+        return Obstacle("budget", str(run.budget_hold))
     if pool.held_by is not None:
         return Obstacle("rule", str(pool.held_by))
     if run.concurrency is not None and run.in_flight >= run.concurrency:
@@ -39,6 +44,10 @@ def host_obstacle(host: HostState, group: Group) -> str | None:
     kind = group.key.kind
     if host.paused is not None:
         return f"{host.name} is {host.paused}" if host.is_closed else f"{host.name} is paused: {host.paused}"
+    if host.quiet_until is not None:
+        return f"{host.name} is quiet until {clock_words(host.quiet_until)}"
+    if host.budget_hold is not None:
+        return f"{host.name}: {host.budget_hold}"
     if host.barrier is not None:
         return f"{host.barrier.task.id} runs alone on {host.name}"
     if host.kept_by and host.kept_by != group.key.barrier:
@@ -52,6 +61,8 @@ def host_obstacle(host: HostState, group: Group) -> str | None:
         return f"waiting for a slot on {host.name} ({in_flight} of {host.width}; {host.reason})"
     if group.key.barrier and in_flight and host.kept_by != group.key.barrier:
         return f"needs {host.name} alone ({in_flight} still running there)"
+    if host.host.lease_s is not None and wish_for(host, group.head) is None:
+        return _nobody_asks(host, group)
     lane = host.lane(kind)
     if lane.width is not None and lane.in_flight >= lane.width:
         return f"waiting for a slot in lane {kind} of {host.name} ({lane.in_flight} of {lane.width}; {lane.why})"
@@ -60,6 +71,16 @@ def host_obstacle(host: HostState, group: Group) -> str | None:
         if amount > free:
             return f"{host.name} has {free:g} {name} free, but the task asks for {amount:g}"
     return None
+
+
+def _nobody_asks(host: HostState, group: Group) -> str:
+    if group.head.origin is Origin.RESERVED:
+        return f"the agent that reserved it does not wait for it on {host.name}"
+    if group.head.task.workspace:
+        return f"{host.name} has no worktrees: agents come to it and work where they are"
+    waiting = len(host.wishes)
+    others = f"; {waiting} {'waits' if waiting == 1 else 'wait'} for other tasks" if waiting else ""
+    return f"no agent asks {host.name} for a task of kind {group.key.kind}{others}"
 
 
 def is_kept_from(host: HostState, group: Group) -> bool:

@@ -1,7 +1,7 @@
 """Which host a task goes to: the one where it should finish soonest, including the wait for a slot."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 
 from manyhands.core.state import HostState
@@ -11,11 +11,15 @@ from manyhands.core.values.host import Host
 SLOTS_MAX = 256
 
 
+def matches(kind: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(kind, pattern) for pattern in patterns)
+
+
 def takes(host: Host, kind: str, form: str, wanted: str = "") -> bool:
     """Whether a host takes tasks of this kind and form. `wanted` is the host that a task names, if it names one."""
     if wanted and host.name != wanted:
         return False
-    return form in host.takes and any(fnmatchcase(kind, pattern) for pattern in host.kinds)
+    return form in host.takes and matches(kind, host.kinds)
 
 
 class HostChoice:
@@ -46,11 +50,10 @@ def choose(
     An unknown duration counts as the best known one, so that every host is tried.
     On hosts of `needed` the last slots are all that other tasks can have, so a task counts twice: it keeps one waiting.
     """
-    regular = [host for host in free if not host.host.fallback]
-    if not regular:
-        free, busy = free, []  # fallback hosts take a task only if no other host has room
-    else:
+    if regular := [host for host in free if not host.host.fallback]:
         free = regular
+    else:
+        busy = []  # fallback hosts take a task only if no other host has room
     if len(free) == 1 and not busy:
         return HostChoice(free[0])
     known = [usual for host in (*free, *busy) if (usual := host.usual_s(kind)) is not None]
@@ -77,7 +80,8 @@ def choose(
     for host in busy:
         gain_s = chosen_s - usual_s(host)
         # Finding the next slots means a look at everything that runs there, so it happens only if there is a gain.
-        if gain_s <= 0.0:
+        # It is not known when an agent comes for the next task of a host with leases.
+        if gain_s <= 0.0 or host.host.lease_s is not None:
             continue
         slots = _slots_within(host, at, gain_s, usual_s(host))
         waiting_there = waiting.get(host.name, 0)

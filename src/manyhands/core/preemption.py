@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from manyhands.core.obstacles import could_ever_take, is_kept_from
 from manyhands.core.ready import Group
 from manyhands.core.state import HostState, Running
+from manyhands.core.wishes import is_pulled, wish_for
 
 
 def is_willing(one: Running) -> bool:
@@ -39,6 +40,8 @@ class Outlook:
     def _room_on(self, host: HostState, group: Group, holding: list[Running], at: float) -> list[Running] | None:
         """`holding` and as many more attempts as necessary, the least urgent and youngest first."""
         if host.paused is not None or is_kept_from(host, group) or not could_ever_take(host, group):
+            return None
+        if is_pulled(host) and wish_for(host, group.head) is None:
             return None
         if host.limit.start_at(at, group.key.kind)[0] > at:
             return None

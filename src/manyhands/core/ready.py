@@ -262,6 +262,8 @@ class ReadySet:
             self.wake(("reservation", group))
 
     def _chain(self, run: Run, record: Record) -> float:
+        if record.guidance is not None and record.guidance.approved:
+            return math.inf  # it only has to land, and a person waits to see it
         # If tasks run one at a time, no order is faster than another, and people expect the order of the plan.
         return 0.0 if run.concurrency == 1 else record.chain
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from manyhands.core import attempts, events, families, intake, learning, retry, rules
+from manyhands.core import attempts, budgets, events, families, intake, learning, people, pulling, quiet, retry, rules
 from manyhands.core.book import Book
 from manyhands.core.clutch.limit_choice import limit_for
 from manyhands.core.commands import AnyCommand, ReleaseAttempt, RunEnded, WakeAt
@@ -32,8 +32,13 @@ class TurnResult(Struct, frozen=True):
 
 
 class Scheduler:
-    def __init__(self, limit_for: Callable[[Host, HostMemory | None], Limit] = limit_for) -> None:
+    def __init__(
+        self, limit_for: Callable[[Host, HostMemory | None], Limit] = limit_for, memory: learning.Memory | None = None
+    ) -> None:
+        """`memory` is what earlier sessions have learned. A journal brings its own."""
         self.book = Book(limit_for)
+        if memory is not None:
+            self.book.memory = memory
         self._wake_at: float | None = None
         self._apply: dict[type[Any], Callable[[Any], None]] = {
             events.HostsConfigured: self._on_hosts,
@@ -48,16 +53,24 @@ class Scheduler:
             events.AttemptSpawned: self._on_spawned,
             events.AttemptShowed: self._on_showed,
             events.AttemptEnded: lambda event: attempts.end(self.book, event),
+            events.WorkWanted: lambda event: pulling.want(self.book, event),
+            events.LeaseRenewed: lambda event: pulling.renew(self.book, event),
+            events.WorkHandedIn: lambda event: pulling.hand_in(self.book, event),
             events.CancelAsked: self._on_cancel,
             events.RetryAsked: self._on_retry,
             events.DeferAsked: self._on_defer,
             events.ResumeAsked: self._on_resume,
+            events.QuestionAsked: lambda event: people.ask(self.book, event),
+            events.QuestionAnswered: self._on_answered,
+            events.WorkJudged: self._on_judged,
+            events.ChangeAsked: self._on_change,
             events.HostPaused: self._on_paused,
             events.HostResumed: self._on_unpaused,
             events.WidthSet: self._on_width_set,
             events.HostRead: self._on_read,
             events.WorkersMoved: self._on_workers_moved,
             events.MemoryForgotten: self._on_forgotten,
+            events.BudgetRaised: lambda event: budgets.raise_budget(self.book, event),
             events.Delivered: lambda event: self.book.outbox.delivered(event.delivery),
             events.DeliveryGivenUp: lambda event: self.book.outbox.given_up(event.delivery, event.error, event.tries),
             events.ResendAsked: lambda event: self.book.outbox.resend(event.delivery, event.app),
@@ -67,6 +80,7 @@ class Scheduler:
             events.RetryDecided: self._on_backoff,
             events.WidthMoved: self._on_width_moved,
             events.FamilyMoved: lambda event: families.move(self.book, event),
+            events.BudgetReached: lambda event: budgets.note_reached(self.book, event),
         }
 
     def handle(self, happened: Iterable[events.Input]) -> TurnResult:
@@ -76,10 +90,14 @@ class Scheduler:
         for event in joined(happened):
             self._pass_time(event.at)
             self._apply[type(event)](event)
+        if book.leases_due:
+            pulling.end_overdue(book)
         self._decide_retries()
         self._move_widths()
         families.review(book)
         rules.review(book)
+        budgets.review(book)
+        quiet.review(book)
         start_what_may(book)
         self._report_settled()
         timer = book.next_timer()
@@ -100,8 +118,12 @@ class Scheduler:
         for event in recorded:
             self._pass_time(event.at)
             self._apply[type(event)](event)
+        book.spending_changed = True
+        budgets.review(book)
+        quiet.review(book)
         book.replaying = False
         book.commands, book.unsettled, book.families_to_review = [], {}, {}
+        book.leases_due = {}
         self.queue_ready()
 
     def _free_held(self) -> None:
@@ -136,15 +158,23 @@ class Scheduler:
             if record.state is TaskState.BACKOFF and record.until <= book.at:
                 intake.queue_again(book, record)
                 record.since = record.until  # even if it was noticed later
-            elif record.state is TaskState.RUNNING and timeout_s is not None:
+            elif record.state is TaskState.RUNNING:
                 assert record.history
-                overdue = record.history[-1].started_at + timeout_s <= book.at  # not the timer of an earlier attempt
+                running = book.running[record.history[-1].attempt]
+                if running.lease is not None:
+                    book.leases_due[running.attempt] = running
+                if timeout_s is None:
+                    continue
+                tried = record.history[-1]  # the timer may be that of an earlier attempt
+                overdue = record.question is None and tried.started_at + tried.waited_s + timeout_s <= book.at
                 if overdue:
                     cause = Cause(CausedBy.ENGINE, f"took longer than {timeout_s:g} s")
                     intake.stop(book, record, EndingKind.TIMED_OUT, cause)
         for host in book.hosts.values():
             if host.paused_until is not None and host.paused_until <= book.at:
                 host.resume()
+            if host.wishes:
+                pulling.drop_old_wishes(book, host)
 
     # Decisions
 
@@ -174,9 +204,11 @@ class Scheduler:
         """Report once that a run has come to rest: all tasks ended, or nothing more can happen without a person."""
         book = self.book
         for run in book.unsettled.values():
-            busy = run.in_flight or (
-                not run.draining and (run.counts[TaskState.READY] or run.counts[TaskState.BACKOFF])
-            )
+            if run.draining:  # agents continue without a dispatcher
+                busy = run.in_flight > pulling.in_hands(book, run)
+            else:
+                waits = run.counts[TaskState.READY] or run.counts[TaskState.BACKOFF]
+                busy = bool(run.in_flight or (waits and run.budget_hold is None))
             if busy or run.settled:
                 continue
             run.settled = True
@@ -190,7 +222,8 @@ class Scheduler:
         self._wake_at = None  # that alarm has rung, perhaps a little early
 
     def _on_hosts(self, event: events.HostsConfigured) -> None:
-        self.book.configure(event.hosts, event.rules, event.families, event.routes)
+        self.book.configure(event.hosts, event.rules, event.families, event.routes, event.budgets)
+        pulling.renew_all(self.book)
 
     def _on_run_opened(self, event: events.RunOpened) -> None:
         if event.run in self.book.runs:
@@ -229,7 +262,7 @@ class Scheduler:
             return
         run.draining = True
         for running in list(self.book.running.values()):
-            if running.record.run == event.run:
+            if running.record.run == event.run and not pulling.is_in_hands(running):
                 cause = Cause(CausedBy.PERSON, "stopped by a person")
                 intake.stop(self.book, running.record, EndingKind.PREEMPTED, cause)
         self.book.touch(run)
@@ -281,6 +314,11 @@ class Scheduler:
         if run is not None and event.task in run.records:
             intake.retry(self.book, run, run.records[event.task], event.again)
 
+    def _on_change(self, event: events.ChangeAsked) -> None:
+        run = self.book.runs.get(event.run)
+        if run is not None and event.task in run.records:
+            intake.change(self.book, run, run.records[event.task], event.change)
+
     def _on_defer(self, event: events.DeferAsked) -> None:
         run = self.book.runs.get(event.run)
         if run is not None and event.task in run.records:
@@ -291,6 +329,16 @@ class Scheduler:
         run = self.book.runs.get(event.run)
         if run is not None and event.task in run.records:
             intake.resume(self.book, run, run.records[event.task])
+
+    def _on_answered(self, event: events.QuestionAnswered) -> None:
+        run = self.book.runs.get(event.run)
+        if run is not None and event.task in run.records:
+            people.answer(self.book, run, run.records[event.task], event)
+
+    def _on_judged(self, event: events.WorkJudged) -> None:
+        run = self.book.runs.get(event.run)
+        if run is not None and event.task in run.records:
+            people.judge(self.book, run, run.records[event.task], event)
 
     def _on_paused(self, event: events.HostPaused) -> None:
         host = self.book.hosts.get(event.host)

@@ -13,7 +13,9 @@ from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import HostState, KeptHost, KeptRun, Record, Run, Running
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host import Family, ProcessHandle, Rule
+from manyhands.core.values.lease import PullLease
 from manyhands.core.values.provenance import CausedBy
+from manyhands.core.values.spending_limit import SpendingLedger, SpendingLimit
 from manyhands.core.values.task import TaskState, claims_of
 
 #: A snapshot of another version is ignored, because the journal alone is always enough.
@@ -31,6 +33,7 @@ class RunningPart(Struct, omit_defaults=True):
     stop_why: EndingKind | None = None
     stop_detail: str = ""
     stop_by: CausedBy = CausedBy.NOBODY
+    lease: PullLease | None = None
 
 
 class RunPart(Struct):
@@ -50,6 +53,8 @@ class Snapshot(Struct):
     running: list[RunningPart]
     families: tuple[Family, ...] = ()
     outbox: Outbox | None = None
+    budgets: tuple[SpendingLimit, ...] = ()
+    ledger: SpendingLedger | None = None
 
 
 def save(scheduler: Scheduler) -> bytes:
@@ -75,11 +80,14 @@ def save(scheduler: Scheduler) -> bytes:
                 one.stop_why,
                 one.stop_detail,
                 one.stop_by,
+                one.lease,
             )
             for one in book.running.values()
         ],
         tuple(book.families.values()),
         book.outbox,
+        book.budgets,
+        book.ledger,
     )
     return msgspec.msgpack.encode(whole)
 
@@ -100,6 +108,9 @@ def load(scheduler: Scheduler, data: bytes) -> bool:
     book.families = {family.name: family for family in whole.families}
     if whole.outbox is not None:
         book.outbox = whole.outbox
+    book.budgets = whole.budgets
+    if whole.ledger is not None:
+        book.ledger = whole.ledger
     book.last_attempt, book.last_number = whole.last_attempt, whole.last_number
     for kept in whole.hosts:
         host = book.hosts[kept.host.name] = HostState(*_values(KeptHost, kept))
@@ -109,6 +120,8 @@ def load(scheduler: Scheduler, data: bytes) -> bool:
             host.difficulty = book.memory.difficulties.setdefault(host.name, Difficulty())
         if host.paused_until is not None:
             book.set_timer(host.paused_until)
+        for wish in host.wishes.values():
+            book.set_timer(wish.until)
     book.look_at_hosts()
     book.replaying = True
     for run_part in whole.runs:
@@ -138,6 +151,8 @@ def _restore_run(scheduler: Scheduler, part: RunPart) -> None:
     book = scheduler.book
     run = book.runs[part.run.name] = Run(*_values(KeptRun, part.run))
     for record in part.records:
+        if record.state is TaskState.DEFERRED and record.cause.by is CausedBy.ATTEMPT:
+            record.state = TaskState.NEEDS_PERSON  # as older versions saved it
         book.enter(record)
     for record in part.records:
         for need in record.task.needs:
@@ -158,9 +173,11 @@ def _restore_running(scheduler: Scheduler, part: RunningPart) -> None:
     assert record.history
     tried = record.history[-1]
     running = Running(part.attempt, record, host, claims_of(record.task), tried)
-    running.process = part.process
+    running.process, running.lease = part.process, part.lease
     running.stop_why, running.stop_detail, running.stop_by = part.stop_why, part.stop_detail, part.stop_by
     running.width_before, running.area_before = part.width_before, part.area_before
     attempts.occupy(book, running)
     if record.task.timeout is not None:
-        book.set_timer(running.started_at + record.task.timeout, record)
+        book.set_timer(running.started_at + tried.waited_s + record.task.timeout, record)
+    if running.lease is not None:
+        book.set_timer(running.lease.until, record)

@@ -3,10 +3,13 @@
 import heapq
 import math
 
-from manyhands.core import attempts, intake
+from msgspec.structs import replace
+
+from manyhands.core import attempts, budgets, intake
 from manyhands.core.book import Book
 from manyhands.core.commands import StartAttempt
 from manyhands.core.events import AttemptStarted
+from manyhands.core.longest_first import LongestFirst
 from manyhands.core.obstacles import (
     Obstacle,
     could_ever_take,
@@ -17,11 +20,12 @@ from manyhands.core.obstacles import (
 )
 from manyhands.core.placement import choose
 from manyhands.core.preemption import Outlook, is_willing
-from manyhands.core.ready import Group, Order
+from manyhands.core.ready import Group
 from manyhands.core.scarce_hosts import needed_elsewhere
 from manyhands.core.state import HostState, Running
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.provenance import Cause, CausedBy
+from manyhands.core.wishes import wish_for
 
 #: A task that needs wide claims or much of a host goes first after equally urgent tasks passed it this often.
 BYPASSES_MAX = 8
@@ -42,6 +46,7 @@ class _Round:
         self.shut: set[tuple[str, str]] = set()  # (host, kind) pairs that rates or memory close for now
         self.emptiest: dict[tuple[str, str, str], list[Ranked]] = {}  # heaps, where there are many hosts
         self.aside: list[Group] = []  # groups that cannot start now, though others of their pool may
+        self.longest = LongestFirst()
 
 
 def start_what_may(book: Book) -> None:
@@ -91,11 +96,13 @@ def _is_held_up(group: Group) -> bool:
 def _first(book: Book, round_: _Round) -> Group | None:
     """The most urgent group; then of the run with the least in flight for its weight; then by the run's order."""
     best: Group | None = None
-    best_rank: tuple[int, float, Order] | None = None
+    best_rank: tuple[int, float, float, float, int] | None = None
     for pool in round_.open:
         group = book.ready.peek(pool)
         if group is not None and group.order is not None:
-            rank = (group.order[0], pool.run.in_flight / pool.run.weight, group.order)
+            priority, weight, age = group.order
+            expected_s = round_.longest.expected_s(pool, round_.open) if len(round_.open) > 1 else 0.0
+            rank = (priority, pool.run.in_flight / pool.run.weight, weight, -expected_s, age)
             if best_rank is None or rank < best_rank:
                 best, best_rank = group, rank
     return best
@@ -244,12 +251,21 @@ def _start(book: Book, group: Group, host: HostState) -> None:
     record = book.ready.take_head(group)
     book.last_attempt += 1
     event = AttemptStarted(book.at, book.last_attempt, record.run, record.task.id, host.name)
+    if host.host.lease_s is not None:
+        wish = wish_for(host, record)
+        assert wish is not None
+        event = replace(event, puller=wish.puller, lease_until=book.at + host.host.lease_s)
     last = record.last_ending if len(record.history or ()) > record.told_from else None
     attempts.begin(book, event, record)
     book.decisions.append(event)
     assert record.history is not None
     number = len(record.history)
-    order = StartAttempt(event.attempt, record.run, record.task, number, host.name, last, record.origin)
+    if book.budgets:
+        book.spending_changed = True
+        budgets.review(book)
+    order = StartAttempt(
+        event.attempt, record.run, record.task, number, host.name, last, record.origin, record.guidance
+    )
     book.commands.append(order)
 
 

@@ -8,8 +8,12 @@ from manyhands.core.clutch.difficulty import Difficulty
 from manyhands.core.clutch.limit_choice import AnyLimit
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import Host, ProcessHandle
+from manyhands.core.values.lease import PullLease, PullWish
 from manyhands.core.values.provenance import NO_CAUSE, Cause, CausedBy, Origin, Purpose
+from manyhands.core.values.question import Guidance, Question
+from manyhands.core.values.spending_limit import BudgetHold
 from manyhands.core.values.task import Claims, Task, TaskState
+from manyhands.core.values.task_change import KeptChange
 
 if TYPE_CHECKING:
     from manyhands.core.ready import Group
@@ -24,6 +28,9 @@ class AttemptRecord(Struct, omit_defaults=True, gc=False):
     ended_at: float | None = None
     ending: Ending | None = None
     queued_at: float | None = None  # when it became ready; None: the record is older than this field
+    asked_at: float | None = None  # since then it waits for an answer
+    waited_s: float = 0.0  # for answers; this does not count for its time-out
+    puller: str = ""  # the agent that came for it
 
 
 class FamilyBarrier(Struct, frozen=True, gc=False):
@@ -55,7 +62,10 @@ class Record(Struct, omit_defaults=True, gc=False):
     chain: float = 1.0  # the length of the longest chain of tasks that needs it, itself included
     dependents: list["Record"] | None = None
     origin: Origin = Origin.PLAN
+    changed: KeptChange | None = None  # what a person changed of it
     told_from: int = 0  # the attempts before this one were at other work: the next attempt is not told of them
+    question: Question | None = None  # what it asks a person now
+    guidance: Guidance | None = None  # what people have said for its next attempt
 
     @property
     def is_step(self) -> bool:
@@ -115,6 +125,7 @@ class KeptRun(Struct, omit_defaults=True, eq=False):
     draining: bool = False  # start nothing more
     max_cost: float | None = None  # it drains once its attempts have cost this much
     cost: float = 0.0  # of its attempts so far, where known
+    tokens: float = 0.0  # of its attempts so far, read and written
     ended_at: float | None = None
     peak: int = 0
     families: dict[str, FamilyState] = {}
@@ -125,6 +136,7 @@ class KeptRun(Struct, omit_defaults=True, eq=False):
 class Run(KeptRun, eq=False):
     """One run: its tasks and its own bounds. The fields declared here are counted from the tasks."""
 
+    budget_hold: BudgetHold | None = None  # nothing of it starts because of this
     settled: bool = True  # nothing more happens without a person, and this was reported
     records: dict[str, Record] = {}
     counts: dict[TaskState, int] = field(default_factory=lambda: dict.fromkeys(TaskState, 0))
@@ -145,6 +157,7 @@ class Running:
         "attempt",
         "claims",
         "host",
+        "lease",
         "process",
         "record",
         "started_at",
@@ -163,6 +176,7 @@ class Running:
         self.started_at = tried.started_at
         self.tried = tried
         self.process: ProcessHandle | None = None
+        self.lease: PullLease | None = None  # only of an attempt that an agent came for
         self.stop_why: EndingKind | None = None  # set when it must stop
         self.stop_detail = ""
         self.stop_by = CausedBy.NOBODY
@@ -205,6 +219,8 @@ class KeptHost(Struct, omit_defaults=True, eq=False):
     workers_why: str = ""
     kept_by: FamilyBarrier | None = None  # only tasks of this barrier start here
     configured_at: float = 0.0
+    has_cost: bool = False  # attempts here have cost something or taken tokens
+    wishes: dict[str, PullWish] = {}  # agents that wait for a task of it, by name, the first come first
     area: float = 0.0  # integral of the number in flight over time
     area_at: float = 0.0
 
@@ -225,6 +241,8 @@ class HostState(KeptHost, eq=False):
     running: dict[int, Running] = {}  # len(running) <= width, except just after a cut
     used: dict[str, float] = {}  # resources that running attempts use
     barrier: Record | None = None  # the task that runs alone here
+    budget_hold: BudgetHold | None = None  # nothing starts here because of this
+    quiet_until: float | None = None  # nothing starts here before
     kept_for: "Group | None" = None  # the group that the host empties for; only more urgent tasks may start before it
 
     def __post_init__(self) -> None:

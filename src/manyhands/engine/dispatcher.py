@@ -17,22 +17,37 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from manyhands.core import snapshot
-from manyhands.core.commands import AnyCommand, ReleaseAttempt, RunEnded, StartAttempt, StopAttempt, WakeAt
+from manyhands.core.commands import (
+    AnswerAttempt,
+    AnyCommand,
+    HandIn,
+    ReleaseAttempt,
+    RunEnded,
+    StartAttempt,
+    StopAttempt,
+    WakeAt,
+)
 from manyhands.core.events import (
     AnyEvent,
     AttemptEnded,
     AttemptShowed,
     AttemptSpawned,
+    HostRead,
     Input,
+    QuestionAsked,
     RunOpened,
     TaskEdited,
     TasksSubmitted,
     Woke,
+    WorkHandedIn,
 )
+from manyhands.core.pulling import is_in_hands
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import Running
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import ProcessHandle
+from manyhands.core.values.question import Question
+from manyhands.core.values.widths import Reading
 from manyhands.engine.clock import Clock
 from manyhands.engine.redaction import Secrets
 from manyhands.engine.request_checks import why_refused
@@ -40,15 +55,15 @@ from manyhands.engine.run_opening import attempt_directory
 from manyhands.engine.store.contract.env_vault import EnvVault, ValueMissing
 from manyhands.engine.store.contract.journal import Journal, UnreadableRequest
 from manyhands.errors import LeaseLost, Unavailable
-from manyhands.hosts.executors.executor import Adopts, Executor
+from manyhands.hosts.executors.executor import Adopts, Answers, Executor, TakesWork
 
 _log = logging.getLogger(__name__)
 
 #: The ending of attempts that were killed because another dispatcher may lead by now.
 CUT_OFF = Ending(EndingKind.LOST, "the dispatcher was cut off from its store while it ran")
 
-#: The events that bring tasks, with values of `env` that must not be written.
-_WITH_TASKS = (TasksSubmitted, TaskEdited)
+#: The events that bring what must not be written: values of `env`, or what an agent reports.
+_WITH_SECRETS = (TasksSubmitted, TaskEdited, WorkHandedIn)
 
 T = TypeVar("T")
 
@@ -81,6 +96,7 @@ class Dispatcher:
         #: Each is asked what else follows from the inputs. That is decided in the same turn and written with them.
         self.following: list[Callable[[Sequence[Input]], Sequence[Input]]] = []
         self.found: tuple[Running, ...] = ()  # attempts that a dead dispatcher had in flight; each is adopted or lost
+        self.page = ""  # the address of its page, while that is served
         self.vault = EnvVault(directory)
         self._secrets = secrets
         self.commit_s = 0.0  # how long it took to write the latest batch
@@ -115,6 +131,17 @@ class Dispatcher:
     def showed(self, attempt: int) -> None:
         self.tell(AttemptShowed(self.clock.now(), attempt))
 
+    def retried(self, attempt: int) -> None:
+        running = self.book.running.get(attempt)
+        if running is not None:
+            now = self.clock.now()
+            self.tell(HostRead(now, running.host.name, Reading(now, "retries", asked_again=1)))
+
+    def asked(self, attempt: int, question: Question) -> None:
+        if self._secrets is not None:
+            question = self._secrets.left_out_of_question(question)
+        self.tell(QuestionAsked(self.clock.now(), attempt, question))
+
     def ended(self, attempt: int, ending: Ending) -> None:
         self._executor_of.pop(attempt, None)
         if attempt in self._cut_off:
@@ -131,7 +158,15 @@ class Dispatcher:
     def adopt(self, running: Running, executor: Executor | None) -> bool:
         """Whether the executor takes over an attempt that a dead dispatcher left in flight there."""
         record = running.record
-        place = attempt_directory(self._directory, record.run, record.task.id, len(record.history or ()))
+        number = len(record.history or ())
+        if running.lease is not None and running.host.name in self._executors:
+            self._start(StartAttempt(running.attempt, record.run, record.task, number, running.host.name))
+            if running.lease.handed_in is not None:
+                self._hand_in(HandIn(running.attempt, running.lease.handed_in))
+            return True
+        if record.task.save or record.task.keep:
+            return False  # what the attempt leaves is saved by the dispatcher that started it
+        place = attempt_directory(self._directory, record.run, record.task.id, number)
         if not isinstance(executor, Adopts) or not executor.adopt(running.attempt, place):
             return False
         self._executor_of[running.attempt] = executor
@@ -142,6 +177,9 @@ class Dispatcher:
     def cut_off(self) -> None:
         """Kill everything in flight: the dispatcher that leads by now may start the same tasks."""
         for attempt, executor in list(self._executor_of.items()):
+            running = self.book.running.get(attempt)
+            if running is not None and is_in_hands(running):
+                continue  # its agent continues, and its lease is in the journal
             self._cut_off.add(attempt)
             executor.stop(attempt)
             if attempt in self._executor_of:  # asked twice, it kills at once
@@ -257,7 +295,7 @@ class Dispatcher:
 
     def _decide(self, happened: Sequence[Input]) -> tuple[list[AnyEvent], list[AnyCommand]]:
         """The events to write, and the commands to carry out after that."""
-        happened = [self._sealed(event) if type(event) in _WITH_TASKS else event for event in happened]
+        happened = [self._sealed(event) if type(event) in _WITH_SECRETS else event for event in happened]
         step = self.scheduler.handle(happened)
         batch: list[AnyEvent] = [event for event in happened if type(event) is not Woke]
         return batch + step.decisions, step.commands
@@ -269,6 +307,8 @@ class Dispatcher:
                 tasks = event.tasks
             case TaskEdited():
                 tasks = (event.task,)
+            case WorkHandedIn() if self._secrets is not None:
+                return msgspec.structs.replace(event, ending=self._secrets.left_out_of(event.ending))
             case _:
                 return event
         if self._secrets is not None:
@@ -324,10 +364,14 @@ class Dispatcher:
         match command:
             case StartAttempt():
                 self._start(command)
+            case HandIn():
+                self._hand_in(command)
             case ReleaseAttempt() if command.attempt in self._executor_of:
                 self._executor_of[command.attempt].release(command.attempt)
             case StopAttempt() if command.attempt in self._executor_of:
                 self._executor_of[command.attempt].stop(command.attempt)
+            case AnswerAttempt() if isinstance(executor := self._executor_of.get(command.attempt), Answers):
+                executor.answer(command.attempt, command.words)
             case WakeAt():
                 self._set_wake(command.at)
             case RunEnded():
@@ -347,6 +391,11 @@ class Dispatcher:
             self.ended(order.attempt, _without_value(missing.variable, self.vault))
         except Exception as error:  # no executor may raise; if one does, that must not end all other tasks
             self.ended(order.attempt, self._ending_set_aside(order.attempt, "start it", error))
+
+    def _hand_in(self, order: HandIn) -> None:
+        executor = self._executor_of.get(order.attempt)
+        if isinstance(executor, TakesWork):
+            executor.hand_in(order.attempt, order.ending)
 
     def _ending_set_aside(self, attempt: int, what: str, error: Exception) -> Ending:
         """The dispatcher itself failed on this task. After the second time, the task waits for a person."""

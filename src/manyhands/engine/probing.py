@@ -8,8 +8,10 @@ from manyhands.core.book import Book
 from manyhands.core.events import HostRead
 from manyhands.core.learning import LAUNCH_LOOK_S, is_adaptive, look_every_s
 from manyhands.engine.dispatcher import Dispatcher
+from manyhands.hosts.probes.command_probe import CommandProbe
 from manyhands.hosts.probes.probe import Probe
 from manyhands.hosts.probes.probe_choice import probe_for
+from manyhands.hosts.probes.remote_probe import RemoteProbe
 from manyhands.sources.config.config_types import Config, HostConfig, OpenaiHost
 
 
@@ -56,9 +58,13 @@ def _probe(host: HostConfig, book: Book) -> Probe | None:
     if isinstance(host, OpenaiHost):
         url, key = host.url, os.environ.get(host.api_key_env, "") if host.api_key_env else ""
         memory_bytes = None if host.memory_gb is None else int(host.memory_gb * 1e9)
-    return probe_for(
-        host.probe, url=url, api_key=key, attempts=lambda: _pids(book, host.name), memory_bytes=memory_bytes
-    )
+        if host.probe.run:
+            return CommandProbe(host.probe.run)
+        if host.probe.url:
+            token = os.environ.get(host.probe.token_env, "") if host.probe.token_env else ""
+            return RemoteProbe(host.probe.url, token)
+    name = host.probe if isinstance(host.probe, str) else host.probe.name
+    return probe_for(name, url=url, api_key=key, attempts=lambda: _pids(book, host.name), memory_bytes=memory_bytes)
 
 
 def _pids(book: Book, host: str) -> Mapping[int, int]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from manyhands.core.values.ending import Ending
+from manyhands.core.values.question import Question
 from manyhands.engine.store.contract.env_vault import EnvVault
 from manyhands.sources.config.config_types import Config, OpenaiHost
 
@@ -71,14 +72,25 @@ class Secrets:
 
     def left_out_of(self, ending: Ending) -> Ending:
         """The ending without secrets. A result is data for others, so only known values are taken out of it."""
-        if not (ending.detail or ending.tail or ending.result or ending.notes):
+        if not (ending.detail or ending.tail or ending.result or ending.notes or ending.asks):
             return ending
         result = self._without_known(ending.result)
         detail, tail = (text and self.redact(text) for text in (ending.detail, ending.tail))
         notes = tuple(replace(note, text=self.redact(note.text)) for note in ending.notes)
-        if (detail, tail, result, notes) == (ending.detail, ending.tail, ending.result, ending.notes):
+        asks = self.left_out_of_question(ending.asks) if ending.asks is not None else None
+        if (detail, tail, result, notes, asks) == (
+            ending.detail,
+            ending.tail,
+            ending.result,
+            ending.notes,
+            ending.asks,
+        ):
             return ending
-        return replace(ending, detail=detail, tail=tail, result=result, notes=notes)
+        return replace(ending, detail=detail, tail=tail, result=result, notes=notes, asks=asks)
+
+    def left_out_of_question(self, question: Question) -> Question:
+        choices = tuple(self.redact(choice) for choice in question.choices)
+        return replace(question, text=self.redact(question.text), choices=choices)
 
     def _without_known(self, text: str) -> str:
         if not any(value in text for value in self._values):
@@ -103,6 +115,7 @@ class Secrets:
 def secrets_of(config: Config) -> Secrets:
     """Of the environment, and of what the hosts give their attempts."""
     keys = [host.api_key_env for host in config.hosts if isinstance(host, OpenaiHost) and host.api_key_env]
+    keys += [row.github.token_env for row in config.backlogs if row.github is not None]
     secrets = Secrets(os.environ, keys, EnvVault(config.store_directory))
     for host in config.hosts:
         secrets.learn(getattr(host, "env", {}))

@@ -25,6 +25,7 @@ _TOLD = {
     Purpose.EVAL: "eval {}",
     Purpose.TRIAL: "eval {}",
     Purpose.HAND: "manyhands add",
+    Purpose.PROGRAM: "a Python program",
     Purpose.DEMO: "the demo",
     Purpose.SIMULATION: "a simulation",
 }

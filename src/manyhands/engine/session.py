@@ -13,6 +13,7 @@ from manyhands.core.book import Book
 from manyhands.core.events import HostsConfigured, RunDrained
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.values.host import AGENTS, Family, Host, ProcessHandle, Route, Rule
+from manyhands.core.values.spending_limit import SpendingLimit
 from manyhands.engine.clock import Clock
 from manyhands.engine.dispatcher import SNAPSHOTS, Dispatcher, SnapshotPace
 from manyhands.engine.leading import WaitTurn, guarding, lead
@@ -21,11 +22,11 @@ from manyhands.engine.redaction import Secrets
 from manyhands.engine.store.contract.journal import Durability, Journal, Reader
 from manyhands.engine.store.store_opening import Where
 from manyhands.hosts.executors.descriptor_limit import raise_descriptor_limit
-from manyhands.hosts.executors.executor import Ended, Executor, Showed, Spawned
+from manyhands.hosts.executors.executor import Asked, Ended, Executor, Retried, Showed, Spawned
 from manyhands.hosts.executors.process import NO_PROCESS, is_here, marker_of, reclaim_all, shared_marker
 
 #: Makes the executor of each host, given the journal's identity and the callbacks to tell.
-ExecutorsFor = Callable[[str, Spawned, Ended, Showed], Mapping[str, Executor]]
+ExecutorsFor = Callable[[str, Spawned, Ended, Showed, Retried, Asked], Mapping[str, Executor]]
 
 
 class Surroundings(NamedTuple):
@@ -55,6 +56,7 @@ async def dispatching(
     *,
     families: Sequence[Family] = (),
     routes: Sequence[Route] = (),
+    budgets: Sequence[SpendingLimit] = (),
     all_runs_go_on: bool = False,
     store: Where | None = None,
     wait_turn: WaitTurn | None = None,
@@ -68,7 +70,7 @@ async def dispatching(
     journal = await lead(store if store is not None else directory, durability, wait_turn)
     try:
         _calm_collector()
-        configured = HostsConfigured(0.0, tuple(hosts), tuple(rules), tuple(families), tuple(routes))
+        configured = HostsConfigured(0.0, tuple(hosts), tuple(rules), tuple(families), tuple(routes), tuple(budgets))
         async with dispatching_on(
             journal, directory, configured, executors_for, all_runs_go_on, secrets=secrets
         ) as dispatcher:
@@ -96,7 +98,14 @@ async def dispatching_on(
     seal_records(scheduler.book, dispatcher.vault)
     with surroundings.guarding(journal, dispatcher):
         dispatcher.found = tuple(scheduler.book.running.values())
-        executors = executors_for(journal.identity, dispatcher.spawned, dispatcher.ended, dispatcher.showed)
+        executors = executors_for(
+            journal.identity,
+            dispatcher.spawned,
+            dispatcher.ended,
+            dispatcher.showed,
+            dispatcher.retried,
+            dispatcher.asked,
+        )
         for run in () if all_runs_go_on else _left_over(scheduler.book, journal):
             dispatcher.tell(RunDrained(clock.now(), run))
         # Before the requests that wait: one of them may be about a host that is new.

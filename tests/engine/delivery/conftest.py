@@ -1,12 +1,10 @@
 """A console, and receivers that end with the test."""
 
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from engine.delivery.receivers import Hook, redis_server
+from engine.delivery.receivers import Hook
 from surfaces.cli.console import console
 
 __all__ = ["console"]
@@ -17,11 +15,3 @@ def hook() -> Iterator[Hook]:
     hook = Hook()
     yield hook
     hook.close()
-
-
-@pytest.fixture
-def redis_url(tmp_path: Path) -> Iterator[str]:
-    if shutil.which("redis-server") is None:
-        pytest.skip("no redis-server on this machine (Debian: redis-server)")
-    with redis_server(tmp_path) as url:
-        yield url

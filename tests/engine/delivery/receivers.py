@@ -1,15 +1,8 @@
-"""Real receivers: an HTTP server that keeps what it gets and can be told to misbehave, and a Redis server."""
+"""Real receivers: an HTTP server that keeps what it gets and can be told to misbehave."""
 
-import contextlib
 import json
-import shutil
-import socket
-import subprocess
 import threading
-import time
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 
@@ -49,25 +42,3 @@ class Hook:
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
-
-
-@contextlib.contextmanager
-def redis_server(directory: Path) -> Iterator[str]:
-    program = shutil.which("redis-server")
-    assert program is not None
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(directory)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + 20
-        while True:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                break
-            assert time.monotonic() < deadline, "redis-server did not come up"
-            time.sleep(0.02)
-        yield f"redis://127.0.0.1:{port}/0"
-    finally:
-        process.kill()
-        process.wait()

@@ -7,6 +7,8 @@ from typing import assert_never
 
 from msgspec import Struct
 
+from manyhands.core.values.question import Question
+
 
 class EndingKind(enum.StrEnum):
     DONE = "done"
@@ -55,6 +57,15 @@ class Note(Struct, frozen=True, gc=False):
     text: str
 
 
+class Artefact(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A file that an attempt left, as it was when the attempt ended."""
+
+    path: str  # in the workspace
+    size_bytes: int
+    sha256: str
+    is_copy: bool = False  # a copy of it is kept with the attempt
+
+
 class Ending(Struct, frozen=True, omit_defaults=True, gc=False):
     """How an attempt ended, kept as a value all the way to the page."""
 
@@ -77,6 +88,8 @@ class Ending(Struct, frozen=True, omit_defaults=True, gc=False):
     failed_check: bool = False  # with failed: the attempt was done, but the check of its task did not pass
     notes: tuple[Note, ...] = ()  # what the attempt wants remembered
     needs_person: bool = False  # waiting does not help: with overloaded, the host needs one; with failed, the task does
+    artefacts: tuple[Artefact, ...] = ()  # with done: what was saved and kept of it
+    asks: Question | None = None  # the task waits for the answer; with done: for the approval of what was done
 
 
 DONE = Ending(EndingKind.DONE)

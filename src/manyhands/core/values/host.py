@@ -53,7 +53,11 @@ class Host(Struct, frozen=True, omit_defaults=True):
     resources: dict[str, float] = {}  # how much it has of each resource that tasks ask for
     prices: Prices | None = None
     account: str = ""  # when it is closed, so are all hosts that name it
+    lease_s: float | None = None  # agents come for its tasks, each on a lease of this length; None: they are started
+    quiet: tuple[tuple[int, int], ...] = ()  # from and to, in minutes after midnight UTC: nothing starts then
     nature: str = ""  # SERVICE, COMMANDS or AGENTS; "": by what it takes, see `nature_of`
+    streams: bool = False  # answers are read while they are made, so the first output of an attempt is seen
+    model: str = ""  # what it computes with, if it is told; hosts with the same one are alike
 
 
 def nature_of(host: Host) -> str:

@@ -23,11 +23,15 @@ class HostMemory(Struct, frozen=True, omit_defaults=True):
     burst: float = 0.0  # starts it took at once above that rate, after a rest
     kinds: dict[str, KindMemory] = {}
     at: float = 0.0
+    cores_each: float = 0.0  # how many cores an attempt keeps busy; 0: unknown
+    trouble: int = 0  # agents in flight when their account last turned some away; 0: it never did
+    model: str = ""  # what the host computed with; "": it was not told
+    of: str = ""  # the host that it was learned on, if that is another one with the same model
 
 
 def merged(earlier: HostMemory | None, latest: HostMemory) -> HostMemory:
     """What the latest run has settled replaces the earlier memory. What it saw too little of stays."""
-    if earlier is None:
+    if earlier is None or earlier.model != latest.model:
         return latest
     kinds = dict(earlier.kinds)
     for name, kind in latest.kinds.items():
@@ -44,6 +48,9 @@ def merged(earlier: HostMemory | None, latest: HostMemory) -> HostMemory:
         burst=rate.burst or earlier.burst,
         kinds=kinds,
         at=latest.at,
+        cores_each=latest.cores_each or earlier.cores_each,
+        trouble=latest.trouble or earlier.trouble,
+        model=latest.model,
     )
 
 

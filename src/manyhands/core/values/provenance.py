@@ -17,6 +17,7 @@ class CausedBy(enum.StrEnum):
     NEED = "need"  # a task that it needs did not end well
     ATTEMPT = "attempt"  # how its last attempt ended
     RUN = "run"  # its run no longer wants it: `fail_fast`, or an eval that has ended
+    BUDGET = "budget"  # its attempts have used up what a task may cost
     ENGINE = "engine"  # a time-out, or room for a task that is more urgent
 
 
@@ -33,6 +34,7 @@ class Origin(enum.StrEnum):
 
     PLAN = "plan"  # a plan file, a backlog or a program
     HAND = "hand"  # a person added it to a run
+    RESERVED = "reserved"  # an agent holds files for work that is in no plan
     STEP = "step"  # the engine made it for a family; it is in no backlog
     SESSION = "session"  # a session of a trial of an eval
     TOUCHED_SESSION = "touched_session"  # the same, after a person put context into it
@@ -44,6 +46,7 @@ class Purpose(enum.StrEnum):
     """What a run is for. It says what the run's `source` is."""
 
     PLAN = "plan"  # the source: paths of the plan files, or of a backlog; "": a program
+    PROGRAM = "program"  # a Python program: its items, or tasks that it submits
     HAND = "hand"  # tasks that people add without naming another run
     EVAL = "eval"  # the source: the path of its spec
     TRIAL = "trial"  # the source: the name of its eval

@@ -4,7 +4,7 @@ One definition serves plan files, the journal and the wire. Every value here is 
 """
 
 import enum
-from typing import Annotated, Any, assert_never
+from typing import Annotated, Any, Literal, assert_never
 
 from msgspec import Struct
 
@@ -18,6 +18,7 @@ from manyhands.field_rules import (
     Kind,
     Name,
     NameOrEmpty,
+    Positive,
     Priority,
     VariableName,
     rule,
@@ -31,6 +32,7 @@ class TaskState(enum.StrEnum):
     RUNNING = "running"
     BACKOFF = "backoff"  # waits for some time before its next attempt
     DEFERRED = "deferred"  # a person put it off
+    NEEDS_PERSON = "needs_person"  # waits for an approval, an answer or something else that only a person can do
     DONE = "done"
     FAILED = "failed"  # out of attempts
     CANCELLED = "cancelled"  # a person asked for it
@@ -41,7 +43,9 @@ def _is_end(state: TaskState) -> bool:
     match state:
         case TaskState.DONE | TaskState.FAILED | TaskState.CANCELLED | TaskState.SKIPPED:
             return True
-        case TaskState.BLOCKED | TaskState.READY | TaskState.RUNNING | TaskState.BACKOFF | TaskState.DEFERRED:
+        case TaskState.BLOCKED | TaskState.READY | TaskState.RUNNING | TaskState.BACKOFF:
+            return False
+        case TaskState.DEFERRED | TaskState.NEEDS_PERSON:
             return False
         case _:
             assert_never(state)
@@ -59,6 +63,20 @@ class Claims(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     read: Annotated[tuple[str, ...], says("Other tasks may read these meanwhile.")] = ()
 
 
+# Declared once for tasks and for hosts.
+TurnsLimit = Annotated[Count | None, says("The most turns of an attempt.")]
+CostLimit = Annotated[Positive | None, says("The most that an attempt may cost, in whatever money the program tells.")]
+TokensLimit = Annotated[Count | None, says("The most tokens of an attempt, read and written together.")]
+
+
+class AttemptLimits(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
+    """Where an attempt of an agent ends, whatever is left to do."""
+
+    turns: TurnsLimit = None
+    cost: CostLimit = None
+    tokens: TokensLimit = None
+
+
 NO_CLAIMS = Claims()
 #: The claims of a task that runs in the workspace and declares none: it may touch everything.
 WHOLE_WORKSPACE = Claims(write=("**",))
@@ -67,6 +85,7 @@ WORKTREE = "worktree"
 
 
 TITLE_MAX = 10_000
+Stage = Literal["", "draft", "planned"]
 
 
 class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
@@ -136,6 +155,20 @@ class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
         says("Environment variables of the command. They override those of the host."),
     ] = None
     cwd: Annotated[str, says("The directory the command runs in, relative to the workspace.")] = ""
+    save: Annotated[
+        str,
+        says(
+            "The file in the workspace that receives the answer: what a model or an agent answered, what a function "
+            "returned, what a command printed. `{id}` and `{kind}` are filled in. It is claimed for writing."
+        ),
+    ] = ""
+    keep: Annotated[
+        tuple[str, ...],
+        says(
+            "Files (globs) that the task must leave. Copies of them are kept beside the output of the attempt. "
+            "Without a worktree they are claimed for writing."
+        ),
+    ] = ()
     workspace: Annotated[
         str,
         rule(
@@ -148,6 +181,10 @@ class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
             "Left out: the workspace that all tasks share."
         ),
     ] = ""
+    approve: Annotated[
+        bool,
+        says("`true`: what it did in its worktree waits for `manyhands task approve` before it lands."),
+    ] = False
     timeout: Annotated[
         Duration | None,
         says(
@@ -155,6 +192,13 @@ class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
             "leave it out for no time-out",
         ),
     ] = None  # seconds
+    limits: Annotated[
+        AttemptLimits | None,
+        says(
+            "Where one attempt of an agent ends: `{ turns = 50, cost = 2.5, tokens = 400000 }`, any of them. "
+            "A limit of its host applies if it is lower."
+        ),
+    ] = None
     attempts: Annotated[
         Count,
         says("How often the task is tried.", "leave it out for 3; `deferred = true` puts a task off"),
@@ -186,6 +230,13 @@ class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
         rule("must be true, false, or a reason of more than one word", pattern=r"\S[\s\S]* [\s\S]*\S"),
         says('It waits for `manyhands task resume`: `true`, or the reason (`"after the release"`).'),
     ] = False
+    stage: Annotated[
+        Stage,
+        says(
+            "Before it is ready: `draft` is an idea, `planned` is agreed on. It waits for `manyhands task publish`.",
+            "leave it out for a task that may run",
+        ),
+    ] = ""
     resources: Annotated[
         dict[str, Amount] | None,
         says("What it takes of the `resources` that its host has, for example `{ gpu_gb = 24 }`."),
@@ -195,8 +246,11 @@ class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
     reply_to: Annotated[str, says("The address its result is delivered to, if the route of its app allows it.")] = ""
 
 
+#: Before the name of a function that lives in a running Python program, in `call`. No module has such a name.
+PROGRAM = "<program>:"
+
 #: What an attempt is told to do, and where. The other fields say when and how often.
-_WORK = ("kind", "run", "call", "prompt", "args", "check", "env", "cwd", "workspace", "host")
+_WORK = ("kind", "run", "call", "prompt", "args", "check", "env", "cwd", "workspace", "host", "save", "keep")
 
 
 def is_same_work(one: Task, other: Task) -> bool:
@@ -204,10 +258,17 @@ def is_same_work(one: Task, other: Task) -> bool:
     return all(getattr(one, field) == getattr(other, field) for field in _WORK)
 
 
+def is_put_off(task: Task) -> bool:
+    """Does its plan say that it must not start yet?"""
+    return bool(task.deferred or task.stage)
+
+
 def form_of(task: Task) -> str:
-    """What the task brings to its host: a command (`run`), a function (`call`), a `prompt`, or a prompt to be carried
-    out in a worktree, which only an `agent` can."""
+    """What the task brings to its host: a command (`run`), a function (`call`), a `prompt`, a prompt to be carried
+    out in a worktree, which only an `agent` can, or a function that only a running `program` has."""
     if task.run or task.call:
+        if task.call.startswith(PROGRAM):
+            return "program"
         return "run" if task.run else "call"
     return "agent" if task.workspace == WORKTREE else "prompt"
 
@@ -215,8 +276,19 @@ def form_of(task: Task) -> str:
 def claims_of(task: Task) -> Claims:
     """The declared claims. If none are declared, a command in the shared workspace claims all of it.
 
-    Function and model calls have no workspace, and a task with a workspace of its own shares none.
+    Function and model calls have no workspace, and a task with a workspace of its own shares none. What a task saves or
+    keeps is claimed as well.
     """
     if task.claims is not None:
-        return task.claims
-    return WHOLE_WORKSPACE if task.run and not task.workspace else NO_CLAIMS
+        claims = task.claims
+    else:
+        claims = WHOLE_WORKSPACE if task.run and not task.workspace else NO_CLAIMS
+    return _with_artefacts(task, claims) if task.save or task.keep else claims
+
+
+def _with_artefacts(task: Task, claims: Claims) -> Claims:
+    files = ((task.save,) if task.save else ()) + (() if task.workspace else task.keep)
+    new = tuple(file for file in files if file not in claims.write)
+    if not new or WHOLE_WORKSPACE.write[0] in claims.write:
+        return claims
+    return Claims(write=(*claims.write, *new), append=claims.append, read=claims.read)

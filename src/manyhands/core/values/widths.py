@@ -60,6 +60,9 @@ class Reading(Struct, frozen=True, omit_defaults=True):
     requests_left: float | None = None
     tokens_per_minute: float | None = None
     tokens_left: float | None = None
+    spilled: float | None = None  # 0..1: share of the loaded models that is not on the device
+    asked_again: int | None = None  # attempts that were refused since the last reading and ask again by themselves
+    slots: int | None = None  # requests the server can work on at once, if it says so
 
 
 class Limit(Protocol):

@@ -7,6 +7,7 @@ from typing import Any
 from manyhands.engine.delivery.sinks.letters import Letter
 from manyhands.engine.delivery.sinks.sink import SinkError
 from manyhands.errors import Unavailable, UsageError
+from manyhands.install_hints import install_hint
 
 _ANSWER_S = 30.0
 _ESCAPES = re.compile(r"\\\\|\\u0000")
@@ -23,7 +24,7 @@ class PostgresSink:
             import psycopg.conninfo
             from psycopg import sql
         except ImportError:
-            hint = "pip install 'manyhands[postgres]'"
+            hint = install_hint("postgres")
             raise Unavailable("a postgres sink needs the `psycopg` package", hint) from None
         try:
             psycopg.conninfo.conninfo_to_dict(url)

@@ -3,6 +3,7 @@
 from manyhands.engine.delivery.sinks.letters import Letter
 from manyhands.engine.delivery.sinks.sink import SinkError
 from manyhands.errors import Unavailable
+from manyhands.install_hints import install_hint
 
 
 class RedisSink:
@@ -11,7 +12,7 @@ class RedisSink:
             import redis.asyncio as redis
             from redis.exceptions import RedisError
         except ImportError:
-            raise Unavailable("a redis sink needs the `redis` package", "pip install 'manyhands[routes]'") from None
+            raise Unavailable("a redis sink needs the `redis` package", install_hint("routes")) from None
         self._stream = stream
         self._error = RedisError
         self._redis = redis.from_url(url, password=password or None, socket_timeout=10, socket_connect_timeout=10)

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
 from manyhands.errors import ConfigError, UsageError
+from manyhands.install_hints import install_hint
 
 PROJECT = "manyhands"
 _PROJECT = re.compile(r"[a-z_][a-z0-9_]{0,62}\Z")
@@ -81,6 +82,6 @@ def driver() -> Any:
         import psycopg.conninfo
     except ImportError:
         raise UsageError(
-            "a store in PostgreSQL needs psycopg, which is not installed", "pip install 'manyhands[postgres]'"
+            "a store in PostgreSQL needs psycopg, which is not installed", install_hint("postgres")
         ) from None
     return psycopg

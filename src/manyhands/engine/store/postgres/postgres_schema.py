@@ -9,6 +9,7 @@ from manyhands.engine.store.postgres import postgres_faults
 from manyhands.engine.store.postgres.database_link import Connection, connect
 from manyhands.engine.store.postgres.database_place import DatabasePlace
 from manyhands.errors import StoreBroken, UsageError
+from manyhands.install_hints import upgrade_hint
 
 
 def _files() -> dict[int, str]:
@@ -70,7 +71,7 @@ def version(connection: Connection, place: DatabasePlace) -> int:
     if row[0] > VERSION:
         raise StoreBroken(
             f"the journal in `{place}` has schema {row[0]}; this manyhands knows no schema above {VERSION}",
-            "a newer manyhands wrote it: upgrade with `pip install --upgrade manyhands`",
+            f"a newer manyhands wrote it: upgrade with `{upgrade_hint()}`",
         )
     return int(row[0])
 

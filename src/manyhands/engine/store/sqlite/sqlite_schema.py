@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from manyhands.errors import StoreBroken
+from manyhands.install_hints import upgrade_hint
 
 #: Marks the file as ours ("many" in ASCII), so that no other database is taken for a journal.
 APPLICATION_ID = 0x6D616E79
@@ -64,7 +65,7 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
     if version > VERSION:
         raise StoreBroken(
             f"the journal `{path}` has schema {version}; this manyhands knows no schema above {VERSION}",
-            "a newer manyhands wrote it: upgrade with `pip install --upgrade manyhands`",
+            f"a newer manyhands wrote it: upgrade with `{upgrade_hint()}`",
         )
     return version
 
