@@ -1,4 +1,4 @@
-"""A model server on this machine that answers as it is told: enough of three protocols for real agents to do a task.
+"""A model server on this machine that answers as it is told: enough of four protocols for real agents to do a task.
 
 What to do stands in the prompt, as "Run `command`": the first answer asks for that command, the next one closes.
 """
@@ -12,7 +12,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 _RUN = re.compile(r"Run `([^`]+)`")
+_WRITE = re.compile(r"Run `printf (\S+) > (\S+?)`")
 _SHELLS = ("Bash", "exec_command", "shell_command", "shell", "run_shell_command", "bash")
+_THINKS_S = 3.0
 TOKENS_IN, TOKENS_OUT = 900, 30
 
 #: What each refusal is for the two families of services: (status, type, message).
@@ -34,6 +36,25 @@ _REFUSALS: dict[str, tuple[tuple[int, str, str], tuple[int, str, str]]] = {
     ),
 }
 
+_DAILY = "Quota exceeded for metric: generate_requests_per_model_per_day, limit: 250"
+_DAILY_VIOLATION = {
+    "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+    "violations": [
+        {
+            "quotaMetric": "generativelanguage.googleapis.com/generate_requests_per_model_per_day",
+            "quotaId": "GenerateRequestsPerDayPerProjectPerModel",
+        }
+    ],
+}
+_GEMINI_REFUSALS: dict[str, tuple[int, str, str]] = {
+    "rate": (429, "RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota)."),
+    "closed": (429, "RESOURCE_EXHAUSTED", _DAILY),
+    "quota": (429, "RESOURCE_EXHAUSTED", _DAILY),
+    "auth": (401, "UNAUTHENTICATED", "API key not valid. Please pass a valid API key."),
+    "busy": (503, "UNAVAILABLE", "The model is overloaded. Please try again later."),
+    "context": (400, "INVALID_ARGUMENT", "The input token count exceeds the maximum number of tokens allowed (8)."),
+}
+
 
 class ScriptedModel:
     """`mode` is asked at each request: "ok", a refusal, or "hang", "stall" or "drop"."""
@@ -42,7 +63,11 @@ class ScriptedModel:
         self.mode = mode
         self.opens_at = 0.0  # when a closed account opens again
         self.asked: list[str] = []  # what each request was answered with
-        self.keys: set[str] = set()
+        #: With more requests at once than this, all of them are refused; None: it bears any number.
+        self.bears: int | None = None
+        self._at_once: set[int] = set()
+        self._too_many: set[int] = set()
+        self._lock = threading.Lock()
         self._closing = threading.Event()
         model = self
 
@@ -81,15 +106,42 @@ class ScriptedModel:
             send(request, 404, {"error": {"message": f"no such path: {path}"}})
             return
         mode = self.mode()
+        if self.bears is not None and mode == "ok" and self._is_burst():
+            mode = "busy"
         self.asked.append(mode)
         if mode in ("hang", "stall", "drop"):
             self._leave_unanswered(request, mode)
             return
         if mode != "ok":
+            if speak is _gemini:
+                status, kind, message = _GEMINI_REFUSALS[mode]
+                details = [_DAILY_VIOLATION] if message is _DAILY else []
+                error = {"code": status, "status": kind, "message": message, "details": details}
+                send(request, status, {"error": error})
+                return
             self._refuse(request, mode, is_messages=speak is _messages)
             return
         call = _call_for(body)
-        stream(request, speak(call, "All done."))
+        events = speak(call, _edit_for(body) or "All done.")
+        if body.get("stream") or path.endswith("streamGenerateContent"):
+            stream(request, events)
+        else:
+            send(request, 200, events[-1][1])
+
+    def _is_burst(self) -> bool:
+        """Thinks for a moment. Whoever is there while there are too many is refused with them."""
+        assert self.bears is not None
+        me = threading.get_ident()
+        with self._lock:
+            self._at_once.add(me)
+            if len(self._at_once) > self.bears:
+                self._too_many |= self._at_once
+        self._closing.wait(_THINKS_S)
+        with self._lock:
+            self._at_once.discard(me)
+            is_too_many = me in self._too_many
+            self._too_many.discard(me)
+        return is_too_many
 
     def _leave_unanswered(self, request: BaseHTTPRequestHandler, mode: str) -> None:
         """No answer at all, one that never continues, or one that breaks off."""
@@ -147,16 +199,19 @@ def stream(request: BaseHTTPRequestHandler, events: list[tuple[str, Any]]) -> No
 
 def _call_for(body: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
     """The shell tool and its arguments, or None once the command has been run."""
-    said = body.get("messages") or body.get("input") or []
+    said = body.get("messages") or body.get("input") or body.get("contents") or []
     text = json.dumps(said)
-    ran = any(mark in text for mark in ('"tool_result"', '"function_call_output"', '"role": "tool"'))
+    marks = ('"tool_result"', '"function_call_output"', '"role": "tool"', '"functionResponse"')
+    ran = any(mark in text for mark in marks)
     wanted = _RUN.findall(text)
-    tools = {tool.get("name") or tool.get("function", {}).get("name"): tool for tool in body.get("tools") or []}
+    offered = [one for tool in body.get("tools") or [] for one in tool.get("functionDeclarations") or [tool]]
+    tools = {tool.get("name") or tool.get("function", {}).get("name"): tool for tool in offered}
     name = next((shell for shell in _SHELLS if shell in tools), None)
     if ran or not wanted or name is None:
         return None
     tool = tools[name]
-    schema = tool.get("input_schema") or tool.get("parameters") or tool.get("function", {}).get("parameters") or {}
+    given = tool.get("input_schema") or tool.get("parametersJsonSchema") or tool.get("parameters")
+    schema = given or tool.get("function", {}).get("parameters") or {}
     properties = schema.get("properties", {})
     command = json.loads(f'"{wanted[-1]}"')
     field = "cmd" if "cmd" in properties else "command"
@@ -165,6 +220,12 @@ def _call_for(body: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
     arguments |= {"description": "as asked"} if "description" in properties else {}
     arguments |= {"is_background": False} if "is_background" in properties else {}
     return name, arguments
+
+
+def _edit_for(body: dict[str, Any]) -> str:
+    """The same for an agent without tools, which writes what stands in the answer."""
+    wanted = _WRITE.findall(json.dumps(body.get("messages") or []))
+    return "" if body.get("tools") or not wanted else f"{wanted[-1][1]}\n```\n{wanted[-1][0]}\n```\n"
 
 
 Call = tuple[str, dict[str, Any]] | None
@@ -229,8 +290,17 @@ def _chat(call: Call, text: str) -> Events:
     return [*(("", chunk) for chunk in chunks), ("", "[DONE]")]
 
 
+def _gemini(call: Call, text: str) -> Events:
+    part = {"text": text} if call is None else {"functionCall": {"name": call[0], "args": call[1]}}
+    usage = {"promptTokenCount": TOKENS_IN, "candidatesTokenCount": TOKENS_OUT}
+    usage["totalTokenCount"] = TOKENS_IN + TOKENS_OUT
+    candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
+    return [("", {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "m"})]
+
+
 _PROTOCOLS: dict[str, Callable[[Call, str], Events]] = {
     "/messages": _messages,
     "/responses": _responses,
     "/chat/completions": _chat,
+    "enerateContent": _gemini,
 }

@@ -12,7 +12,7 @@ from hosts.agents.playback import events_of, play
 from hosts.agents.recordings import RECORDINGS, SESSION
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.hosts.agents.adapter import Errand
-from manyhands.hosts.agents.agent_events import AgentSession, Denied, Does, Retrying, Says
+from manyhands.hosts.agents.agent_events import AgentSession, Denied, Does, Retrying, Returned, Says
 from manyhands.hosts.agents.described_agent import KNOWN, described
 
 #: 2027-01-15 08:00:00 UTC.
@@ -65,11 +65,45 @@ def test_an_account_that_is_closed_for_days_says_the_day() -> None:
 
 def test_what_an_agent_does_is_told_in_the_same_words() -> None:
     events = events_of("claude", RECORDINGS["claude", "ok"][1], 0, NOW)
-    assert events[:3] == [AgentSession(SESSION), Does("Write", ("/w/a.py",)), Says("All done.")]
+    wrote = Does("Write", ("/w/a.py",), runs=True)
+    assert events[:4] == [AgentSession(SESSION), wrote, Returned(), Says("All done.")]
     assert Does("write", ("/w/a.py",)) in events_of("opencode", RECORDINGS["opencode", "ok"][1], 0, NOW)
-    assert Does("command", (), "cat notes") in events_of("codex", RECORDINGS["codex", "ok"][1], 0, NOW)
+    assert Does("command", (), "cat notes", runs=True) in events_of("codex", RECORDINGS["codex", "ok"][1], 0, NOW)
     assert any(isinstance(event, Retrying) for event in events_of("codex", RECORDINGS["codex", "rate"][1], 1, NOW))
     assert play("gemini", RECORDINGS["gemini", "ok"][1], 0, NOW).result == "All done."
+
+
+def test_tokens_are_known_while_it_runs_and_counted_once() -> None:
+    usage = {"input_tokens": 40, "cache_read_input_tokens": 10, "output_tokens": 3}
+    said = {"type": "assistant", "message": {"id": "m1", "content": [{"type": "text", "text": "Hm."}], "usage": usage}}
+    answers = [said, said, said | {"message": said["message"] | {"id": "m2"}}]  # type: ignore[operator]
+    lines = [json.dumps(answer) for answer in answers]
+    assert (play("claude", lines, 1, NOW).tokens_in, play("claude", lines, 1, NOW).tokens_out) == (100, 6)
+    closed = play("claude", [*lines, *RECORDINGS["claude", "ok"][1]], 0, NOW)
+    assert (closed.tokens_in, closed.tokens_out) == (120, 7), "the closing event has the sum"
+
+
+def test_gemini_says_on_its_standard_error_that_it_asks_again() -> None:
+    reader = KNOWN["gemini"].reader()
+    assert reader.hears_errors
+    assert reader.warned("Attempt 2 failed: Resource has been exhausted") == [
+        Retrying("Attempt 2 failed: Resource has been exhausted")
+    ]
+    assert reader.warned("Suggested retry after 2s.") == []
+
+
+def test_too_many_tokens_in_a_minute_are_not_too_many_for_the_context() -> None:
+    """Some services say it with the same words; the status tells the two apart."""
+    busy = _result("API Error: Too many tokens, please wait before trying again.", 429)
+    assert marks(play("claude", [busy], 1, NOW)) == {"rate_limited"}
+    short = _result("API Error: Server is temporarily limiting requests (not your usage limit)", 429)
+    assert marks(play("claude", [short], 1, NOW)) == {"rate_limited"}
+    assert marks(play("claude", [_result("API Error: Too many tokens", 400)], 1, NOW)) == {"permanent"}
+
+
+def _result(text: str, status: int) -> str:
+    fields = {"type": "result", "subtype": "success", "is_error": True, "api_error_status": status, "result": text}
+    return json.dumps(fields)
 
 
 def test_a_good_closing_event_does_not_make_up_for_a_bad_exit() -> None:

@@ -4,6 +4,7 @@ import json
 import secrets
 import sys
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,10 +13,12 @@ import pytest
 from hosts.agents.recordings import RECORDINGS, SESSION
 from hosts.executors.desk import Desk
 from manyhands.core.values.ending import EndingKind
-from manyhands.core.values.task import Task
+from manyhands.core.values.task import AttemptLimits, Task
 from manyhands.hosts.agents.agent_executor import ACP, AgentExecutor
 from manyhands.hosts.agents.agent_settings import AgentSettings
 from manyhands.hosts.agents.described_agent import KNOWN
+from manyhands.hosts.executors.executor import Retried
+from manyhands.hosts.executors.live_facts import read_live, silence_s
 from manyhands.sources.config.agent_config import AgentLimits, AgentName
 
 FAKE = Path(__file__).with_name("fake_agent.py")
@@ -31,7 +34,7 @@ class AgentStage:
         self.notes.mkdir(parents=True)
         self.desks: list[Desk] = []
 
-    def desk(self, agent: str, *runs: dict[str, Any], **fields: Any) -> Desk:
+    def desk(self, agent: str, *runs: dict[str, Any], retried: Retried = lambda attempt: None, **fields: Any) -> Desk:
         script = self.notes / "script.json"
         script.write_text(json.dumps(runs))
         journal = f"test-{secrets.token_hex(8)}"
@@ -44,8 +47,12 @@ class AgentStage:
             env={"HOME": str(self.home)},
             **fields,
         )
-        self.desks.append(Desk(lambda s, e: AgentExecutor(settings, s, e), self.place / "attempts", journal))
+        make = partial(AgentExecutor, settings, retried=retried)
+        self.desks.append(Desk(lambda s, e: make(s, e), self.place / "attempts", journal))
         return self.desks[-1]
+
+    def has_kept_temporary(self, number: int) -> bool:
+        return Path(self.given(number)["env"]["TMPDIR"]).exists()
 
     def given(self, number: int) -> dict[str, Any]:
         content: dict[str, Any] = json.loads((self.notes / f"given.{number}.json").read_text())
@@ -162,10 +169,16 @@ async def test_a_conversation_that_nobody_knows_any_more_begins_afresh(stage: Ag
 async def test_silence_ends_an_attempt_and_a_busy_tool_does_not(stage: AgentStage) -> None:
     busy = recorded("claude", "ok") | {"then": "timeout 3 sh -c 'while :; do :; done'"}
     assert (await stage.desk("claude", busy, idle_s=1.0).run(Task("t", prompt="do it"))).kind is EndingKind.DONE
-    hangs = {"lines": RECORDINGS["claude", "ok"][1][:2], "after": "sleep 1000"}
+    hangs = {"lines": RECORDINGS["claude", "ok"][1][:1], "after": "sleep 1000"}
     (stage.notes / "given.1.json").unlink()
     ending = await stage.desk("claude", hangs, idle_s=1.0).run(Task("t", prompt="do it"))
     assert (ending.kind, ending.detail, ending.session) == (EndingKind.TIMED_OUT, "silent for 1 s", SESSION)
+
+
+async def test_a_tool_that_waits_is_life_for_a_while(stage: AgentStage) -> None:
+    waits = {"lines": RECORDINGS["claude", "ok"][1][:2], "after": "sleep 1000"}
+    ending = await stage.desk("claude", waits, idle_s=0.5).run(Task("t", prompt="do it"))
+    assert (ending.kind, ending.detail) == (EndingKind.TIMED_OUT, "silent for 2 s, and so was its tool")
 
 
 async def test_a_limit_ends_an_attempt_with_that_reason(stage: AgentStage) -> None:
@@ -178,6 +191,61 @@ async def test_a_limit_ends_an_attempt_with_that_reason(stage: AgentStage) -> No
     assert ending.tokens_in == 60
 
 
+async def test_the_lower_limit_of_task_and_host_counts(stage: AgentStage) -> None:
+    lines = RECORDINGS["opencode", "ok"][1]
+    desk = stage.desk("opencode", {"lines": lines[:2], "after": "sleep 1000"}, limits=AgentLimits(tokens=10_000))
+    ending = await desk.run(Task("t", prompt="do it", limits=AttemptLimits(cost=0.05, tokens=20_000)))
+    assert ending.detail == "reached its limit of 0.05 in cost"
+    desk = stage.desk("claude", recorded("claude", "ok"), limits=AgentLimits(turns=9))
+    await desk.run(Task("t", prompt="do it", limits=AttemptLimits(turns=4, cost=2.5)))
+    argv = stage.given(2)["argv"]
+    assert argv[argv.index("--max-turns") + 1 : argv.index("--max-turns") + 4] == ["4", "--max-budget-usd", "2.5"]
+
+
+async def test_what_it_does_can_be_read_while_it_runs_and_is_gone_afterwards(stage: AgentStage) -> None:
+    lines = RECORDINGS["opencode", "ok"][1]
+    desk = stage.desk("opencode", {"lines": lines[:2], "after": "sleep 1000"}, idle_s=600.0)
+    attempt = desk.start(Task("t", prompt="do it"))
+    await desk.until(lambda: (live := read_live(desk.directory(1))) is not None and live.tokens_in > 0)
+    live = read_live(desk.directory(1))
+    assert live is not None
+    assert (live.does, live.tokens_in, live.tokens_out, live.cost) == ("write /w/a.py", 60, 3, 0.1)
+    assert (live.idle_s, silence_s(live, live.alive_at + 240)) == (600.0, 240)
+    desk.executor.stop(attempt)
+    await desk.ending(attempt)
+    assert read_live(desk.directory(1)) is None
+
+
+async def test_a_program_that_asks_again_and_again_is_a_sign_of_load_before_it_ends(stage: AgentStage) -> None:
+    retried: list[int] = []
+    again = [json.dumps({"type": "error", "message": f"Reconnecting... {n}/5 (429)"}) for n in range(1, 6)]
+    run = {"lines": [*RECORDINGS["codex", "ok"][1][:1], *again], "after": "sleep 1000"}
+    desk = stage.desk("codex", run, retried=retried.append)
+    attempt = desk.start(Task("t", prompt="do it"))
+    await desk.until(lambda: bool(retried))
+    desk.executor.stop(attempt)
+    await desk.ending(attempt)
+    assert retried == [attempt], "once, however often it asked"
+
+
+async def test_its_temporary_directory_is_its_own_whatever_the_surroundings_say(
+    stage: AgentStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Inside its confinement it could not write to any other."""
+    monkeypatch.setenv("TMPDIR", str(stage.place))
+    desk = stage.desk("claude", recorded("claude", "ok") | {"then": 'echo > "$TMPDIR/made" && touch made-it'})
+    await desk.run(Task("t", prompt="do it"))
+    assert (stage.workspace / "made-it").exists()
+    assert not stage.has_kept_temporary(1), "gone with what is in it"
+
+
+@pytest.mark.parametrize("agent", sorted({agent for agent, mode in RECORDINGS if mode == "auth"}))
+async def test_who_cannot_authenticate_says_what_helps(stage: AgentStage, agent: str) -> None:
+    ending = await stage.desk(agent, recorded(agent, "auth")).run(Task("t", prompt="do it"))
+    assert (ending.kind, ending.needs_person) == (EndingKind.OVERLOADED, True)
+    assert ending.detail.endswith(KNOWN[agent].advice.auth)
+
+
 async def test_a_denied_tool_needs_a_person_unless_a_check_says_that_all_is_well(stage: AgentStage) -> None:
     exit_code, lines = RECORDINGS["claude", "ok"]
     closing = json.loads(lines[-1]) | {"permission_denials": [{"tool_name": "Bash"}]}
@@ -185,7 +253,8 @@ async def test_a_denied_tool_needs_a_person_unless_a_check_says_that_all_is_well
     desk = stage.desk("claude", run)
     ending = await desk.run(Task("t", prompt="do it"))
     assert (ending.kind, ending.needs_person) == (EndingKind.FAILED, True)
-    assert "Bash" in ending.detail
+    assert ending.detail.startswith("it was not allowed to do all it wanted (Bash); ")
+    assert "--allowedTools" in ending.detail
     assert (await desk.run(Task("t", prompt="do it", check=("true",)))).kind is EndingKind.DONE
 
 

@@ -7,26 +7,28 @@ from manyhands.core.commands import StartAttempt
 from manyhands.hosts.agents.acp_pool import AcpPool
 from manyhands.hosts.agents.acp_process import AcpProcess
 from manyhands.hosts.agents.acp_run import AcpRun
+from manyhands.hosts.agents.adapter import Advice
 from manyhands.hosts.agents.agent_settings import AgentSettings
-from manyhands.hosts.agents.agent_watch import AgentWatch
-from manyhands.hosts.executors.executor import Showed, Spawned
+from manyhands.hosts.agents.agent_watch import AgentCalls, AgentWatch
+from manyhands.hosts.executors.executor import Spawned
 from manyhands.hosts.executors.process_table import Census
 
 
 class AcpDriver:
+    advice = Advice(denied='`confine = "off"` of its host allows it to write anywhere')
     resumes = True
     same_directory = True  # elsewhere some begin with nothing, or work in the old place, without a word
 
-    def __init__(self, settings: AgentSettings, census: Census, spawned: Spawned, showed: Showed) -> None:
+    def __init__(self, settings: AgentSettings, census: Census, spawned: Spawned, calls: AgentCalls) -> None:
         self.name = f"acp {Path(settings.run[0]).name}"
         self._settings = settings
         self._spawned = spawned
-        self._showed = showed
+        self._calls = calls
         self._pool = AcpPool(settings, census)
         self._released: dict[int, asyncio.Event] = {}
 
     def run(self, order: StartAttempt, directory: Path, place: str) -> AcpRun:
-        watch = AgentWatch(self._settings, order, directory, place, self._showed, agent=self.name, resumes=self.resumes)
+        watch = AgentWatch(self._settings, order, directory, place, self._calls, agent=self.name, resumes=self.resumes)
         return AcpRun(self._settings, self._pool, self._pass_gate, watch, order, directory, Path(place))
 
     def release(self, attempt: int) -> None:

@@ -14,6 +14,7 @@ from manyhands.hosts.agents.acp_wire import AcpWire
 from manyhands.hosts.agents.agent_settings import AgentSettings
 from manyhands.hosts.agents.confinement import confined, make_own_places, rights_for, rights_in, shared_places
 from manyhands.hosts.agents.described_agent import KNOWN
+from manyhands.hosts.executors.asking import resuming_variables
 from manyhands.hosts.executors.attempt_steps import CommandSearch, refusal_of
 from manyhands.hosts.executors.process import MakeProcess, ProcessGroup, marker_of, shared_marker, spawn_gated
 from manyhands.hosts.executors.process_table import MARKER, Census
@@ -42,7 +43,7 @@ class AcpMaking:
 
     def alone(self, order: StartAttempt, directory: Path, place: Path, errors: int) -> AcpProcess:
         settings, temporary = self._settings, Path(tempfile.mkdtemp(prefix="mh-"))
-        env = environment(order, directory, None, settings.env) | report_variables(directory)
+        env = environment(order, directory, None, settings.env) | report_variables(directory) | resuming_variables(True)
         make = None
         if settings.confine != "off":
             own = [*self.own_places(env), directory, temporary]

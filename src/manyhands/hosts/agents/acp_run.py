@@ -26,7 +26,7 @@ from manyhands.hosts.agents.agent_settings import AgentSettings
 from manyhands.hosts.agents.agent_watch import AgentWatch
 from manyhands.hosts.agents.confinement import claimed_places
 from manyhands.hosts.agents.refusal_texts import table
-from manyhands.hosts.agents.resuming import what_to_say
+from manyhands.hosts.agents.resuming import what_to_do, what_to_say
 from manyhands.hosts.agents.silence import silent_for
 from manyhands.hosts.executors.attempt_steps import CannotStart, ending_of
 from manyhands.hosts.executors.in_flight import STOPPED
@@ -82,6 +82,7 @@ class AcpRun:
             silence.cancel()
             exit = await self._to_the_end(asyncio.create_task(self._leave()))
             self._record.close()
+            self.watch.close()
         if ending is _DIED and exit is not None:
             ending = self._death(exit)
         if self._stopping is not None:
@@ -106,7 +107,7 @@ class AcpRun:
 
     async def _take_turn(self, resumed: KeptSession | None) -> Ending:
         reading, moment = self._reading, self.watch.moment
-        prompt = self._order.task.prompt if resumed is None else what_to_say(self._order.last)
+        prompt = what_to_do(self._order) if resumed is None else what_to_say(self._order)
         file = self._directory / (PROMPT_FILE if resumed is None else SAYING_FILE)
         try:
             write_plain(file, prompt.encode(errors="replace"))
@@ -181,11 +182,16 @@ class AcpRun:
         return Ending(EndingKind.LOST, detail)
 
     async def _watch_silence(self) -> None:
-        idle_s = self._settings.idle_s
-        if idle_s <= 0:
+        if self._settings.idle_s <= 0:
             return
-        await silent_for(idle_s, lambda: self._record.last_at, self._computing)
-        self.watch.was_silent()
+        watch, reading = self.watch, self._reading
+        await silent_for(
+            lambda: watch.may_be_silent_s(reading.runs_tool),
+            lambda: self._record.last_at,
+            self._computing,
+            watch.saw_life,
+        )
+        watch.was_silent(reading.runs_tool)
 
     async def _computing(self) -> list[Process]:
         """The processes whose work is a sign of life: with others in the same process only while it runs a tool."""
@@ -219,8 +225,7 @@ class AcpRun:
             turn.cancel()
 
     def _tell(self, events: list[AgentEvent]) -> None:
-        for event in events:
-            self._record.tell(event)
+        self._record.tell(events)
 
     def _keep(self, what: str, content: dict[str, Any]) -> None:
         self._record.keep(json.dumps({what: content}).encode() + b"\n")

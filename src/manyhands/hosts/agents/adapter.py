@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import msgspec
 from msgspec import Struct
 
 from manyhands.hosts.agents.agent_events import AgentEvent, AgentSession
@@ -23,6 +24,7 @@ class Errand(Struct, frozen=True, kw_only=True):
     args: tuple[str, ...] = ()  # the host's own, put after ours
     session: str = ""  # to be resumed
     directory: str = ""  # where it works
+    in_git: bool = True  # that is in a git repository
     confined: bool = False  # the kernel confines it already
     turns: int | None = None
     cost: float | None = None
@@ -46,6 +48,12 @@ class LineMoment(Struct, frozen=True):
 class OutputReader(Protocol):
     """Reads one run of a program. It never raises, whatever a line holds."""
 
+    hears_errors: bool  # its standard error tells something that its output does not
+
+    def warned(self, line: str) -> list[AgentEvent]:
+        """A line of its standard error."""
+        ...
+
     def read(self, line: str, moment: LineMoment) -> list[AgentEvent]: ...
 
     def finish(self, exit_code: int, moment: LineMoment) -> list[AgentEvent]:
@@ -53,25 +61,40 @@ class OutputReader(Protocol):
         ...
 
 
+class Advice(Struct, frozen=True):
+    """What a person can do about it, as the end of a sentence."""
+
+    denied: str = "allow it with the `args` of its host"
+    auth: str = "sign in with the program itself, or set its key in the environment"
+
+
 class Adapter(Struct, frozen=True):
     name: str
     launch: Callable[[Errand], AgentLaunch]
     reader: Callable[[], OutputReader]
+    advice: Advice = Advice()
     resumes: bool = False
     same_directory: bool = False  # it resumes only in the directory where it began
+    litter: tuple[str, ...] = ()  # what it leaves where it works, and nobody wants: globs
     own: tuple[str, ...] = ()  # directories below the home where it keeps conversations, settings and caches
 
 
-class JsonLines:
+class QuietErrors:
+    """The standard error of most programs is for people."""
+
+    hears_errors = False
+
+    def warned(self, line: str) -> list[AgentEvent]:
+        return []
+
+
+class JsonLines(QuietErrors):
     """Reads programs that write one JSON object a line. It ignores other lines."""
 
     def read(self, line: str, moment: LineMoment) -> list[AgentEvent]:
         if not line.startswith("{") or len(line) > LINE_CHARACTERS_MAX:
             return []
-        try:
-            event = json.loads(line)
-        except (ValueError, RecursionError):
-            return []
+        event = _json_in(line)
         if not isinstance(event, dict):
             return []
         return self.hear(text_of(event.get("type")), event, moment)
@@ -81,6 +104,17 @@ class JsonLines:
 
     def finish(self, exit_code: int, moment: LineMoment) -> list[AgentEvent]:
         return []
+
+
+def _json_in(line: str) -> Any:
+    try:
+        return msgspec.json.decode(line)  # several times as fast
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return json.loads(line)  # takes what is not quite JSON too
+    except (ValueError, RecursionError):
+        return None
 
 
 def session_in(event: dict[str, Any], *names: str) -> list[AgentEvent]:

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending
+from manyhands.hosts.agents.adapter import Advice
 from manyhands.hosts.agents.agent_sessions import KeptSession
 from manyhands.hosts.agents.agent_watch import AgentWatch
 
@@ -20,6 +21,7 @@ class AgentRun(Protocol):
 
 
 class AgentDriver(Protocol):
+    advice: Advice
     name: str  # of the agent whose conversations these are
     resumes: bool
     same_directory: bool  # resumes only where it began

@@ -33,6 +33,11 @@ class Does(Struct, frozen=True):
     tool: str
     files: tuple[str, ...] = ()
     command: str = ""
+    runs: bool = False  # it has begun, and `Returned` follows
+
+
+class Returned(Struct, frozen=True):
+    """A tool that ran has ended."""
 
 
 class Retrying(Struct, frozen=True):
@@ -69,4 +74,4 @@ class Closed(Struct, frozen=True):
     refusal: AgentRefusal | None = None
 
 
-AgentEvent = AgentSession | Says | Does | Retrying | Used | Denied | Closed
+AgentEvent = AgentSession | Says | Does | Returned | Retrying | Used | Denied | Closed

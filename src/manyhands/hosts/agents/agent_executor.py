@@ -2,8 +2,10 @@
 
 import logging
 import time
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
+from typing import assert_never
 
 from msgspec.structs import replace
 
@@ -12,14 +14,16 @@ from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.hosts.agents.agent_driving import AgentDriver
 from manyhands.hosts.agents.agent_sessions import KeptSession, earlier_session
 from manyhands.hosts.agents.agent_settings import AgentSettings
+from manyhands.hosts.agents.agent_watch import AgentCalls
 from manyhands.hosts.agents.landlock import landlock_version
 from manyhands.hosts.agents.program_driver import ProgramDriver
 from manyhands.hosts.agents.resuming import is_to_resume
+from manyhands.hosts.executors.asking import AskDesk
 from manyhands.hosts.executors.attempt_steps import LOG_FILE, AttemptSteps, CannotStart, working_directory
-from manyhands.hosts.executors.executor import Ended, Showed, Spawned
+from manyhands.hosts.executors.executor import Asked, Ended, Retried, Showed, Spawned
 from manyhands.hosts.executors.in_flight import InFlight
-from manyhands.hosts.executors.output_text import tail_of
-from manyhands.hosts.executors.report_files import read_aside
+from manyhands.hosts.executors.output_text import one_line, tail_of
+from manyhands.hosts.executors.reading_aside import read_aside
 from manyhands.hosts.executors.said_ending import as_said
 
 _log = logging.getLogger(__name__)
@@ -29,23 +33,30 @@ ACP = "acp"  # the name of agents that speak the Agent Client Protocol
 
 class AgentExecutor:
     def __init__(
-        self, settings: AgentSettings, spawned: Spawned, ended: Ended, showed: Showed = lambda attempt: None
+        self,
+        settings: AgentSettings,
+        spawned: Spawned,
+        ended: Ended,
+        showed: Showed = lambda attempt: None,
+        retried: Retried = lambda attempt: None,
+        asked: Asked = lambda attempt, question: None,
     ) -> None:
+        self._desk = AskDesk(asked)
         self._settings = settings
         self._steps = AttemptSteps(settings, spawned)
-        self._driver = self._make_driver(spawned, showed)
+        self._driver = self._make_driver(spawned, AgentCalls(showed, retried, self._desk.is_open))
         self._in_flight = InFlight(ended, settings.grace_s)
         if settings.confine != "off" and not landlock_version():
             _log.warning(
                 '%s runs unconfined: this kernel has no Landlock; `confine = "off"` says so too', settings.agent
             )
 
-    def _make_driver(self, spawned: Spawned, showed: Showed) -> AgentDriver:
+    def _make_driver(self, spawned: Spawned, calls: AgentCalls) -> AgentDriver:
         if self._settings.agent != ACP:
-            return ProgramDriver(self._settings, self._steps, showed)
+            return ProgramDriver(self._settings, self._steps, calls)
         from manyhands.hosts.agents.acp_driver import AcpDriver  # with a library that is not always installed
 
-        return AcpDriver(self._settings, self._steps.census, spawned, showed)
+        return AcpDriver(self._settings, self._steps.census, spawned, calls)
 
     def start(self, order: StartAttempt, directory: str) -> None:
         self._in_flight.start(order.attempt, self._carry(order, Path(directory)))
@@ -56,6 +67,9 @@ class AgentExecutor:
 
     def stop(self, attempt: int) -> None:
         self._in_flight.stop(attempt)
+
+    def answer(self, attempt: int, words: str) -> None:
+        self._desk.answer(attempt, words)
 
     async def close(self) -> None:
         await self._in_flight.close()
@@ -78,21 +92,42 @@ class AgentExecutor:
             return refused.ending
         resumed = self._session_for(order, directory, place)
         run = self._driver.run(order, directory, place)
-        ending = await run.carry_out(resumed)
-        if run.watch.has_forgotten(ending):  # then it begins a new conversation
-            run = self._driver.run(order, directory, place)
-            ending = await run.carry_out(None)
+        with self._desk.watching(order, directory, hears=not self._driver.resumes):
+            ending = await run.carry_out(resumed)
+            if run.watch.has_forgotten(ending):  # then it begins a new conversation
+                run = self._driver.run(order, directory, place)
+                ending = await run.carry_out(None)
         log = directory / LOG_FILE
         ending = await read_aside(partial(as_said, ending, directory, log, time.time()))
-        if ending.kind is EndingKind.DONE and run.watch.denied and not order.task.check:
-            detail = f"it was not allowed to do all it wanted: {', '.join(run.watch.denied)}"
-            ending = replace(ending, kind=EndingKind.FAILED, detail=detail, needs_person=True)
-        ending = await self._steps.checked(ending, order, directory)
+        denied = () if order.task.check else run.watch.denied
+        ending = await self._steps.checked(self._with_advice(ending, denied), order, directory)
         return replace(ending, tail=tail_of(log))
+
+    def _with_advice(self, ending: Ending, denied: Collection[str]) -> Ending:
+        """What a person can do about it. An agent that was denied something has not done all it wanted."""
+        advice = self._driver.advice
+        match ending.kind:
+            case EndingKind.DONE if denied:
+                detail = f"it was not allowed to do all it wanted ({', '.join(denied)}); {advice.denied}"
+                return replace(ending, kind=EndingKind.FAILED, detail=one_line(detail), needs_person=True)
+            case EndingKind.OVERLOADED if ending.needs_person and not ending.quota:
+                return replace(ending, detail=f"{ending.detail}; {advice.auth}")
+            case (
+                EndingKind.DONE
+                | EndingKind.OVERLOADED
+                | EndingKind.FAILED
+                | EndingKind.TIMED_OUT
+                | EndingKind.CANCELLED
+                | EndingKind.PREEMPTED
+                | EndingKind.LOST
+            ):
+                return ending
+            case kind:
+                assert_never(kind)
 
     def _session_for(self, order: StartAttempt, directory: Path, place: str) -> KeptSession | None:
         driver = self._driver
-        if not driver.resumes or order.number == 1 or not is_to_resume(order.last):
+        if not driver.resumes or order.number == 1 or not is_to_resume(order):
             return None
         session = earlier_session(directory, order.number)
         if session is None or session.agent != driver.name:

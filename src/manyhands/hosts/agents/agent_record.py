@@ -3,7 +3,7 @@
 import contextlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from manyhands.hosts.agents.agent_events import AgentEvent
@@ -22,6 +22,7 @@ class AgentRecord:
         self.last_at = time.monotonic()  # when something last came from the program
         self._heard = heard
         self._words = AgentWords()
+        self._unwritten = ""
         directory.mkdir(parents=True, exist_ok=True)
         with contextlib.ExitStack() as opened:
             self._raw = _open(directory / RAW_FILE, opened)
@@ -35,17 +36,25 @@ class AgentRecord:
         with contextlib.suppress(OSError):  # a full disk loses the recording, but the attempt continues
             os.write(self._raw, raw)
 
-    def tell(self, event: AgentEvent) -> None:
-        self.tally.note(event)
-        self._write(self._words.lines(event))
-        self._heard(event, self.tally)
+    def keep_errors(self, raw: bytes) -> None:
+        """Something has come on its standard error. That is not a sign of life: it may only complain of waiting."""
+        with contextlib.suppress(OSError):
+            os.write(self.errors, raw)
+
+    def tell(self, events: Sequence[AgentEvent]) -> None:
+        for event in events:
+            self.tally.note(event)
+            self._unwritten += self._words.lines(event)
+            self._heard(event, self.tally)
+        words, self._unwritten = self._unwritten, ""
+        self._write(words)
 
     def remark(self, text: str) -> None:
-        """Something that the program did not say itself, but whoever reads along should know."""
-        self._write(self._words.rest() + f"! {one_line(text)}\n")
+        """Something that the program did not say itself, but whoever reads along should know. Written with the rest."""
+        self._unwritten += f"{self._words.rest()}! {one_line(text)}\n"
 
     def close(self) -> None:
-        self._write(self._words.rest())
+        self._write(self._unwritten + self._words.rest())
         self._opened.close()
 
     def _write(self, words: str) -> None:

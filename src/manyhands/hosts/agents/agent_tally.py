@@ -15,6 +15,7 @@ from manyhands.hosts.agents.agent_events import (
     Does,
     RefusalKind,
     Retrying,
+    Returned,
     Says,
     Used,
 )
@@ -32,6 +33,8 @@ class AgentTally:
         self.denied: list[str] = []
         self.retries = 0
         self.touched: dict[str, None] = {}  # files of its tools, in order
+        self.last_tool: Does | None = None
+        self.tools_running = 0
         self._is_whole = True
 
     def note(self, event: AgentEvent) -> None:
@@ -41,9 +44,13 @@ class AgentTally:
             case Says(text, whole):
                 self.answer = text if whole or self._is_whole else self.answer + text
                 self._is_whole = whole
-            case Does(_, files):
-                self.touched |= dict.fromkeys(files)
+            case Does():
+                self.touched |= dict.fromkeys(event.files)
+                self.last_tool = event
+                self.tools_running += event.runs
                 self._is_whole = True
+            case Returned():
+                self.tools_running = max(0, self.tools_running - 1)
             case Retrying():
                 self.retries += 1
             case Used():

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from msgspec.structs import replace
@@ -13,17 +14,33 @@ from msgspec.structs import replace
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.hosts.agents.adapter import LineMoment
-from manyhands.hosts.agents.agent_events import AgentEvent, AgentSession, Closed, Does, Says
+from manyhands.hosts.agents.agent_events import AgentEvent, AgentSession, Closed, Does, Retrying, Says
 from manyhands.hosts.agents.agent_files import ERRORS_FILE
+from manyhands.hosts.agents.agent_life import AgentLife
 from manyhands.hosts.agents.agent_sessions import KeptSession, keep_session
 from manyhands.hosts.agents.agent_settings import AgentSettings
 from manyhands.hosts.agents.agent_tally import AgentTally
+from manyhands.hosts.agents.attempt_bounds import bounds_of, reached
 from manyhands.hosts.agents.refusal_texts import refusal
 from manyhands.hosts.agents.unclaimed_writes import UnclaimedWrites
 from manyhands.hosts.executors.attempt_steps import LOG_FILE
-from manyhands.hosts.executors.executor import Showed
-from manyhands.hosts.executors.output_text import last_line, one_line, tail_of
+from manyhands.hosts.executors.executor import Retried, Showed
+from manyhands.hosts.executors.output_text import ANSWER_FILE, keep_result, last_line, one_line, tail_of
 from manyhands.readers.plain_file import open_plain
+
+#: A single retry happens on a good day too.
+_RETRIES_OF_LOAD = 2
+_RETRIES_TOLD_EVERY_S = 30.0
+#: How many times as long it may be silent while a tool runs.
+_SILENT_TOOL = 4
+
+
+class AgentCalls(NamedTuple):
+    """Whom an attempt tells what happens to it."""
+
+    showed: Showed
+    retried: Retried
+    is_asking: Callable[[int], bool] = lambda attempt: False  # whether it waits for a person's answer
 
 
 class AgentWatch:
@@ -33,7 +50,7 @@ class AgentWatch:
         order: StartAttempt,
         directory: Path,
         place: str,
-        showed: Showed,
+        calls: AgentCalls,
         *,
         agent: str,
         resumes: bool,
@@ -48,11 +65,14 @@ class AgentWatch:
         self._order = order
         self._directory = directory
         self._place = place
-        self._showed = showed
+        self._calls = calls
         self._has_shown = False
         self.agent = agent
         self._resumes = resumes
         self._zone = _zone({**settings.env, **(order.task.env or {})}.get("TZ") or os.environ.get("TZ"))
+        self.limits = bounds_of(settings.limits, order.task.limits)
+        self._live = AgentLife(directory, settings.idle_s)
+        self._retry_told_at = -_RETRIES_TOLD_EVERY_S
         self._stopped_by = ""  # the limit that it reached
         self._was_silent = False
         self._doings = 0
@@ -61,15 +81,28 @@ class AgentWatch:
     def moment(self) -> LineMoment:
         return LineMoment(time.time(), self._zone)
 
-    def was_silent(self) -> None:
-        """It has been silent for as long as the host allows."""
+    def may_be_silent_s(self, runs_tool: bool) -> float:
+        """A tool that runs may wait for something. The programs bound their tools too, but not all of them."""
+        return self._settings.idle_s * (_SILENT_TOOL if runs_tool else 1)
+
+    def was_silent(self, runs_tool: bool) -> None:
+        """It has been silent for as long as it may be."""
         self._was_silent = True
-        self._stop(f"silent for {_length(self._settings.idle_s)}")
+        of_tool = ", and so was its tool" if runs_tool else ""
+        self._stop(f"silent for {_length(self.may_be_silent_s(runs_tool))}{of_tool}")
+
+    def saw_life(self, at: float) -> None:
+        """The moment of its last sign of life, by the monotonic clock."""
+        self._live.saw(at)
+
+    def close(self) -> None:
+        """The run has ended."""
+        self._live.close()
 
     def heard(self, event: AgentEvent, tally: AgentTally) -> None:
-        if isinstance(event, Does | Says) and not self._has_shown:  # its model has answered
+        if not self._has_shown and isinstance(event, Does | Says):  # its model has answered
             self._has_shown = True
-            self._showed(self._order.attempt)
+            self._calls.showed(self._order.attempt)
         match event:
             case AgentSession(id):
                 self.began = True
@@ -83,13 +116,18 @@ class AgentWatch:
                     self.remark(f"writes {file}, which its task does not claim")
             case Says():
                 self.began = self.began or not self._resumes
-        limits = self._settings.limits
-        if limits.tokens is not None and tally.used.tokens_in + tally.used.tokens_out > limits.tokens:
-            self._stop(f"reached its limit of {limits.tokens:,} tokens")
-        if limits.cost is not None and tally.used.cost is not None and tally.used.cost > limits.cost:
-            self._stop(f"reached its limit of {limits.cost:g} in cost")
-        if limits.turns is not None and self._doings > limits.turns:
-            self._stop(f"reached its limit of {limits.turns} turns")
+            case Retrying():
+                self._note_retry(tally)
+        self._live.heard(tally)
+        if limit := reached(self.limits, tally, self._doings):
+            self._stop(limit)
+
+    def _note_retry(self, tally: AgentTally) -> None:
+        """A program that asks again and again is refused for its load, long before it gives up and says so."""
+        now = time.monotonic()
+        if tally.retries >= _RETRIES_OF_LOAD and now - self._retry_told_at >= _RETRIES_TOLD_EVERY_S:
+            self._retry_told_at = now
+            self._calls.retried(self._order.attempt)
 
     def has_forgotten(self, ending: Ending) -> bool:
         """Whether the program knows nothing any more of the conversation that it was to resume."""
@@ -106,6 +144,8 @@ class AgentWatch:
         ending = tally.ending(process, time.time(), self._zone)
         if tally.closed is None and not self.began and _is_failure(ending) and ending.exit_code:
             return self._never_began(ending)
+        if self._order.task.save and ending.kind is EndingKind.DONE:
+            keep_result(tally.answer, self._directory, ANSWER_FILE, always=True)
         return ending
 
     def _stop(self, why: str) -> None:

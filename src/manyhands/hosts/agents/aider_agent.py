@@ -2,7 +2,7 @@
 
 import re
 
-from manyhands.hosts.agents.adapter import Adapter, AgentLaunch, Errand, LineMoment
+from manyhands.hosts.agents.adapter import Adapter, Advice, AgentLaunch, Errand, LineMoment, QuietErrors
 from manyhands.hosts.agents.agent_events import (
     AgentEvent,
     AgentRefusal,
@@ -41,11 +41,14 @@ def launch(errand: Errand) -> AgentLaunch:
     argv = [*(errand.program or ("aider",)), "--message-file", errand.prompt_file, "--yes-always", "--no-auto-commits"]
     argv += ["--no-gitignore", "--no-analytics", "--no-check-update", "--no-show-model-warnings", "--no-pretty"]
     argv += ["--no-show-release-notes"]
+    argv += [] if errand.in_git else ["--no-git"]  # it would make a repository
+    kept = errand.prompt_file.removesuffix(".txt")
+    argv += ["--chat-history-file", f"{kept}.history.md", "--input-history-file", f"{kept}.history"]
     argv += ["--model", errand.model] if errand.model else []
     return AgentLaunch((*argv, *errand.args), {"TERM": "dumb"}, by_stdin=False)
 
 
-class AiderOutput:
+class AiderOutput(QuietErrors):
     def __init__(self) -> None:
         self._error: list[str] | None = None  # the message of the last error, line by line
         self._kind: RefusalKind | None = None
@@ -92,4 +95,11 @@ def _count(digits: str, thousands: str) -> int:
         return 0
 
 
-AIDER = Adapter("aider", launch, AiderOutput, own=(".aider",))
+AIDER = Adapter(
+    "aider",
+    launch,
+    AiderOutput,
+    Advice(auth="set the key of its model's provider, such as OPENAI_API_KEY"),
+    litter=(".aider.*",),
+    own=(".aider",),
+)

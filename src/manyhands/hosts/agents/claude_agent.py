@@ -2,7 +2,18 @@
 
 from typing import Any
 
-from manyhands.hosts.agents.adapter import Adapter, AgentLaunch, Errand, JsonLines, LineMoment, files_in, session_in
+from msgspec.structs import replace
+
+from manyhands.hosts.agents.adapter import (
+    Adapter,
+    Advice,
+    AgentLaunch,
+    Errand,
+    JsonLines,
+    LineMoment,
+    files_in,
+    session_in,
+)
 from manyhands.hosts.agents.agent_events import (
     AgentEvent,
     Closed,
@@ -10,6 +21,7 @@ from manyhands.hosts.agents.agent_events import (
     Does,
     RefusalKind,
     Retrying,
+    Returned,
     Says,
     Used,
 )
@@ -49,6 +61,8 @@ class StreamJson(JsonLines):
                 return self._message(event)
             case "rate_limit_event":
                 self._note_limit(table(event.get("rate_limit_info")))
+            case "user":  # the result of a tool
+                return [Returned()]
             case "result":
                 return [*self._used(event), *self._denied(event), self._closed(event, moment)]
         return []
@@ -57,6 +71,7 @@ class StreamJson(JsonLines):
         self._error = ""
         self._resets_at: object = None
         self._limit = ""
+        self._counted = ""  # the answer whose tokens were counted last
 
     def _system(self, event: dict[str, Any]) -> list[AgentEvent]:
         if event.get("subtype") == "init":
@@ -83,10 +98,19 @@ class StreamJson(JsonLines):
                 found.append(Says(part["text"]))
             elif part.get("type") == "tool_use":
                 arguments = table(part.get("input"))
-                found.append(Does(text_of(part.get("name")), files_in(arguments), text_of(arguments.get("command"))))
-        return found
+                command = text_of(arguments.get("command"))
+                found.append(Does(text_of(part.get("name")), files_in(arguments), command, runs=True))
+        return [*found, *self._used_by(table(event.get("message")))]
 
-    def _used(self, event: dict[str, Any]) -> list[AgentEvent]:
+    def _used_by(self, message: dict[str, Any]) -> list[AgentEvent]:
+        """What one answer of the model took, for whoever watches; the closing event has the sum."""
+        id = text_of(message.get("id"))
+        if not id or id == self._counted:  # each block of an answer says it again
+            return []
+        self._counted = id
+        return [replace(one, cost=None, is_total=False) for one in self._used({"usage": message.get("usage")})]
+
+    def _used(self, event: dict[str, Any]) -> list[Used]:
         usage = table(event.get("usage"))
         cached = number(usage, "cache_read_input_tokens")
         tokens_in = number(usage, "input_tokens") + cached + number(usage, "cache_creation_input_tokens")
@@ -120,4 +144,15 @@ class StreamJson(JsonLines):
         )
 
 
-CLAUDE = Adapter("claude", launch, StreamJson, resumes=True, same_directory=True, own=(".claude",))
+CLAUDE = Adapter(
+    "claude",
+    launch,
+    StreamJson,
+    Advice(
+        denied='`args = ["--allowedTools", "WebFetch"]` of its host allows a tool',
+        auth="sign in with `claude` and `/login`, or set ANTHROPIC_API_KEY",
+    ),
+    resumes=True,
+    same_directory=True,
+    own=(".claude",),
+)

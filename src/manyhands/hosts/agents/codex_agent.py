@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from manyhands.hosts.agents.adapter import Adapter, AgentLaunch, Errand, JsonLines, LineMoment, session_in
-from manyhands.hosts.agents.agent_events import AgentEvent, Closed, Denied, Does, Retrying, Says, Used
+from manyhands.hosts.agents.adapter import Adapter, Advice, AgentLaunch, Errand, JsonLines, LineMoment, session_in
+from manyhands.hosts.agents.agent_events import AgentEvent, Closed, Denied, Does, Retrying, Returned, Says, Used
 from manyhands.hosts.agents.refusal_texts import number, refusal, table, text_of
 
 
@@ -46,18 +46,30 @@ class CodexOutput(JsonLines):
             case "agent_message" if completed:
                 return [Says(text_of(item.get("text")))]
             case "command_execution" if not completed:
-                return [Does("command", (), text_of(item.get("command")))]
+                return [Does("command", (), text_of(item.get("command")), runs=True)]
             case "command_execution" | "file_change" if item.get("status") == "declined":
-                return [Denied(f"{item['type']} {text_of(item.get('command'))}".strip())]
+                return [Denied(f"{item['type']} {text_of(item.get('command'))}".strip()), Returned()]
+            case "command_execution" | "mcp_tool_call" if completed:
+                return [Returned()]
             case "file_change" if completed:
                 changes = item.get("changes")
                 paths = [table(one).get("path") for one in changes] if isinstance(changes, list) else []
                 return [Does("edit", tuple(path for path in paths if isinstance(path, str)))]
             case "mcp_tool_call" if not completed:
-                return [Does(f"{text_of(item.get('server'))}.{text_of(item.get('tool'))}")]
+                return [Does(f"{text_of(item.get('server'))}.{text_of(item.get('tool'))}", runs=True)]
             case "web_search" if completed:
                 return [Does("web search", (), text_of(item.get("query")))]
         return []
 
 
-CODEX = Adapter("codex", launch, CodexOutput, resumes=True, own=(".codex",))
+CODEX = Adapter(
+    "codex",
+    launch,
+    CodexOutput,
+    Advice(
+        denied='`confine = "workspace"` of its host lets it run without its own sandbox',
+        auth="sign in with `codex login`, or set the key of its provider",
+    ),
+    resumes=True,
+    own=(".codex",),
+)

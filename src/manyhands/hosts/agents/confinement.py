@@ -81,9 +81,17 @@ def claimed_places(task: Task, workspace: Path) -> list[Path]:
     return found
 
 
+def is_in_git(workspace: Path) -> bool:
+    return _git_marker(workspace) is not None
+
+
+def _git_marker(workspace: Path) -> Path | None:
+    return next((place / ".git" for place in (workspace, *workspace.parents) if (place / ".git").exists()), None)
+
+
 def _git_places(workspace: Path) -> list[Path]:
     """Of a git worktree, what git writes outside of it: never hooks or config, which others run."""
-    marker = next((place / ".git" for place in (workspace, *workspace.parents) if (place / ".git").exists()), None)
+    marker = _git_marker(workspace)
     try:
         if marker is None or not marker.is_file():
             return []

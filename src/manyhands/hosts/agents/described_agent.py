@@ -1,6 +1,6 @@
 """An agent that a person describes in the config: its command line, and which known agent its output is like."""
 
-from manyhands.hosts.agents.adapter import Adapter, AgentLaunch, Errand, LineMoment
+from manyhands.hosts.agents.adapter import Adapter, AgentLaunch, Errand, LineMoment, QuietErrors
 from manyhands.hosts.agents.agent_events import AgentEvent, Closed, Says
 from manyhands.hosts.agents.aider_agent import AIDER
 from manyhands.hosts.agents.claude_agent import CLAUDE
@@ -16,7 +16,7 @@ BY_EXIT = "exit"
 _PROMPT_FILE = "{prompt_file}"
 
 
-class PlainOutput:
+class PlainOutput(QuietErrors):
     """Every line is something the agent says. Only the exit code, or the ending file if there is one, closes it."""
 
     def read(self, line: str, moment: LineMoment) -> list[AgentEvent]:

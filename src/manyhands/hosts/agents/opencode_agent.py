@@ -3,7 +3,16 @@
 import json
 from typing import Any
 
-from manyhands.hosts.agents.adapter import Adapter, AgentLaunch, Errand, JsonLines, LineMoment, files_in, session_in
+from manyhands.hosts.agents.adapter import (
+    Adapter,
+    Advice,
+    AgentLaunch,
+    Errand,
+    JsonLines,
+    LineMoment,
+    files_in,
+    session_in,
+)
 from manyhands.hosts.agents.agent_events import AgentEvent, Closed, Does, RefusalKind, Says, Used
 from manyhands.hosts.agents.refusal_texts import money, number, refusal, table, text_of
 
@@ -74,6 +83,7 @@ OPENCODE = Adapter(
     "opencode",
     launch,
     OpencodeOutput,
+    Advice(auth="sign in with `opencode auth login`"),
     resumes=True,
     same_directory=True,
     own=(".config/opencode", ".local/share/opencode", ".local/state/opencode", ".cache/opencode"),

@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -16,29 +17,31 @@ from manyhands.hosts.agents.agent_listener import AgentListener
 from manyhands.hosts.agents.agent_record import AgentRecord
 from manyhands.hosts.agents.agent_sessions import KeptSession
 from manyhands.hosts.agents.agent_settings import AgentSettings
-from manyhands.hosts.agents.agent_watch import AgentWatch
-from manyhands.hosts.agents.confinement import confined, make_own_places, rights_for
+from manyhands.hosts.agents.agent_watch import AgentCalls, AgentWatch
+from manyhands.hosts.agents.confinement import confined, is_in_git, make_own_places, rights_for
 from manyhands.hosts.agents.described_agent import KNOWN, described
-from manyhands.hosts.agents.resuming import what_to_say
+from manyhands.hosts.agents.litter import Litter
+from manyhands.hosts.agents.resuming import what_to_do, what_to_say
 from manyhands.hosts.agents.silence import silent_for
+from manyhands.hosts.executors.asking import resuming_variables
 from manyhands.hosts.executors.attempt_steps import AttemptSteps, ProcessStreams
-from manyhands.hosts.executors.executor import Showed
 from manyhands.readers.plain_file import write_plain
 
 
 class ProgramDriver:
-    def __init__(self, settings: AgentSettings, steps: AttemptSteps, showed: Showed) -> None:
+    def __init__(self, settings: AgentSettings, steps: AttemptSteps, calls: AgentCalls) -> None:
         adapter = KNOWN[settings.agent] if settings.agent else described(settings.run, settings.reads)
+        self.advice = adapter.advice
         self.name = adapter.name
         self.resumes = adapter.resumes
         self.same_directory = adapter.same_directory
         self._settings = settings
         self._adapter = adapter
         self._steps = steps
-        self._showed = showed
+        self._calls = calls
 
     def run(self, order: StartAttempt, directory: Path, place: str) -> "ProgramRun":
-        return ProgramRun(self._settings, self._adapter, self._steps, order, directory, place, self._showed)
+        return ProgramRun(self._settings, self._adapter, self._steps, order, directory, place, self._calls)
 
     def release(self, attempt: int) -> None:
         """Its processes are those of the attempt's steps, which are released there."""
@@ -56,9 +59,10 @@ class ProgramRun:
         order: StartAttempt,
         directory: Path,
         place: str,
-        showed: Showed,
+        calls: AgentCalls,
     ) -> None:
-        self.watch = AgentWatch(settings, order, directory, place, showed, agent=adapter.name, resumes=adapter.resumes)
+        self.watch = AgentWatch(settings, order, directory, place, calls, agent=adapter.name, resumes=adapter.resumes)
+        self._calls = calls
         self._settings = settings
         self._adapter = adapter
         self._steps = steps
@@ -75,6 +79,7 @@ class ProgramRun:
         silence = asyncio.create_task(self._watch_silence(record))
         # Its own directory, with a short path: a socket's path may have about a hundred bytes.
         temporary = Path(tempfile.mkdtemp(prefix="mh-"))
+        litter = Litter(Path(self._place), self._adapter.litter)
         try:
             process = asyncio.create_task(self._run(listener, record, temporary))
             self.watch.end = process.cancel
@@ -82,14 +87,16 @@ class ProgramRun:
         finally:
             silence.cancel()
             shutil.rmtree(temporary, ignore_errors=True)
+            litter.remove()
             listener.close(ended.exit_code if ended.exit_code is not None else -1)
             record.close()
+            self.watch.close()
         return self.watch.ending(ended, record.tally)
 
     async def _run(self, listener: AgentListener, record: AgentRecord, temporary: Path) -> Ending:
         settings, resumed = self._settings, self.watch.resumed
         prompt_file = self._directory / (PROMPT_FILE if resumed is None else SAYING_FILE)
-        prompt = self._order.task.prompt if resumed is None else what_to_say(self._order.last)
+        prompt = what_to_do(self._order) if resumed is None else what_to_say(self._order)
         write_plain(prompt_file, prompt.encode(errors="replace"))
         errand = Errand(
             prompt_file=str(prompt_file),
@@ -98,8 +105,9 @@ class ProgramRun:
             args=settings.args,
             session="" if resumed is None else resumed.id,
             directory=self._place,
-            turns=settings.limits.turns,
-            cost=settings.limits.cost,
+            in_git=is_in_git(Path(self._place)),
+            turns=self.watch.limits.turns,
+            cost=self.watch.limits.cost,
         )
         env = {**os.environ, **settings.env, **(self._order.task.env or {}), "TMPDIR": str(temporary)}
         make = None
@@ -112,15 +120,21 @@ class ProgramRun:
         streams = ProcessStreams(
             input=str(prompt_file) if launch.by_stdin else os.devnull,
             output=listener.output,
-            errors=record.errors,
-            env={**launch.env, "TMPDIR": str(temporary)},
+            errors=listener.errors,
+            env=launch.env,
+            own_env={"TMPDIR": str(temporary), **resuming_variables(self._adapter.resumes)},
             make=make,
         )
         return await self._steps.run(self._order, self._directory, launch.argv, streams=streams)
 
     async def _watch_silence(self, record: AgentRecord) -> None:
-        idle_s = self._settings.idle_s
-        if idle_s <= 0:
+        if self._settings.idle_s <= 0:
             return
-        await silent_for(idle_s, lambda: record.last_at, lambda: self._steps.family(self._order.attempt))
-        self.watch.was_silent()
+        watch, attempt = self.watch, self._order.attempt
+        await silent_for(
+            lambda: watch.may_be_silent_s(record.tally.tools_running > 0),
+            lambda: time.monotonic() if self._calls.is_asking(attempt) else record.last_at,
+            lambda: self._steps.family(attempt),
+            watch.saw_life,
+        )
+        watch.was_silent(record.tally.tools_running > 0)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from manyhands.hosts.agents.adapter import Adapter, AgentLaunch, Errand, LineMoment
+from manyhands.hosts.agents.adapter import Adapter, Advice, AgentLaunch, Errand, LineMoment
 from manyhands.hosts.agents.agent_events import AgentEvent, Closed, RefusalKind, Used
 from manyhands.hosts.agents.claude_agent import StreamJson
 from manyhands.hosts.agents.refusal_texts import number, refusal, table, text_of
@@ -20,7 +20,7 @@ def launch(errand: Errand) -> AgentLaunch:
 
 
 class QwenOutput(StreamJson):
-    def _used(self, event: dict[str, Any]) -> list[AgentEvent]:
+    def _used(self, event: dict[str, Any]) -> list[Used]:
         usage = table(event.get("usage"))
         cached = number(usage, "cache_read_input_tokens")
         return [Used(number(usage, "input_tokens"), cached, number(usage, "output_tokens"), of_session=True)]
@@ -37,4 +37,12 @@ class QwenOutput(StreamJson):
         return []
 
 
-QWEN = Adapter("qwen", launch, QwenOutput, resumes=True, same_directory=True, own=(".qwen",))
+QWEN = Adapter(
+    "qwen",
+    launch,
+    QwenOutput,
+    Advice(auth="start `qwen` once and sign in, or set OPENAI_API_KEY"),
+    resumes=True,
+    same_directory=True,
+    own=(".qwen",),
+)

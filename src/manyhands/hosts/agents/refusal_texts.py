@@ -11,6 +11,9 @@ from manyhands.hosts.executors.output_text import one_line
 from manyhands.hosts.executors.reset_times import wait_in_text, wait_until
 
 _BUSY_STATUSES = frozenset({408, 409, 425, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
+#: How Claude Code tells a short limit of requests from one that lasts for hours.
+_NOT_CLOSED = "not your usage limit"
+_CONTEXT_STATUSES = (None, 400, 413, 422)
 _CLOSED = re.compile(
     r"usage[ _]limit|hit your( \w+)? limit|daily (quota|limit)|weekly limit|monthly limit|(per|_per_)[ _]?day\b"
     r"|five.hour limit|limit (will )?reset",
@@ -72,7 +75,9 @@ def refusal(
 
 
 def _kind_of(words: str, status: int | None) -> RefusalKind:
-    if _CONTEXT.search(words):
+    words = words.replace(_NOT_CLOSED, "")
+    # With any other status, too many tokens are too many in a minute.
+    if status in _CONTEXT_STATUSES and _CONTEXT.search(words):
         return RefusalKind.PERMANENT
     if status in (None, 402, 403, 429):
         if _CLOSED.search(words):

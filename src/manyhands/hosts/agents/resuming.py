@@ -1,14 +1,19 @@
-"""Decides from the last attempt's ending whether its conversation is resumed, and with which prompt."""
+"""Decides whether an attempt resumes the last conversation of its task, and with which words."""
 
 from typing import assert_never
 
+from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.core.values.question import Guidance
 
 
-def is_to_resume(last: Ending | None) -> bool:
+def is_to_resume(order: StartAttempt) -> bool:
     """A conversation is not resumed after the agent itself failed, because its beliefs may be what misled it."""
+    last = order.last
     if last is None:
         return False
+    if last.asks is not None:
+        return True  # a person has answered, or has sent the work back
     match last.kind:
         case EndingKind.OVERLOADED | EndingKind.LOST | EndingKind.PREEMPTED:
             return True
@@ -20,11 +25,26 @@ def is_to_resume(last: Ending | None) -> bool:
             assert_never(kind)
 
 
-def what_to_say(last: Ending | None) -> str:
-    """After a failed check, the output of the check. Otherwise only the time has changed."""
-    if last is None or not _is_failed_check(last):
-        return "continue"
-    return f"The check of your work did not pass ({last.detail}). Its last output:\n\n{last.tail}\n\nFix this."
+def what_to_say(order: StartAttempt) -> str:
+    """To an agent that resumes: what a person said, or what the check printed. Otherwise only the time has changed."""
+    last = order.last
+    if last is not None and _is_failed_check(last):
+        return f"The check of your work did not pass ({last.detail}). Its last output:\n\n{last.tail}\n\nFix this."
+    return "\n\n".join(_said(order.guidance)) or "continue"
+
+
+def what_to_do(order: StartAttempt) -> str:
+    """To an agent that begins: the prompt, and what people have said about the task since."""
+    return "\n\n".join([order.task.prompt, *_said(order.guidance)])
+
+
+def _said(guidance: Guidance | None) -> list[str]:
+    if guidance is None:
+        return []
+    said = [f"You asked: {one.question}\nA person answered: {one.words}" for one in guidance.answers]
+    if guidance.words:
+        said.append(f"A person has looked at the work so far and sends it back:\n\n{guidance.words}")
+    return said
 
 
 def _is_failed_check(last: Ending) -> bool:
