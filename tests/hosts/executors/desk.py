@@ -39,8 +39,8 @@ class Desk:
     async def run(self, task: Task, number: int = 1, last: Ending | None = None) -> Ending:
         return await self.ending(self.start(task, number, last))
 
-    async def ending(self, attempt: int) -> Ending:
-        await self.until(lambda: self.endings(attempt))
+    async def ending(self, attempt: int, within_s: float = PATIENCE_S) -> Ending:
+        await self.until(lambda: self.endings(attempt), within_s)
         return self.endings(attempt)[0]
 
     def endings(self, attempt: int) -> list[Ending]:
@@ -50,9 +50,9 @@ class Desk:
         await self.until(lambda: len(self.spawned) >= times)
         return self.spawned[times - 1]
 
-    async def until(self, holds: Callable[[], Any]) -> None:
+    async def until(self, holds: Callable[[], Any], within_s: float = PATIENCE_S) -> None:
         """Wait for something an executor reports, or that can only be looked at (a file, a process)."""
-        give_up_at = time.monotonic() + PATIENCE_S
+        give_up_at = time.monotonic() + within_s
         while not holds():
             assert time.monotonic() < give_up_at, f"waited in vain; reported so far: {self.reported[-5:]}"
             self._changed.clear()

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import uuid
+from typing import ClassVar
 
 from manyhands.errors import Unavailable
 
@@ -108,6 +109,14 @@ def tells_process():
     return os.getpid()
 
 
+def meets(place, count):
+    """Ends when as many processes have come there: none of them can have served two."""
+    open(os.path.join(place, str(os.getpid())), "w").close()
+    while len(os.listdir(place)) < count:
+        time.sleep(0.01)
+    return os.getpid()
+
+
 def tells_place():
     return [os.getcwd(), os.environ.get("COLOUR")]
 
@@ -155,3 +164,18 @@ def writes_ending():
 
 def exits_75():
     sys.exit(75)
+
+
+class Refused(Exception):
+    """As clients raise it."""
+
+    status_code = 429
+    headers: ClassVar[dict[str, str]] = {"retry-after": "1.5"}
+
+
+def refused_by_its_server() -> None:
+    raise Refused
+
+
+async def refused_by_its_server_async() -> None:
+    raise Refused

@@ -188,10 +188,12 @@ async def test_peak_memory_is_the_attempts_own(python: Stage) -> None:
 # Whose process they run in
 
 
-async def test_a_worker_is_used_again_and_serves_one_at_a_time(python: Stage) -> None:
+async def test_a_worker_is_used_again_and_serves_one_at_a_time(python: Stage, tmp_path: Path) -> None:
     one_by_one = [await python.desk.run(call("tells_process")) for _ in range(3)]
     assert len({ending.result for ending in one_by_one}) == 1
-    together = [python.desk.start(call("tells_process")) for _ in range(3)]
+    place = tmp_path / "met"
+    place.mkdir()
+    together = [python.desk.start(call("meets", args={"place": str(place), "count": 3})) for _ in range(3)]
     endings = [await python.desk.ending(attempt) for attempt in together]
     assert len({ending.result for ending in endings}) == 3
 

@@ -9,6 +9,7 @@ from hosts.landing.project import Project, attempts, details, sh, states, until
 from manyhands.core.events import CancelAsked
 from manyhands.core.values.task import Task
 from manyhands.engine.dispatcher import Dispatcher
+from manyhands.hosts.landing import claim_watch
 from manyhands.hosts.landing.worktree import safe_name
 
 
@@ -45,6 +46,19 @@ async def test_what_an_attempt_touched_outside_its_claims_is_told(project: Proje
     )
     assert details(run, "a")[0].endswith("3 files; outside its claims: src/out")
     assert record(project, "a.1")["undeclared"] == ["src/out"]
+
+
+async def test_what_an_attempt_changes_outside_its_claims_is_told_while_it_runs(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task ends when its own log says so."""
+    monkeypatch.setattr(claim_watch, "LOOK_EVERY_S", 0.05)
+    log = '"$(dirname "$MANYHANDS_ENDING_FILE")/output.log"'
+    script = f"echo >> base.txt; touch in out; until grep -q 'changed out,' {log}; do sleep 0.05; done; cat {log} > in"
+    run = await project.run(sh("a", script, write=("in",), timeout=60.0))
+    assert states(run) == {"a": "done"}, details(run, "a")
+    told = [f"! changed {file}, which its task does not claim" for file in ("base.txt", "out")]
+    assert project.read("in").splitlines() == told, "each once"
 
 
 async def test_a_task_that_declares_no_claims_has_nothing_to_keep_to(project: Project) -> None:

@@ -57,7 +57,7 @@ async def test_without_metrics_the_busy_slots_are_counted() -> None:
     server = PageServer({"/slots": slots_page(busy=3, slots=4)})
     await server.start()
     probe = LlamacppProbe(server.url)
-    assert await probe.read(5.0) == Reading(at=5.0, source="llamacpp", running=3)
+    assert await probe.read(5.0) == Reading(at=5.0, source="llamacpp", running=3, slots=4)
     await probe.close()
     await server.stop()
 
@@ -95,3 +95,16 @@ def test_the_test_server_ends_even_when_the_tests_are_killed(llama_server: Llama
         server = psutil.Process(int(tester.stdout.readline()))
         os.kill(tester.pid, signal.SIGKILL)
     server.wait(timeout=10)
+
+
+async def test_a_server_with_metrics_is_asked_once_how_many_it_works_on_at_once() -> None:
+    server = PageServer({"/metrics": llamacpp_page(), "/props": b'{"total_slots": 6, "n_ctx": 4096}'})
+    await server.start()
+    probe = LlamacppProbe(server.url)
+    first = await probe.read(5.0)
+    again = await probe.read(6.0)
+    assert first is not None
+    assert again is not None
+    assert (first.slots, again.slots) == (6, 6)
+    await probe.close()
+    await server.stop()

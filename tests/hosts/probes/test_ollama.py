@@ -11,7 +11,7 @@ async def test_a_loaded_model_shows_what_it_takes_on_the_device_and_whether_it_s
     server = PageServer({"/api/ps": ollama_page(size=1000, size_vram=600)})
     await server.start()
     probe = OllamaProbe(f"{server.url}/v1")
-    full = Reading(at=5.0, source="ollama", memory_total_bytes=600, memory_used_bytes=600)
+    full = Reading(at=5.0, source="ollama", memory_total_bytes=600, memory_used_bytes=600, spilled=0.4)
     assert await probe.read(5.0) == full
     (model,) = probe.loaded
     assert (model.name, model.spilled, model.context_length) == ("granite-code:8b", True, 4096)

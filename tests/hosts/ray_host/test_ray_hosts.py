@@ -16,6 +16,7 @@ from manyhands.core.values.task import NO_CLAIMS, Task, TaskState
 from manyhands.errors import UsageError
 from manyhands.hosts.executors import process_table
 from manyhands.hosts.ray.ray_clusters import check_ray
+from manyhands.install_hints import install_hint
 from manyhands.sources.config.config_reading import load_config
 from manyhands.sources.config.config_types import RayHost
 
@@ -72,7 +73,7 @@ def test_a_ray_host_without_ray_is_refused_before_anything_runs(monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "ray", None)  # as where it is not installed
     with pytest.raises(UsageError, match="host `far` is a Ray cluster, but Ray is not installed") as refused:
         check_ray([RayHost(name="far")])
-    assert refused.value.hint == "pip install 'manyhands[ray]'"
+    assert refused.value.hint == install_hint("ray")
 
 
 async def _until(holds: Callable[[], bool]) -> None:

@@ -3,7 +3,7 @@
 from manyhands.core.values.task import Task
 from manyhands.hosts.ray.node_placement import (
     RayNode,
-    Seat,
+    WorkerSeat,
     WorkerStanding,
     labels_of,
     matches,
@@ -51,19 +51,19 @@ def test_attempts_are_spread_by_the_cores_of_the_nodes_and_never_to_one_without(
 
 
 def test_a_model_worker_has_a_gpu_to_itself_or_where_there_is_none_a_node() -> None:
-    assert seats([HEAD, SMALL, LARGE], {}) == [Seat("large", 0, 1), Seat("large", 1, 1)]
-    assert seats([HEAD, SMALL], {}) == [Seat("small", 0, 0)]
+    assert seats([HEAD, SMALL, LARGE], {}) == [WorkerSeat("large", 0, 1), WorkerSeat("large", 1, 1)]
+    assert seats([HEAD, SMALL], {}) == [WorkerSeat("small", 0, 0)]
 
 
 def test_prompts_go_to_a_worker_that_has_the_model_unless_it_has_far_more_to_do() -> None:
-    one, other = Seat("n", 0, 1), Seat("n", 1, 1)
+    one, other = WorkerSeat("n", 0, 1), WorkerSeat("n", 1, 1)
     assert route("m", {one: WorkerStanding(5, ("m",), 0.0), other: WorkerStanding(0, (), 9e9)}) == one
     assert route("m", {one: WorkerStanding(50, ("m",), 0.0), other: WorkerStanding(0, (), 9e9)}) == other
     assert route("m", {one: WorkerStanding(3, ("m",)), other: WorkerStanding(1, ("m",))}) == other
 
 
 def test_a_model_that_nobody_has_is_loaded_where_most_memory_is_free() -> None:
-    one, other = Seat("n", 0, 1), Seat("n", 1, 1)
+    one, other = WorkerSeat("n", 0, 1), WorkerSeat("n", 1, 1)
     assert route("m", {one: WorkerStanding(0, ("a",), 2e9), other: WorkerStanding(1, ("b",), 8e9)}) == other
     assert (
         route("m", {one: WorkerStanding(0, ("a",), 2e9), other: WorkerStanding(0)}) == other

@@ -61,6 +61,7 @@ class ProcessStreams(Struct, frozen=True, kw_only=True):
     output: int
     errors: int
     env: dict[str, str] = {}  # where nobody else sets them
+    own_env: dict[str, str] = {}  # whatever others set
     make: Callable[[MakeProcess], Any] | None = None
 
 
@@ -165,7 +166,7 @@ class AttemptSteps:
         if not is_check:
             env |= report_variables(directory)
         if streams is not None:
-            env = {**streams.env, **env}
+            env = {**streams.env, **env, **streams.own_env}
         command = filled(argv, order, directory) if streams is None else list(argv)
         self._commands.find(command[0], "check" if is_check else "run", cwd, env)
         try:

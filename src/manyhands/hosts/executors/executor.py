@@ -15,11 +15,16 @@ from typing import Protocol, runtime_checkable
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending
 from manyhands.core.values.host import ProcessHandle
+from manyhands.core.values.question import Question
 
 #: Called with an attempt's process before it runs: (attempt, process).
 Spawned = Callable[[int, ProcessHandle], None]
 #: Told when an attempt has put out something for the first time, where that is seen.
 Showed = Callable[[int], None]
+#: Told when an attempt is refused by what it asks and asks again by itself, where that is seen.
+Retried = Callable[[int], None]
+#: Told what an attempt asks a person while it runs: (attempt, question).
+Asked = Callable[[int, Question], None]
 #: Told of an attempt's ending, once: (attempt, ending).
 Ended = Callable[[int, Ending], None]
 
@@ -42,8 +47,24 @@ class Executor(Protocol):
 
 
 @runtime_checkable
+class TakesWork(Executor, Protocol):
+    """An executor whose attempts are in the hands of agents that came for them."""
+
+    def hand_in(self, attempt: int, ending: Ending) -> None:
+        """The agent has ended its work like this. The attempt's ending follows when its task's check has passed."""
+
+
+@runtime_checkable
 class Adopts(Executor, Protocol):
     """An executor whose attempts outlive their dispatcher."""
 
     def adopt(self, attempt: int, directory: str) -> bool:
         """Take over an attempt of a dispatcher that died. True: its ending follows, once nothing of it is alive."""
+
+
+@runtime_checkable
+class Answers(Executor, Protocol):
+    """An executor whose attempts may ask a person something and wait for the answer."""
+
+    def answer(self, attempt: int, words: str) -> None:
+        """Pass on what a person has answered. The attempt may have ended meanwhile."""

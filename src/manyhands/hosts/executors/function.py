@@ -51,6 +51,9 @@ class FunctionOutcome(NamedTuple):
     tail: str = ""
     result: str = ""
     memory_bytes: int = 0
+    retry_after_s: float | None = None
+    rate_limited: bool = False
+    quota: bool = False
 
     def ending(self) -> "Ending":
         from manyhands.core.values.ending import Ending, EndingKind
@@ -62,10 +65,17 @@ class FunctionOutcome(NamedTuple):
             memory_bytes=self.memory_bytes,
             tail=self.tail,
             result=self.result,
+            retry_after_s=self.retry_after_s,
+            rate_limited=self.rate_limited,
+            quota=self.quota,
         )
 
 
-class CannotResolve(Exception):
+class CannotSucceed(Exception):
+    """Calling the function again cannot help."""
+
+
+class CannotResolve(CannotSucceed):
     """There is no such function, or its module does not load."""
 
 
@@ -76,13 +86,17 @@ def resolve(name: str) -> Function:
     try:
         target: Any = importlib.import_module(module_name)
     except BaseException as error:  # a module may even exit
-        raise CannotResolve(f"cannot import `{module_name}` of `{name}`: {_named(error)}") from error
+        raise CannotResolve(f"cannot import `{module_name}` of `{name}`: {named(error)}") from error
     for part in path.split("."):
         if not hasattr(target, part):
             raise CannotResolve(f"`{module_name}` has no `{part}`, which `{name}` names")
         target = getattr(target, part)
     if not callable(target):
         raise CannotResolve(f"`{name}` is not a function but a {type(target).__name__}")
+    return function_of(target)
+
+
+def function_of(target: Callable[..., Any]) -> Function:
     is_async = any(inspect.iscoroutinefunction(it) for it in (target, getattr(target, "__call__", None)))  # noqa: B004
     return Function(target, is_async, _declares_context(target))
 
@@ -101,14 +115,28 @@ def is_plainly_sync(name: str) -> bool:
 
 
 def describe_error(error: BaseException) -> FunctionOutcome:
-    if isinstance(error, CannotResolve):
+    if isinstance(error, CannotSucceed):
         tail = _traceback(error.__cause__) if error.__cause__ else ""
         return FunctionOutcome("failed", one_line(str(error)), permanent=True, tail=tail)
     tail = _traceback(error)
     asks_to_wait = isinstance(error, SystemExit) and error.code == Unavailable.exit_code
     if asks_to_wait or isinstance(error, Unavailable | MemoryError):  # waiting may help
-        return FunctionOutcome("overloaded", one_line(_named(error)), tail=tail)
-    return FunctionOutcome("failed", one_line(_named(error)), permanent=_is_bad_call(error), tail=tail)
+        return FunctionOutcome("overloaded", one_line(named(error)), tail=tail)
+    if type(error).__module__ != "builtins" or error.__cause__ is not None:
+        # Imported only now: most functions fail in their own way, and workers start faster without it.
+        from manyhands.hosts.executors.refused_calls import ending_of_refusal
+
+        if (refusal := ending_of_refusal(error)) is not None:
+            return FunctionOutcome(
+                str(refusal.kind),
+                one_line(named(error)),
+                permanent=refusal.permanent,
+                tail=tail,
+                retry_after_s=refusal.retry_after_s,
+                rate_limited=refusal.rate_limited,
+                quota=refusal.quota,
+            )
+    return FunctionOutcome("failed", one_line(named(error)), permanent=_is_bad_call(error), tail=tail)
 
 
 def describe_value(value: object, directory: Path, in_file: bool = False) -> FunctionOutcome:
@@ -146,7 +174,7 @@ def _traceback(error: BaseException) -> str:
     return tail_of_text("".join(traceback.format_exception(type(error), error, frames)))
 
 
-def _named(error: BaseException) -> str:
+def named(error: BaseException) -> str:
     try:
         message = str(error)
     except Exception:  # an exception class of the user's code may fail here

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
-from manyhands.hosts.executors.executor import Adopts, Ended, Executor
+from manyhands.hosts.executors.executor import Adopts, Answers, Ended, Executor, TakesWork
 from manyhands.hosts.executors.in_flight import STOPPED, InFlight, Work
 
 #: A layer that must finish a step may ignore a stop. It is asked again after this long.
@@ -53,6 +53,10 @@ class LayeredExecutor:
         """An adopted attempt no longer needs the layer: it was started before."""
         return isinstance(self._inner, Adopts) and self._inner.adopt(attempt, directory)
 
+    def hand_in(self, attempt: int, ending: Ending) -> None:
+        if isinstance(self._inner, TakesWork):
+            self._inner.hand_in(attempt, ending)
+
     def release(self, attempt: int) -> None:
         self._inner.release(attempt)
 
@@ -62,6 +66,10 @@ class LayeredExecutor:
             self._in_flight.stop(attempt)
         if attempt in self._running or attempt not in self._in_flight:
             self._inner.stop(attempt)
+
+    def answer(self, attempt: int, words: str) -> None:
+        if isinstance(self._inner, Answers):
+            self._inner.answer(attempt, words)
 
     async def close(self) -> None:
         await self._in_flight.close()

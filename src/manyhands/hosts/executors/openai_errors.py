@@ -126,6 +126,14 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
     return _bounded(min(resets.values())) if resets else None
 
 
+def named_causes(error: BaseException) -> list[BaseException]:
+    """The error, and what it was raised from on purpose."""
+    causes = [error]
+    while (cause := causes[-1].__cause__) is not None and cause not in causes:
+        causes.append(cause)
+    return causes
+
+
 def _causes(error: BaseException) -> list[BaseException]:
     causes = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and cause not in causes:

@@ -34,7 +34,7 @@ from manyhands.hosts.executors.openai_errors import (
     unreachable,
 )
 from manyhands.hosts.executors.openai_request import NothingToSend, chat_request, embeddings_request
-from manyhands.hosts.executors.output_text import keep_result
+from manyhands.hosts.executors.output_text import ANSWER_FILE, keep_result
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -101,7 +101,7 @@ class OpenAIExecutor:
         except Exception as error:
             return self._without_key(await self._with_models(self._ending_of(error), error))
         ending = judged(answer)
-        name = "result.json" if self._settings.api == "embeddings" else "result.txt"
+        name = "result.json" if self._settings.api == "embeddings" else ANSWER_FILE
         result = keep_result(answer.text, directory, name, always=True)
         ending = msgspec.structs.replace(ending, result=result)
         return await self._steps.checked(ending, order, directory, directory.absolute() / name)  # noqa: ASYNC240

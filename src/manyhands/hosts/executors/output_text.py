@@ -6,6 +6,9 @@ from pathlib import Path
 from manyhands.readers.plain_file import open_plain, write_plain
 
 TAIL_BYTES = 2_048
+#: The whole answer of a model, an agent or a command, in the directory of the attempt.
+ANSWER_FILE = "result.txt"
+ANSWER_BYTES_MAX = 256 << 20
 RESULT_CHARACTERS_MAX = 32_000
 _LINE_CHARACTERS_MAX = 300
 

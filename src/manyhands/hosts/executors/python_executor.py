@@ -97,7 +97,7 @@ class PythonExecutor:
             raise
         except BaseException as error:  # also SystemExit: a function must not end the loop
             return describe_error(error).ending()
-        return describe_value(value, Path(directory), in_file=bool(order.task.check)).ending()
+        return describe_value(value, Path(directory), in_file=bool(order.task.check or order.task.save)).ending()
 
     async def _async_function(self, name: str) -> Function | None:
         """The function if it is async, loaded once and outside the loop. None: a worker runs it."""

@@ -30,7 +30,7 @@ from manyhands.hosts.executors.output_text import tail_of
 from manyhands.hosts.executors.process import Exit, ProcessGroup, marked, marker_of
 from manyhands.hosts.executors.process_table import Census
 from manyhands.hosts.executors.python_worker import BEGUN, HEADER, Reply, Request, command
-from manyhands.hosts.executors.report_files import read_aside
+from manyhands.hosts.executors.reading_aside import read_aside
 from manyhands.hosts.executors.said_ending import as_said, report_variables
 from manyhands.hosts.executors.template import environment
 from manyhands.hosts.executors.usage import with_usage
@@ -192,7 +192,7 @@ def _request(order: StartAttempt, directory: Path, settings: ProcessSettings, ma
         marked(environment(order, directory, None, settings.env) | report_variables(directory), marker),
         str(working_directory(settings, task)),
         str(directory / LOG_FILE),
-        bool(task.check),
+        bool(task.check or task.save),
     )
 
 

@@ -3,13 +3,10 @@
 The task chooses what stands at the path, so a link, a pipe, a device and an endless file are all to be expected.
 """
 
-import asyncio
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from manyhands.core.values.ending import Ending
 from manyhands.readers.plain_file import open_plain, read_plain
 
 BYTES_MAX = 2**20
@@ -34,12 +31,3 @@ def note_unusable(log: Path, name: str, why: object) -> None:
     line = f"manyhands: {name} is left out of account: {why}\n"
     with suppress(OSError), open(open_plain(log, os.O_WRONLY | os.O_APPEND), "ab") as output:
         output.write(line.encode(errors="replace"))
-
-
-async def read_aside(read: Callable[[], Ending]) -> Ending:
-    """Read beside the loop, because a disk may be slow. A stop that arrives meanwhile does not cost the ending."""
-    reading = asyncio.ensure_future(asyncio.to_thread(read))
-    while not reading.done():
-        with suppress(asyncio.CancelledError):
-            await asyncio.shield(reading)
-    return reading.result()

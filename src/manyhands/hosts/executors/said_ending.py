@@ -12,6 +12,7 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.hosts.executors.asking import question_variables, with_question
 from manyhands.hosts.executors.output_text import one_line, tail_of
 from manyhands.hosts.executors.report_files import UnusableReport, note_unusable, read_report
 from manyhands.hosts.executors.reset_times import FARTHEST_S, wait_until
@@ -44,6 +45,7 @@ def report_variables(directory: Path) -> dict[str, str]:
         "MANYHANDS_USAGE_FILE": str(directory / USAGE_FILE),
         "MANYHANDS_ENDING_FILE": str(directory / ENDING_FILE),
         "MANYHANDS_NOTES_FILE": str(directory / NOTES_FILE),
+        **question_variables(directory),
     }
 
 
@@ -52,6 +54,10 @@ def as_said(ending: Ending, directory: Path, log: Path, now: float) -> Ending:
     ending = with_notes(ending, directory, log)
     if ending.kind is EndingKind.CANCELLED:
         return ending
+    if _ended_by_itself(ending.kind):
+        ending = with_question(ending, directory, log)
+        if ending.asks is not None:
+            return ending
     try:
         content = read_report(directory / ENDING_FILE)
         if content is None:

@@ -5,14 +5,19 @@ import time
 from functools import partial
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.hosts.executors.asking import AskDesk
 from manyhands.hosts.executors.attempt_steps import LOG_FILE, AttemptSteps, ProcessSettings
-from manyhands.hosts.executors.executor import Ended, Spawned
+from manyhands.hosts.executors.executor import Asked, Ended, Spawned
 from manyhands.hosts.executors.in_flight import InFlight
-from manyhands.hosts.executors.report_files import read_aside
+from manyhands.hosts.executors.output_text import ANSWER_BYTES_MAX, ANSWER_FILE
+from manyhands.hosts.executors.reading_aside import read_aside
 from manyhands.hosts.executors.said_ending import as_printed, as_said
 from manyhands.hosts.executors.usage import with_usage
+from manyhands.readers.plain_file import read_plain, write_plain
 
 
 class ShellSettings(ProcessSettings, frozen=True, kw_only=True):
@@ -22,7 +27,14 @@ class ShellSettings(ProcessSettings, frozen=True, kw_only=True):
 
 
 class ShellExecutor:
-    def __init__(self, settings: ShellSettings, spawned: Spawned, ended: Ended) -> None:
+    def __init__(
+        self,
+        settings: ShellSettings,
+        spawned: Spawned,
+        ended: Ended,
+        asked: Asked = lambda attempt, question: None,
+    ) -> None:
+        self._desk = AskDesk(asked)
         self._steps = AttemptSteps(settings, spawned)
         self._overloaded = re.compile(settings.overloaded) if settings.overloaded else None
         self._in_flight = InFlight(ended, settings.grace_s)
@@ -36,6 +48,9 @@ class ShellExecutor:
     def stop(self, attempt: int) -> None:
         self._in_flight.stop(attempt)
 
+    def answer(self, attempt: int, words: str) -> None:
+        self._desk.answer(attempt, words)
+
     async def close(self) -> None:
         await self._in_flight.close()
 
@@ -46,12 +61,20 @@ class ShellExecutor:
                 f"task `{order.task.id}` has no `run`, and host `{order.host}` runs commands; give it one",
                 permanent=True,
             )
-        ending = await self._steps.run(order, directory, order.task.run)
-        ending = await read_aside(partial(self._as_told, ending, directory))
-        return await self._steps.checked(ending, order, directory)
+        with self._desk.watching(order, directory):
+            ending = await self._steps.run(order, directory, order.task.run)
+        answer = directory.absolute() / ANSWER_FILE if order.task.save else None  # noqa: ASYNC240
+        ending = await read_aside(partial(self._as_told, ending, directory, answer))
+        return await self._steps.checked(ending, order, directory, answer)
 
-    def _as_told(self, ending: Ending, directory: Path) -> Ending:
-        """The ending with what the command wrote and printed of it."""
+    def _as_told(self, ending: Ending, directory: Path, answer: Path | None) -> Ending:
+        """The ending with what the command wrote and printed of it. What it printed is its answer, if one is wanted."""
         log = directory / LOG_FILE
+        if answer is not None and ending.kind is EndingKind.DONE:
+            try:
+                write_plain(answer, read_plain(log, ANSWER_BYTES_MAX))
+            except OSError as error:
+                detail = f"what it printed cannot be saved: {error.strerror}"
+                return replace(ending, kind=EndingKind.FAILED, detail=detail)
         ending = as_printed(with_usage(ending, directory, log), self._overloaded, log)
         return as_said(ending, directory, log, time.time())

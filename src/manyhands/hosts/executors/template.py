@@ -22,6 +22,12 @@ _OURS = {
     "MANYHANDS_LAST_ENDING",
     "MANYHANDS_LAST_DETAIL",
     "MANYHANDS_LAST_OUTPUT",
+    "MANYHANDS_ASK",
+    "MANYHANDS_QUESTION_FILE",
+    "MANYHANDS_ANSWERS_FILE",
+    "MANYHANDS_RESUMES",
+    "MANYHANDS_SENT_BACK",
+    "MANYHANDS_ANSWER",
     "MANYHANDS_RESULT_FILE",
     "MANYHANDS_USAGE_FILE",
     "MANYHANDS_ENDING_FILE",
@@ -88,6 +94,10 @@ def environment(
         env["MANYHANDS_LAST_ENDING"] = str(last.kind)
         env["MANYHANDS_LAST_DETAIL"] = last.detail
         env["MANYHANDS_LAST_OUTPUT"] = last.tail
+    if order.guidance is not None and order.guidance.words:
+        env["MANYHANDS_SENT_BACK"] = order.guidance.words
+    if order.guidance is not None and order.guidance.answers:
+        env["MANYHANDS_ANSWER"] = order.guidance.answers[-1].words
     if result_file is not None:
         env["MANYHANDS_RESULT_FILE"] = str(result_file)
     return env

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from manyhands.core.claims import overlap
-from manyhands.core.values.task import Task
+from manyhands.core.values.task import Task, claims_of
 from manyhands.hosts.landing.git import Git
 
 _GITLINK = "160000"
@@ -25,7 +25,8 @@ def touched_by(git: Git, base: str, tree: str, task: Task, prefix: str) -> Touch
         paths.append(path)
         if entry.split(" ")[:2] == [":000000", _GITLINK]:
             new_links.append(path)
-    declared = () if task.claims is None else (*task.claims.write, *task.claims.append)
+    claims = claims_of(task)
+    declared = (*claims.write, *claims.append)
     undeclared = [] if task.claims is None else [path for path in paths if not is_claimed(path, declared, prefix)]
     return Touched(paths, undeclared, _strays(git, tree, new_links))
 

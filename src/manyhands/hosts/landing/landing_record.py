@@ -20,9 +20,12 @@ class LandingRecord(Struct, omit_defaults=True):
     branch: str
     commit: str = ""  # its work, as a child of `base`
     landed: str = ""  # the commit that this became on the target
+    proposed: str = ""  # the address of the pull request that it became instead
     touched: list[str] = []
     undeclared: list[str] = []  # changed files that none of its claims covers
     conflicts: list[str] = []
+    place: str = ""  # of its worktree, below the directory of all worktrees
+    waits: bool = False  # its work waits for approval
     kept: str = ""  # why the branch is kept; "": it is deleted, or a crash came first
 
     def save(self, directory: str) -> None:

@@ -122,6 +122,11 @@ def check_before(workspace: Path, landing: LandingConfig, tasks: Iterable[Task])
     if not any(task.workspace == WORKTREE for task in tasks):
         return
     repository = find_repository(workspace, landing)
+    if landing.pull_request:
+        from manyhands.hosts.landing.pull_requests import check_pull_requests
+
+        check_pull_requests(repository.git, os.environ)
+        return
     place = repository.checked_out_at()
     if place is None or landing.dirty == "stash":
         return

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -9,14 +10,17 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from manyhands.core.commands import StartAttempt
-from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.core.values.ending import DONE, Ending, EndingKind
+from manyhands.core.values.question import Question, QuestionKind
 from manyhands.errors import ManyhandsError
+from manyhands.hosts.landing.change_size import change_in_words, changed_lines
 from manyhands.hosts.landing.claim_check import Touched, is_claimed, touched_by
 from manyhands.hosts.landing.commits import commit, message_of, name_of, snapshot, tree_of
 from manyhands.hosts.landing.landing_record import LandingRecord, earlier_records
 from manyhands.hosts.landing.landing_site import LandingSite
 from manyhands.hosts.landing.merging import Merged, merge
 from manyhands.hosts.landing.publishing import Blocked, Moved, publish
+from manyhands.hosts.landing.pull_requests import propose
 from manyhands.hosts.landing.repository import Repository, listed
 from manyhands.hosts.landing.worktree import Worktree
 
@@ -41,12 +45,40 @@ class Touchdown:
 
     async def land(self, ending: Ending, step: Step) -> Ending:
         """Land the work of an attempt whose command and check have passed; return the attempt's ending."""
-        touched = await self._site.in_thread(self._take)
+        return await self._take(ending) or await self._bring(ending, step)
+
+    async def hold(self, ending: Ending) -> Ending:
+        """Leave the work on its branch until a person has approved it."""
+        self._record.waits = True
+        unfit = await self._take(ending)
+        if unfit is not None:
+            return unfit
+        text = await self._site.in_thread(self._in_numbers)
+        return replace(ending, asks=Question(QuestionKind.APPROVAL, text, commit=self._record.commit))
+
+    async def keep(self, ending: Ending) -> Ending:
+        """Leave unfinished work on its branch: the attempt asks something, and the next one continues from here."""
+        if ending.asks is None or await self._take(ending) is not None:
+            return ending
+        return replace(ending, asks=replace(ending.asks, commit=self._record.commit))
+
+    async def land_approved(self, commit: str, step: Step) -> Ending:
+        await self._site.in_thread(self._adopt, commit)
+        return await self._bring(DONE, step)
+
+    async def _take(self, ending: Ending) -> Ending | None:
+        """Commit the work; the ending if there is nothing that could land."""
+        touched = await self._site.in_thread(self._commit_work)
         if touched is None:
             return _with(ending, "it changed nothing")
         if touched.strays:
             return _failed(ending, f"it made another git repository in {listed(touched.strays)}; delete its .git")
+        return None
+
+    async def _bring(self, ending: Ending, step: Step) -> Ending:
         await self._stay_out_if_unwanted()
+        if self._site.config.pull_request:
+            return await self._propose(ending)
         queue = self._site.queue
         async with queue.turn(self._order.attempt, self._worktree.repository.common) as lock:
             repository = replace(self._worktree.repository, git=self._worktree.repository.git.holding(lock))
@@ -56,7 +88,37 @@ class Touchdown:
                     return landed
         return self._kept(ending, f"`{self._worktree.repository.target}` moved too often while this work was merged")
 
-    def _take(self) -> Touched | None:
+    async def _propose(self, ending: Ending) -> Ending:
+        """Hand the work to people on GitHub instead of landing it."""
+        worktree = self._worktree
+        target = worktree.repository.target
+        proposing = partial(propose, worktree.git, self._record.commit, worktree.branch, target, self._message)
+        try:
+            url, _ = await self._site.to_the_end(partial(proposing, os.environ))
+        except ManyhandsError as error:
+            return self._kept(ending, error.message)
+        self.keeps_branch = False  # the remote has it
+        self._record.proposed = url
+        self._record.save(self._directory)
+        return _with(ending, f"pull request {url}")
+
+    def _in_numbers(self) -> str:
+        """What waits, in one line."""
+        git, record = self._worktree.git, self._record
+        return change_in_words(changed_lines(git, self._worktree.base, record.commit), record.undeclared)
+
+    def _adopt(self, commit: str) -> None:
+        """Take the work of an earlier attempt, as it is."""
+        git, base = self._worktree.git, self._worktree.base
+        touched = touched_by(git, base, commit, self._order.task, self._worktree.repository.prefix)
+        self._message = git.line("log", "-1", "--format=%B", commit, "--")
+        self._record.commit = commit
+        self._record.touched, self._record.undeclared = touched.paths, touched.undeclared
+        git("update-ref", "-m", f"manyhands: {name_of(self._order)}", self._worktree.ref, commit)
+        self.keeps_branch = True
+        self._record.save(self._directory)
+
+    def _commit_work(self) -> Touched | None:
         """Commit the work to the attempt's branch; None if there is none."""
         git, base, task = self._worktree.git, self._worktree.base, self._order.task
         tree, subjects = snapshot(git, base)

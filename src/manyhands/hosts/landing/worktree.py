@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from manyhands.errors import UsageError
 from manyhands.hosts.landing.commits import is_on_target
@@ -25,6 +26,7 @@ class Worktree(Struct, frozen=True):
     path: Path
     branch: str
     base: str  # the commit of the target that it started from
+    start: str = ""  # work on that commit which is there already; "": none
 
     @property
     def git(self) -> Git:
@@ -44,8 +46,10 @@ class Worktree(Struct, frozen=True):
         new = ("--quiet", "--no-checkout", "--no-track", "-b", self.branch)
         with self.repository.alone() as git:
             # From a commit, not a branch: then git does not write to the repository's config, which has one lock.
-            git("worktree", "add", *new, "--", str(self.path), self.base)
+            git("worktree", "add", *new, "--", str(self.path), self.start or self.base)
         self.git("reset", "--quiet", "--hard")
+        if self.start:
+            self.git("reset", "--quiet", "--soft", self.base)  # so that it looks as the earlier attempt left it
 
     def remove(self, *, keep_branch: bool) -> None:
         """Remove the worktree. A second call does nothing. The next start tries again what cannot be deleted now."""
@@ -62,6 +66,24 @@ def worktree_for(repository: Repository, store: Path, run: str, task: str, numbe
         again += 1
         name = f"{first}-{again}"
     return Worktree(repository, store.absolute() / WORKTREES / name, f"{BRANCHES}/{name}", repository.tip())
+
+
+def continued(fresh: Worktree, commit: str) -> Worktree:
+    """The same worktree with the work of that commit, which is a child of its base."""
+    base = fresh.repository.git.line("rev-parse", "--verify", "--end-of-options", f"{commit}^")
+    return replace(fresh, base=base, start=commit)
+
+
+def place_of(worktree: Worktree, store: Path) -> str:
+    return str(worktree.path.relative_to(store.absolute() / WORKTREES))
+
+
+def at_place(worktree: Worktree, store: Path, place: str) -> Worktree:
+    """The worktree where an earlier one was: some agents resume only in the directory where they began."""
+    root = store.absolute() / WORKTREES
+    path = Path(os.path.normpath(root / place))
+    is_free = path.parent.parent == root and not path.exists()
+    return replace(worktree, path=path) if is_free else worktree
 
 
 def safe_name(name: str) -> str:
@@ -109,8 +131,9 @@ def clear_leftovers(repository: Repository, store: Path) -> list[str]:
     root = store.absolute() / WORKTREES
     kept: list[str] = []
     # After a kill, a worktree may be known only to git, or exist only in the file system.
-    for path in sorted({*root.glob("*/*"), *(path for path, _ in repository.worktrees() if root in path.parents)}):
-        branch = f"{BRANCHES}/{path.parent.name}/{path.name}"
+    known = {path: ref.removeprefix("refs/heads/") for path, ref in repository.worktrees() if root in path.parents}
+    for path in sorted({*root.glob("*/*"), *known}):
+        branch = known.get(path) or f"{BRANCHES}/{path.parent.name}/{path.name}"
         remove_worktree(repository, path)
         tip = repository.git.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")
         if tip is None:

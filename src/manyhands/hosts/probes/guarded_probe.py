@@ -9,8 +9,8 @@ from manyhands.readers.no_answer import NoAnswer
 #: Readings are taken about once a second. A reading that arrives later than this is useless.
 ANSWER_WITHIN_S = 1.5
 
-COUNTS = ("running", "waiting", "preemptions", "memory_total_bytes", "memory_used_bytes", "cores")
-SHARES = ("kv_use", "utilisation", "pressure")
+COUNTS = ("running", "waiting", "slots", "preemptions", "memory_total_bytes", "memory_used_bytes", "cores")
+SHARES = ("kv_use", "utilisation", "pressure", "spilled")
 
 
 class GuardedProbe(ABC):

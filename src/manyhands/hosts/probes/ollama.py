@@ -52,8 +52,12 @@ class OllamaProbe(GuardedProbe):
                 raise NoAnswer(f"impossible answer: {model.size_vram} of {model.size} bytes on the device")
         self.loaded = tuple(models)
         used = sum(model.size_vram for model in models)
-        if any(model.spilled for model in models):
-            return Reading(at=at, source="ollama", memory_total_bytes=used, memory_used_bytes=used)
+        split = [model for model in models if model.spilled]
+        if split:
+            spilled = 1 - sum(model.size_vram for model in split) / sum(model.size for model in split)
+            return Reading(
+                at=at, source="ollama", memory_total_bytes=used, memory_used_bytes=used, spilled=round(spilled, 3)
+            )
         total = None if self._memory_bytes is None else max(self._memory_bytes, used)
         return Reading(at=at, source="ollama", memory_total_bytes=total, memory_used_bytes=used)
 

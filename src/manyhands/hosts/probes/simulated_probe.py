@@ -12,8 +12,8 @@ from manyhands.readers.no_answer import NoAnswer
 #: What each probe may show of a host; the contract checks real and simulated probes against the same list.
 SHOWN_BY: dict[str, frozenset[str]] = {
     "vllm": frozenset({"running", "waiting", "kv_use", "preemptions"}),
-    "llamacpp": frozenset({"running", "waiting", "kv_use"}),
-    "ollama": frozenset({"memory_total_bytes", "memory_used_bytes"}),
+    "llamacpp": frozenset({"running", "waiting", "slots", "kv_use"}),
+    "ollama": frozenset({"memory_total_bytes", "memory_used_bytes", "spilled"}),
     "nvml": frozenset({"memory_total_bytes", "memory_used_bytes", "utilisation"}),
     "local": frozenset(
         {"memory_total_bytes", "memory_used_bytes", "attempt_bytes", "utilisation", "cores", "pressure"}

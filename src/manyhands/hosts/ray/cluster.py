@@ -21,7 +21,7 @@ from manyhands.hosts.ray.messages import (
     decode_report,
     encode,
 )
-from manyhands.hosts.ray.node_placement import RayNode, Seat, pick
+from manyhands.hosts.ray.node_placement import RayNode, WorkerSeat, pick
 from manyhands.hosts.ray.ray_workers import RayWorkers
 
 _LOOK_AGAIN_S = 0.2
@@ -251,7 +251,7 @@ class Cluster:
     async def _carrier_on(self, node: str) -> Carrying:
         return await self._shared_one(node, f"node-{node[:12]}", 0)
 
-    async def _worker_at(self, seat: Seat) -> Carrying:
+    async def _worker_at(self, seat: WorkerSeat) -> Carrying:
         return await self._shared_one(seat.node, f"worker-{seat.number}-{seat.node[:12]}", seat.gpus)
 
     async def _shared_one(self, node: str, tag: str, gpus: float) -> Carrying:

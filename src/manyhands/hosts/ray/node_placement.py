@@ -26,7 +26,7 @@ class RayNode(Struct, frozen=True):
     resources: dict[str, float]
 
 
-class Seat(Struct, frozen=True, order=True):
+class WorkerSeat(Struct, frozen=True, order=True):
     """Where a model worker can be: on one GPU of a node, or on a node without GPUs."""
 
     node: str
@@ -35,7 +35,7 @@ class Seat(Struct, frozen=True, order=True):
 
 
 #: Where a worker is: a seat, or the number of a worker that Ray has placed.
-Post = TypeVar("Post", Seat, int)
+Post = TypeVar("Post", WorkerSeat, int)
 
 
 class WorkerStanding(Struct, frozen=True):
@@ -46,11 +46,11 @@ class WorkerStanding(Struct, frozen=True):
     room_bytes: float = math.inf  # for more models; unlimited for a worker that has not started
 
 
-def seats(nodes: Sequence[RayNode], selectors: Mapping[str, str]) -> list[Seat]:
+def seats(nodes: Sequence[RayNode], selectors: Mapping[str, str]) -> list[WorkerSeat]:
     """One for each GPU, or one for each node if no node has a GPU."""
     able = [node for node in nodes if matches(node.labels, selectors)]
-    on_gpus = [Seat(node.id, n, 1) for node in able for n in range(int(node.resources.get("GPU", 0)))]
-    return on_gpus or [Seat(node.id, 0, 0) for node in able if node.resources.get("CPU", 0.0) > 0]
+    on_gpus = [WorkerSeat(node.id, n, 1) for node in able for n in range(int(node.resources.get("GPU", 0)))]
+    return on_gpus or [WorkerSeat(node.id, 0, 0) for node in able if node.resources.get("CPU", 0.0) > 0]
 
 
 def route(model: str, standing: Mapping[Post, WorkerStanding], worth_a_load: int = _WORTH_A_LOAD) -> Post | None:

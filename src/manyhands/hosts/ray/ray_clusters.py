@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from manyhands.errors import UsageError
 from manyhands.hosts.executors.executor import Ended, Executor, Spawned
+from manyhands.install_hints import install_hint
 from manyhands.sources.config.config_types import HostConfig, RayHost
 from manyhands.sources.config.scaling_config import ScalingConfig
 
@@ -76,6 +77,4 @@ def check_ray(hosts: Sequence[HostConfig]) -> None:
     """Refuse Ray hosts without Ray before anything runs, instead of in the first attempt."""
     names = [host.name for host in hosts if isinstance(host, RayHost)]
     if names and find_spec("ray") is None:
-        raise UsageError(
-            f"host `{names[0]}` is a Ray cluster, but Ray is not installed", "pip install 'manyhands[ray]'"
-        )
+        raise UsageError(f"host `{names[0]}` is a Ray cluster, but Ray is not installed", install_hint("ray"))

@@ -6,18 +6,20 @@ from collections.abc import Awaitable, Callable
 
 from manyhands.hosts.ray.carrying import Carrying, Gone
 from manyhands.hosts.ray.messages import AttemptPlace
-from manyhands.hosts.ray.node_placement import RayNode, Seat, route, seats
+from manyhands.hosts.ray.node_placement import RayNode, WorkerSeat, route, seats
 from manyhands.hosts.ray.standings import Standings
 
 _LOOK_AGAIN_S = 0.2
 
 
 class RayWorkers:
-    def __init__(self, nodes: Callable[[], list[RayNode]], carrier_at: Callable[[Seat], Awaitable[Carrying]]) -> None:
+    def __init__(
+        self, nodes: Callable[[], list[RayNode]], carrier_at: Callable[[WorkerSeat], Awaitable[Carrying]]
+    ) -> None:
         self._nodes = nodes
         self._carrier_at = carrier_at
-        self._standings: Standings[Seat] = Standings()
-        self._coming: dict[Seat, int] = {}  # attempts on their way to a seat
+        self._standings: Standings[WorkerSeat] = Standings()
+        self._coming: dict[WorkerSeat, int] = {}  # attempts on their way to a seat
 
     async def place(self, place: AttemptPlace, note_lack: Callable[[], None]) -> Carrying:
         """The carrier of a worker for the model. Raises `Gone` if there is none in time; so may `note_lack`."""
@@ -36,5 +38,5 @@ class RayWorkers:
         finally:
             self._coming[seat] -= 1
 
-    def _seats(self, place: AttemptPlace) -> list[Seat]:
+    def _seats(self, place: AttemptPlace) -> list[WorkerSeat]:
         return seats(self._nodes(), place.labels)
