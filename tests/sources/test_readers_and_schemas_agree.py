@@ -43,14 +43,18 @@ BEYOND_A_SCHEMA = {
     "must be a model of [models.…]": "compares a host with the models",
     "there is no model for this host": "compares a host with the models",
     "a model has either": "one of two fields of a model, and not both",
-    "a backlog has": "one of two fields of a backlog, and not both",
-    "is for `beads` alone": "depends on another field of the backlog",
+    "a backlog has": "one of several fields of a backlog, and no more",
+    "is not for a `plan`": "depends on another field of the backlog",
+    "is for issues alone": "depends on another field of the backlog",
     "only a command or an agent can have a worktree": "depends on another field of the backlog",
     "must be given, or `url_env` instead": "one of two fields of a sink, and not both",
     "a route has sinks, or": "one of two fields of a route, or both",
     "two sinks have the same name": "compares the sinks of a route",
     "leaves the workspace": "follows a path, name by name",
     "must be relative to the workspace": "follows a path, name by name",
+    "must be the path of one file": "follows a path, name by name",
+    "must not be inside `.git`": "follows a path, name by name",
+    "must be a path or a glob": "tells files from named resources",
     "must not have braces": "reads a glob",
     "must be the name of an arm": "compares the settings of an eval with its arms",
     "has only one arm": "counts arms, the null arm among them",
@@ -105,6 +109,10 @@ TASK: dict[str, list[Any]] = {
     "env": [*ENVS, None],
     "cwd": ["", "src", "a/b", "../x", "/tmp", 3],
     "workspace": ["", "worktree", "other", True],
+    "save": ["", "docs/{id}.md", "../x", "a*", ".git/x", 3],
+    "stage": ["", "draft", "planned", "idea", True],
+    "keep": [[], ["build/*.html"], ["../x"], ["db:main"], "x", [3]],
+    "approve": [True, False, "yes", 1],
     "timeout": [*DURATIONS, None],
     "attempts": COUNTS,
     "parent": TEXTS,
@@ -115,6 +123,7 @@ TASK: dict[str, list[Any]] = {
     "once": FLAGS,
     "deferred": [*FLAGS, "after the release", "x ", " x", "a\nb", "a \n b", ""],
     "resources": [*TABLES_OF_AMOUNTS, None],
+    "limits": [{"turns": 3, "cost": 0.5, "tokens": 100}, {"turns": 0}, {"cost": -1}, {"tokens": 1.5}, {"x": 1}, {}, 1],
     "labels": LISTS,
     "app": TEXTS,
     "reply_to": TEXTS,
@@ -157,7 +166,12 @@ HOSTS: dict[str, dict[str, list[Any]]] = {
     "python": HOST | GRACES | {"probe": ["local", "nvml", "vllm"], "url": ["http://x"]},
     "openai": HOST
     | {"url": ADDRESSES, "model": ["m", "", " ", 3], "api_key_env": VARIABLES, "api": ["chat", "completions"]}
-    | {"system": TEXTS, "stream": FLAGS, "probe": ["ollama", "olama"], "api_key": ["sk"]},
+    | {
+        "system": TEXTS,
+        "stream": FLAGS,
+        "probe": ["ollama", "olama", {"run": ["x"]}, {"run": []}, {"url": "http://b:1"}, {"x": 1}],
+        "api_key": ["sk"],
+    },
     "worker": HOST
     | {"url": ADDRESSES, "models": [[], ["m"], ["n"], "m", [1]], "model": ["", "m", "n", 3], "api_key_env": VARIABLES}
     | {"threads": [0, 3, -1, 1.5], "device": ["auto", "cuda", "tpu"], "system": TEXTS},
@@ -189,6 +203,7 @@ SECTIONS: dict[str, dict[str, list[Any]]] = {
         "target": TEXTS,
         "dirty": ["refuse", "stash", "keep"],
         "check": FLAGS,
+        "pull_request": FLAGS,
     },
 }
 MODEL = {
@@ -208,6 +223,11 @@ MODEL = {
 BACKLOG = {
     "plan": ["", "p.toml", 3],
     "beads": ["", ".", 3],
+    "redis": [None, {"stream": "s"}, {"stream": " "}, {"stream": "s", "take": 0}, "s"],
+    "postgres": [None, {"url_env": "A", "table": "t"}, {"url_env": "A"}, {"url_env": "A", "table": "a b"}],
+    "github": [None, {"repository": "a/b"}, {"repository": "a"}, {"repository": "a/b", "label": " "}, "a/b"],
+    "markdown": ["", "tasks", 3],
+    "save": ["", "docs/{id}.md", 3],
     "weight": AMOUNTS,
     "run": COMMANDS,
     "call": FUNCTIONS,

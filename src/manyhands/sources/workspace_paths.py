@@ -41,6 +41,21 @@ def plain_claim(claim: str) -> str:
     return "/".join(parts)
 
 
+def plain_file(path: str) -> str:
+    """One file in the workspace, relative to it."""
+    plain = plain_claim(path)
+    if is_resource(plain) or _WILD.search(plain) or path.endswith("/"):
+        raise BadPath("must be the path of one file", 'for example `save = "docs/{id}.md"`')
+    if ".git" in plain.split("/"):
+        raise BadPath("must not be inside `.git`", "git reads commands from there")
+    return plain
+
+
+def filled_file(path: str, id: str, kind: str) -> str:
+    """The file that a task saves its answer to."""
+    return plain_file(path.replace("{id}", id).replace("{kind}", kind))
+
+
 def plain_directory(path: str) -> str:
     """A directory in the workspace, relative to it; "" is the workspace itself."""
     return "/".join(_inside(path, is_glob=False))

@@ -167,6 +167,6 @@ def test_the_config_names_backlogs_and_says_where(console: Console) -> None:
     console.config('[[backlogs]]\nplan = "a.toml"\nbeads = "."\n[[backlogs]]\nplan = "b"\nweight = -1\n')
     done = console.run("config")
     assert done.code == 2
-    assert "a backlog has either a `plan` or `beads`" in done.err
+    assert "a backlog has exactly one of plan, beads, redis, postgres, github, markdown" in done.err
     assert "`backlogs[1].weight`" in done.err or "backlogs.1.weight" in done.err, done.err
     assert json.dumps(done.out) == '""'

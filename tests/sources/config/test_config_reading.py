@@ -76,13 +76,23 @@ def test_a_file_is_read_in_full(tmp_path: Path) -> None:
     assert (local.env["LANG"], local.cwd, local.grace, local.lanes) == ("C", "sub", 0.5, {"code": 2})
     assert isinstance(skadi, OpenaiHost)
     assert (skadi.url, skadi.model, skadi.api_key_env) == ("http://127.0.0.1:11434/v1", "granite-code:8b", "SKADI_KEY")
-    assert (skadi.api, skadi.probe, skadi.stream, skadi.system) == ("chat", "ollama", True, "be brief")
+    assert (skadi.api, skadi.probe.name, skadi.stream, skadi.system) == ("chat", "ollama", True, "be brief")
     assert isinstance(functions, PythonHost)
     assert config.rules == (Rule("audit", "code*", 2),)
     assert config.store_directory == tmp_path / "journal"
     assert config.core_hosts() == (
         Host("local", ("code*", "shell"), ("run",), Width(4, 4, 4), {"code": 2}, resources={"gpu_gb": 16}),
-        Host("skadi", ("code*",), ("prompt",), Width(1, 2, 16), {}, Rate(60, 90000), fallback=True),
+        Host(
+            "skadi",
+            ("code*",),
+            ("prompt",),
+            Width(1, 2, 16),
+            {},
+            Rate(60, 90000),
+            fallback=True,
+            streams=True,
+            model="granite-code:8b",
+        ),
         Host("functions", ("*",), ("call",), Width()),
     )
 

@@ -19,8 +19,9 @@ class BeadsRules(NamedTuple):
 DEFAULT_RULES = BeadsRules()
 
 
-def rules_of(row: BacklogConfig) -> BeadsRules:
-    like = Task(
+def pattern_of(row: BacklogConfig) -> Task:
+    """The fields that neither an issue nor an entry of a queue has."""
+    return Task(
         "",
         run=row.run,
         call=row.call,
@@ -28,10 +29,14 @@ def rules_of(row: BacklogConfig) -> BeadsRules:
         check=row.check,
         workspace=row.workspace,
         claims=row.claims,
+        save=row.save,
         timeout=row.timeout,
         attempts=row.attempts,
     )
-    return BeadsRules(like, table_of(row.kinds, row.otherwise), Conditional(row.conditional))
+
+
+def rules_of(row: BacklogConfig) -> BeadsRules:
+    return BeadsRules(pattern_of(row), table_of(row.kinds, row.otherwise), Conditional(row.conditional))
 
 
 def rules_for(directory: Path, config: Config) -> BeadsRules:

@@ -16,6 +16,7 @@ from manyhands.core.events import (
     RetryAsked,
     RunOpened,
     RunResumed,
+    WorkJudged,
 )
 from manyhands.core.state import Run
 from manyhands.core.values.provenance import Origin
@@ -64,7 +65,9 @@ class Desk:
                 case AttemptEnded():
                     if self.backlog.claims:
                         self._changed.set()
-                case CancelAsked() | RetryAsked() | DeferAsked() | ResumeAsked() if event.run == self.run:
+                case CancelAsked() | RetryAsked() | DeferAsked() | ResumeAsked() | WorkJudged() if (
+                    event.run == self.run
+                ):
                     self._changed.set()
                 case _:
                     pass

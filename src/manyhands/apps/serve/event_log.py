@@ -74,8 +74,16 @@ class EventLines:
                 return {"action": "edited", "task": event.task.id, "run": event.run}
             case ev.CancelAsked():
                 return {"action": "cancelled", "task": event.task or None, "run": event.run, "why": event.why or None}
-            case ev.RetryAsked() | ev.DeferAsked() | ev.ResumeAsked():
+            case ev.RetryAsked() | ev.DeferAsked() | ev.ResumeAsked() | ev.ChangeAsked():
                 return {"action": _ASKED[type(event)], "task": event.task, "run": event.run}
+            case ev.QuestionAsked():
+                known = self._in_flight.get(event.attempt)
+                return {"action": "asked", **(_who(*known) if known else {}), "question": event.question.text}
+            case ev.QuestionAnswered():
+                return {"action": "answered", "task": event.task, "run": event.run, "by": event.by or None}
+            case ev.WorkJudged():
+                said: Fields = {"action": event.verdict, "task": event.task, "run": event.run, "by": event.by or None}
+                return said | {"commit": event.commit, "words": event.words or None}
             case _:
                 return _of_run_or_host(event)
 
@@ -112,6 +120,7 @@ class EventLines:
 _ASKED: dict[type[ev.Event], str] = {
     ev.RetryAsked: "retry_asked",
     ev.DeferAsked: "deferred",
+    ev.ChangeAsked: "changed",
     ev.ResumeAsked: "undeferred",
 }
 _OF_RUN: dict[type[ev.Event], str] = {
@@ -154,6 +163,11 @@ def _of_run_or_host(event: ev.AnyEvent) -> Fields | None:
             return {"action": "given_up", "letter": event.delivery, "tries": event.tries or None, "why": event.error}
         case ev.ResendAsked():
             return {"action": "resend_asked", "letter": event.delivery or None, "app": event.app or None}
+        case ev.BudgetReached():
+            used: Fields = {"action": "budget_used", "budget": event.budget, "of": event.key or None}
+            return used | {"why": event.why}
+        case ev.BudgetRaised():
+            return {"action": "budget_raised", "budget": event.budget, "of": event.key or None}
         case ev.MemoryForgotten():
             return {"action": "forgotten", "host": event.host or None, "kind": event.kind or None}
         case _:

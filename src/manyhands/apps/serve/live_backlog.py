@@ -1,6 +1,8 @@
 """What the service needs from any backlog: the tasks that are wanted now, and a place for their results."""
 
+import os
 from collections.abc import Callable, Container, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -55,9 +57,18 @@ class TaskVerdict(Struct, frozen=True):
     why: str = ""  # it does not
 
 
+def holder_of(run: str, store: Path) -> str:
+    """The name under which this dispatcher holds tasks for the run, the same in its next life.
+
+    Runs of other stores and machines may have the same names. What they hold is not ours.
+    """
+    whose = sha256(f"{os.uname().nodename}:{store.resolve()}".encode()).hexdigest()[:8]
+    return f"manyhands-{run}-{whose}"
+
+
 class LiveBacklog(Protocol):
     name: str  # of its run, before the number
-    source: str  # an absolute path: how its run is found again
+    source: str  # an absolute path or a URL: how its run is found again
     weight: float
     claims_hint: str  # how its tasks can say what they touch
 

@@ -12,6 +12,7 @@ from manyhands.core import events
 from manyhands.core.state import Record, Run
 from manyhands.core.values.provenance import CausedBy, Origin
 from manyhands.core.values.task import TERMINAL, Task, TaskState, is_same_work
+from manyhands.core.values.task_change import with_change
 from manyhands.engine.run_opening import TASKS_PER_EVENT
 
 #: Says why a task is no longer wanted.
@@ -33,7 +34,7 @@ def reconcile(wanted: WantedTasks, run: Run, at: float, why_gone: WhyGone, comes
         if record is None:
             new.append(task)
             continue
-        task = _without_what_is_done(task, record, run.records)
+        task = _without_what_is_done(with_change(task, record.changed), record, run.records)
         is_changed = task != record.task or record.origin is Origin.HAND
         if record.state is TaskState.RUNNING:
             if is_changed and not is_same_work(task, record.task):

@@ -36,7 +36,8 @@ async def _watch_once(changed_of: Mapping[Path, Changed], poll_s: float) -> None
     """Returns when a directory was replaced, so that the watch no longer sees it."""
     from watchfiles import awatch
 
-    directories = list(dict.fromkeys(file.parent for file in changed_of))
+    whole = {file: changed for file, changed in changed_of.items() if file.is_dir()}  # anything in it counts
+    directories = list(dict.fromkeys(file if file in whole else file.parent for file in changed_of))
     inodes = _inodes(directories)
     events = awatch(
         *directories,
@@ -55,6 +56,8 @@ async def _watch_once(changed_of: Mapping[Path, Changed], poll_s: float) -> None
                 return
         else:
             _tell(changed for file, changed in changed_of.items() if str(file) in names)
+            inside = {os.path.dirname(name) for name in names}
+            _tell(changed for directory, changed in whole.items() if str(directory) in inside)
 
 
 def _inodes(directories: Iterable[Path]) -> list[int]:

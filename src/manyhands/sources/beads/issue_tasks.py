@@ -15,7 +15,7 @@ from manyhands.sources.beads.beads_reading import Beads
 from manyhands.sources.beads.beads_ready import Conditional, Wait, children_of, deferral, direct_waits, put_off
 from manyhands.sources.beads.issue import Issue
 from manyhands.sources.beads.issue_kinds import DEFAULT_KINDS, KindTable, kind_of
-from manyhands.sources.workspace_paths import BadPath, plain_claim
+from manyhands.sources.workspace_paths import BadPath, filled_file, plain_claim
 
 #: Lists of paths in an issue's `metadata` that the task will write to.
 _WRITTEN = ("files", "touches")
@@ -65,10 +65,19 @@ def tasks_of(
             parent=next(iter(issue.parents), ""),
             deferred=held.get(id, False),
             labels=issue.labels,
+            save=_save_of(pattern, id, kind_of(issue, kinds), sheet_of_row(beads.file, beads.line_of[id], problems)),
         )
         for id, issue in work.items()
     )
     return IssueTasks(tasks, held, problems.kept)
+
+
+def _save_of(pattern: Task, id: str, kind: str, sheet: Sheet) -> str:
+    try:
+        return filled_file(pattern.save, id, kind) if pattern.save else ""
+    except BadPath as bad:
+        sheet.wrong(("save",), pattern.save, bad.rule, bad.hint)
+        return ""
 
 
 def _is_work(issue: Issue, beads: Beads, holder: str) -> bool:

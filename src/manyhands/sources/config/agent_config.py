@@ -6,8 +6,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from manyhands.core.values.host import AGENTS, Host
+from manyhands.core.values.task import CostLimit, TokensLimit, TurnsLimit
 from manyhands.durations import Wait
-from manyhands.field_rules import Command, Count, Positive, says, short_for
+from manyhands.field_rules import Command, Count, says, short_for
 from manyhands.sources.config.host_fields import (
     HostFields,
     MachineProbe,
@@ -15,6 +16,7 @@ from manyhands.sources.config.host_fields import (
     ProcessEnv,
     ProcessGrace,
     ProcessLimits,
+    WorkApproval,
 )
 
 #: The agents that are known by name, with what their output means. "": the program is described instead.
@@ -39,11 +41,9 @@ class AgentProgram(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 class AgentLimits(ProcessLimits, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Where an attempt of an agent ends."""
 
-    turns: Annotated[Count | None, says("The most turns of an attempt.")] = None
-    cost: Annotated[
-        Positive | None, says("The most that an attempt may cost, in whatever money the program tells.")
-    ] = None
-    tokens: Annotated[Count | None, says("The most tokens of an attempt, read and written together.")] = None
+    turns: TurnsLimit = None
+    cost: CostLimit = None
+    tokens: TokensLimit = None
 
 
 def named(name: str) -> dict[str, str]:
@@ -93,6 +93,7 @@ class AgentHost(HostFields, frozen=True, kw_only=True, tag="agent"):
         tuple[str, ...],
         says('What an attempt may not read either: `["~/.ssh", "/etc/secrets"]`.'),
     ] = ()
+    approve: WorkApproval = False
     probe: MachineProbe = "local"
 
     def core_host(self) -> Host:

@@ -9,19 +9,24 @@ from manyhands.readers.shape import REFUSED, read_as
 from manyhands.sources.config.config_types import BacklogConfig
 from manyhands.sources.workspace_paths import BadPath, plain_claim
 
-#: What an issue does not say and a task of a plan says itself.
-_FOR_ISSUES = (
+#: Where the tasks come from.
+SOURCES = ("plan", "beads", "redis", "postgres", "github", "markdown")
+#: Those whose entries are issues.
+_OF_ISSUES = ("beads", "github", "markdown")
+#: How issues are read.
+_FOR_ISSUES = ("kinds", "otherwise", "conditional")
+#: What an issue or an entry does not say, and a task of a plan says itself.
+_NOT_FOR_PLANS = (
     "run",
     "call",
     "args",
     "check",
     "workspace",
     "claims",
+    "save",
     "timeout",
     "attempts",
-    "kinds",
-    "otherwise",
-    "conditional",
+    *_FOR_ISSUES,
 )
 
 
@@ -35,14 +40,19 @@ def backlog_from(row: object, path: FieldPath, sheet: Sheet) -> BacklogConfig | 
 
 
 def _names_one(row: dict[str, Any], path: FieldPath, sheet: Sheet) -> bool:
-    hint = 'write `plan = "tasks.toml"` or `beads = "."`'
-    if bool(row.get("plan")) == bool(row.get("beads")):
-        sheet.tell(path, "a backlog has either a `plan` or `beads`", hint)
+    hint = 'write `plan = "tasks.toml"`, `beads = "."`, `github = { repository = "OWNER/REPO" }` or another of them'
+    if sum(bool(row.get(name)) for name in SOURCES) != 1:
+        sheet.tell(path, f"a backlog has exactly one of {', '.join(SOURCES)}", hint)
         return False
-    extra = next((name for name in _FOR_ISSUES if name in row), "") if row.get("plan") else ""
-    if extra:
-        message = f"`{extra}` is for `beads` alone: the tasks of a plan say it themselves"
+    if row.get("plan") and (extra := next((name for name in _NOT_FOR_PLANS if name in row), "")):
+        message = f"`{extra}` is not for a `plan`: the tasks of a plan say it themselves"
         sheet.tell((*path, extra), message, "put it into the plan", row[extra])
+        return False
+    if not any(row.get(name) for name in _OF_ISSUES) and (
+        extra := next((name for name in _FOR_ISSUES if name in row), "")
+    ):
+        message = f"`{extra}` is for issues alone: the entries of a queue have a `kind`"
+        sheet.tell((*path, extra), message, "put it into the entries", row[extra])
         return False
     if row.get("workspace") and row.get("call"):
         message = "only a command or an agent can have a worktree, and this backlog has a `call`"

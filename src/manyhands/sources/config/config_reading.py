@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from manyhands.core.values.host import Rule, Width
+from manyhands.core.values.spending_limit import SpendingLimit
 from manyhands.errors import ConfigError
 from manyhands.readers.problems import FieldPath, Problem, Problems, Sheet, describe
 from manyhands.readers.shape import REFUSED, is_clean, is_too_deep, known, read_as
@@ -16,6 +17,7 @@ from manyhands.readers.text import decoded, obstacle, unreadable, whole_file
 from manyhands.readers.toml_file import parse_toml
 from manyhands.readers.toml_lines import TomlLines
 from manyhands.sources.config.backlog_config import backlog_from
+from manyhands.sources.config.budget_config import budget_from
 from manyhands.sources.config.config_layers import Layers, put_environment, put_flags
 from manyhands.sources.config.config_types import (
     BacklogConfig,
@@ -32,12 +34,13 @@ from manyhands.sources.config.family_config import FamilyConfig, family_from
 from manyhands.sources.config.host_config import host_from
 from manyhands.sources.config.model_tables import check_hosted, model_from
 from manyhands.sources.config.route_config import RouteConfig, route_from
+from manyhands.sources.config.tell_config import TellConfig, tell_from
 from manyhands.worker.values.model_config import ModelConfig
 
 FILE_NAME = "manyhands.toml"
 _Section = TypeVar("_Section", StoreConfig, LandingConfig)
 _SECRET = re.compile("key|token|secret|pass|credential", re.IGNORECASE)
-SECTIONS = ["hosts", "rules", "families", "routes", "store", "landing", "backlogs", "models"]
+SECTIONS = ["hosts", "rules", "families", "routes", "budgets", "tell", "store", "landing", "backlogs", "models"]
 
 
 class ConfigRefused(ConfigError):
@@ -94,6 +97,7 @@ def load_config(
     hosts, rules, store, backlogs = parts.hosts(), parts.rules(), parts.store(), parts.backlogs()
     landing, models = parts.landing(), parts.models()
     families, routes = parts.families([host.name for host in hosts]), parts.routes()
+    budgets, tell = parts.budgets(), parts.tell()
     parts.check_hosted(hosts, models)
     if problems.total:
         raise ConfigRefused(problems.by_line(), problems.total)
@@ -103,7 +107,9 @@ def load_config(
             for host in hosts
         )
     workspace = file.parent if file else start
-    config = Config(workspace, file, hosts, rules, store, (), backlogs, landing, families, models, routes)
+    config = Config(
+        workspace, file, hosts, rules, store, (), backlogs, landing, families, models, routes, budgets, tell
+    )
     return msgspec.structs.replace(config, settings=tuple(parts.settings(config)))
 
 
@@ -184,7 +190,7 @@ class _Parts:
         sheet = self._sheet("backlogs")
         table = self._layers.table.get("backlogs", [])
         if not isinstance(table, list):
-            hint = 'write [[backlogs]] with `plan = "…"` or `beads = "…"`'
+            hint = 'write [[backlogs]] with `plan = "…"`, `beads = "…"`, `redis = {…}` or `postgres = {…}`'
             sheet.wrong(("backlogs",), table, "must be a list of tables", hint)
             return ()
         found = [backlog_from(row, ("backlogs", place), sheet) for place, row in enumerate(table)]
@@ -222,6 +228,24 @@ class _Parts:
         found = {app: route_from(app, row, sheet) for app, row in table.items()}
         return {app: route for app, route in found.items() if route is not None}
 
+    def budgets(self) -> tuple[SpendingLimit, ...]:
+        sheet = self._sheet("budgets")
+        table = self._layers.table.get("budgets", {})
+        if not isinstance(table, dict):
+            sheet.wrong(("budgets",), table, "must be a table of budgets", 'write [budgets.daily] and `per = "day"`')
+            return ()
+        found = [budget_from(name, row, sheet) for name, row in table.items()]
+        return tuple(budget for budget in found if budget is not None)
+
+    def tell(self) -> tuple[TellConfig, ...]:
+        sheet = self._sheet("tell")
+        table = self._layers.table.get("tell", [])
+        if not isinstance(table, list):
+            sheet.wrong(("tell",), table, "must be a list of tables", "write [[tell]] with `desktop = true`")
+            return ()
+        found = [tell_from(row, ("tell", place), sheet) for place, row in enumerate(table)]
+        return tuple(way for way in found if way is not None)
+
     def settings(self, config: Config) -> list[Setting]:
         found: list[Setting] = []
         for host in config.hosts:
@@ -236,6 +260,10 @@ class _Parts:
             found.append(self._setting(("families", name), family))
         for app, route in config.routes.items():
             found.append(self._setting(("routes", app), route.for_people()))
+        for budget in config.budgets:
+            found.append(self._setting(("budgets", budget.name), msgspec.structs.replace(budget, name="")))
+        for place, way in enumerate(config.tell):
+            found.append(self._setting(("tell", place), way))
         for title, section in (("store", config.store), ("landing", config.landing)):
             for name in section.__struct_fields__:
                 found.append(self._setting((title, name), getattr(section, name)))

@@ -6,7 +6,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 from msgspec import Struct
 
-from manyhands.core.values.host import Family, Host, Route, Rule
+from manyhands.core.values.host import AGENTS, Family, Host, Route, Rule
+from manyhands.core.values.spending_limit import SpendingLimit
 from manyhands.core.values.task import Claims
 from manyhands.durations import Duration, Wait
 from manyhands.field_rules import (
@@ -22,6 +23,7 @@ from manyhands.field_rules import (
 )
 from manyhands.sources.config.agent_config import AgentHost
 from manyhands.sources.config.family_config import FamilyConfig
+from manyhands.sources.config.github_config import GithubConfig
 from manyhands.sources.config.host_fields import (
     PROBE,
     HostFields,
@@ -32,10 +34,14 @@ from manyhands.sources.config.host_fields import (
     ProcessGrace,
     ProcessLimits,
     SystemMessage,
+    WorkApproval,
     WorkerModel,
 )
+from manyhands.sources.config.probe_config import ProbeConfig, ServerProbe
+from manyhands.sources.config.queue_config import PostgresQueueConfig, RedisQueueConfig
 from manyhands.sources.config.route_config import RouteConfig
 from manyhands.sources.config.scaling_config import ScalingConfig
+from manyhands.sources.config.tell_config import TellConfig
 from manyhands.worker.values.model_config import ModelConfig
 
 
@@ -61,6 +67,7 @@ class ShellHost(HostFields, frozen=True, kw_only=True, tag="shell"):
             'Where an attempt ends: `{ memory_mb = 4000, cpu = "1h", processes = 200, output_mb = 100 }`, any of them.'
         ),
     ] = ProcessLimits()
+    approve: WorkApproval = False
     probe: MachineProbe = "local"
 
 
@@ -107,7 +114,22 @@ class OpenaiHost(HostFields, frozen=True, kw_only=True, tag="openai"):
         Positive | None,
         says("The memory of the device that the server computes on, in GB. The probe `ollama` needs it."),
     ] = None
-    probe: Annotated[Literal["ollama", "vllm", "llamacpp", "nvml", "local", "none"], says(PROBE)] = "none"
+    probe: Annotated[
+        ServerProbe,
+        says(
+            f'{PROBE} `"ollama"`, `"vllm"`, `"llamacpp"`, `"nvml"`, `"local"` or `"none"`; or '
+            '`{ run = ["ssh", "box", "nvidia-smi", …] }` for a command that prints the memory of the device; or '
+            '`{ url = "http://box:8651" }` for `manyhands probe --serve` there.'
+        ),
+    ] = ProbeConfig()
+
+    @property
+    def streams(self) -> bool:
+        """Are answers read while they are made? A stopped attempt then frees its slot at once."""
+        return self.api == "chat" and (self.stream or self.probe.name in ("ollama", "vllm", "llamacpp"))
+
+    def core_host(self) -> Host:
+        return msgspec.structs.replace(super().core_host(), streams=self.streams, model=self.model)
 
 
 class WorkerHost(HostFields, frozen=True, kw_only=True, tag="worker"):
@@ -198,10 +220,32 @@ class RayHost(HostFields, frozen=True, kw_only=True, tag="ray"):
         return msgspec.structs.replace(host, takes=(*self.takes, "prompt")) if self.models else host
 
 
-HostConfig = ShellHost | AgentHost | PythonHost | OpenaiHost | WorkerHost | RayHost
+class PullHost(HostFields, frozen=True, kw_only=True, tag="pull"):
+    """Agents that come by themselves: each asks for a task, works on it, and hands its work in."""
+
+    takes: ClassVar[tuple[str, ...]] = ("run", "prompt")
+
+    lease: Annotated[
+        Duration,
+        says("How long an agent keeps its task if nothing is heard of it. Then the attempt is `lost`."),
+    ] = 60.0
+    grace: ProcessGrace = 5.0
+    probe: Annotated[Literal["none"], says(PROBE)] = "none"
+
+    def core_host(self) -> Host:
+        return msgspec.structs.replace(super().core_host(), lease_s=self.lease, nature=AGENTS)
+
+
+HostConfig = ShellHost | AgentHost | PythonHost | OpenaiHost | WorkerHost | RayHost | PullHost
 HOST_TYPES: dict[
     str,
-    type[ShellHost] | type[AgentHost] | type[PythonHost] | type[OpenaiHost] | type[WorkerHost] | type[RayHost],
+    type[ShellHost]
+    | type[AgentHost]
+    | type[PythonHost]
+    | type[OpenaiHost]
+    | type[WorkerHost]
+    | type[RayHost]
+    | type[PullHost],
 ] = {
     "shell": ShellHost,
     "agent": AgentHost,
@@ -209,6 +253,7 @@ HOST_TYPES: dict[
     "openai": OpenaiHost,
     "worker": WorkerHost,
     "ray": RayHost,
+    "pull": PullHost,
 }
 
 
@@ -237,21 +282,33 @@ class StoreConfig(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
 
 
 class BacklogConfig(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What `manyhands serve` watches: a plan file, or a project with Beads. Paths are relative to the workspace."""
+    """What `manyhands serve` watches: a plan file, a project with Beads, a queue, GitHub issues, or Markdown files.
+    Paths are relative to the workspace."""
 
     plan: Annotated[str, says("A plan file.")] = ""
     beads: Annotated[str, says("A project with Beads.")] = ""
+    redis: Annotated[RedisQueueConfig | None, says('A Redis stream: `{ stream = "work" }`.')] = None
+    postgres: Annotated[
+        PostgresQueueConfig | None,
+        says('A table of a PostgreSQL database: `{ url_env = "WORK_URL", table = "work" }`.'),
+    ] = None
+    github: Annotated[
+        GithubConfig | None,
+        says('Issues on GitHub that have a label: `{ repository = "OWNER/REPO", label = "agent" }`.'),
+    ] = None
+    markdown: Annotated[str, says("A directory of Markdown files, one for each task.")] = ""
     weight: Annotated[Positive, says("Its share of the hosts, against other backlogs.")] = 1.0
-    # What an issue does not say of its task:
-    run: Annotated[Command, says("The command that works on an issue.")] = ()
-    call: Annotated[Function, says("The function that works on an issue: `package.module:function`.")] = ""
+    # What an issue or an entry does not say of its task:
+    run: Annotated[Command, says("The command that works on an issue or an entry.")] = ()
+    call: Annotated[Function, says("The function that works on it: `package.module:function`.")] = ""
     args: Annotated[dict[str, Any] | None, says("Arguments of `call`, or extra request fields of a model call.")] = None
     check: Annotated[Command, says("A command that must pass for an attempt to count as done.")] = ()
     workspace: Annotated[
         Literal["", "worktree"],
         says('`"worktree"` gives every task a git worktree of its own, from which its work lands.'),
     ] = ""
-    claims: Annotated[Claims | None, says("The claims of issues that have no file lists.")] = None
+    claims: Annotated[Claims | None, says("The claims of issues and entries that have no file lists.")] = None
+    save: Annotated[str, says("The file that receives the answer, for example `docs/{id}.md`.")] = ""
     timeout: Annotated[
         Duration | None,
         says("How long one attempt may take.", "leave it out for no time-out"),
@@ -283,6 +340,15 @@ class LandingConfig(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         bool,
         says("The task's check must also pass on top of what has landed meanwhile."),
     ] = True
+    pull_request: Annotated[
+        bool,
+        says("`true`: the branch of each task is pushed to `origin` and a pull request is opened. Nothing lands here."),
+    ] = False
+    approve: Annotated[bool, says("`true`: all work waits for `manyhands task approve` before it lands.")] = False
+    approve_kinds: Annotated[
+        tuple[Annotated[str, rule("must name a kind", minLength=1)], ...],
+        says('Globs of kinds whose work waits for `manyhands task approve` before it lands: `["schema", "infra-*"]`.'),
+    ] = ()
 
 
 class Setting(Struct, frozen=True):
@@ -307,6 +373,8 @@ class Config(Struct, frozen=True):
     families: dict[str, FamilyConfig] = {}
     models: tuple[ModelConfig, ...] = ()
     routes: dict[str, RouteConfig] = {}
+    budgets: tuple[SpendingLimit, ...] = ()
+    tell: tuple[TellConfig, ...] = ()
 
     def core_hosts(self) -> tuple[Host, ...]:
         return tuple(host.core_host() for host in self.hosts)

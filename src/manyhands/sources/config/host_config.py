@@ -26,7 +26,7 @@ _SERVERS = {
     "gpt": ("https://api.openai.com/v1", ', `api_key_env = "OPENAI_API_KEY"`'),
     "llm": ("http://127.0.0.1:11434/v1", ""),
 }
-_TYPES_TEXT = "a host is `shell`, `agent`, `python`, `openai`, `worker` or `ray`"
+_TYPES_TEXT = "a host is `shell`, `agent`, `python`, `openai`, `worker`, `ray` or `pull`"
 
 
 def host_from(name: str, table: object, sheet: Sheet) -> HostConfig | None:
@@ -139,10 +139,20 @@ def _check_agent(plain: dict[str, Any], here: FieldPath, sheet: Sheet) -> bool:
 
 def _check_probe(plain: dict[str, Any], here: FieldPath, sheet: Sheet) -> bool:
     url, probe = plain.get("url", ""), plain.get("probe", "none")
+    if isinstance(probe, dict):
+        if sum(bool(value) for value in (probe.get("name", "none") != "none", probe.get("run"), probe.get("url"))) > 1:
+            sheet.tell((*here, "probe"), "a probe has a `name`, a `run` or a `url`, and only one", "keep one of them")
+            return False
+        probe = probe.get("name", "none")
     if probe not in ("nvml", "local") or not url or _is_here(url):
         return True
     rule = f"reads this machine, but the server of this host is at {url}"
-    sheet.wrong((*here, "probe"), probe, rule, 'use the probe of that server, such as "ollama", or "none"')
+    sheet.wrong(
+        (*here, "probe"),
+        probe,
+        rule,
+        'use the probe of that server, such as "ollama", or `probe = { run = ["ssh", …] }`',
+    )
     return False
 
 

@@ -30,6 +30,10 @@ OverloadPattern = Annotated[
         "last 8 KiB of the output."
     ),
 ]
+WorkApproval = Annotated[
+    bool,
+    says("`true`: what tasks did here in a worktree waits for `manyhands task approve` before it lands."),
+]
 MachineProbe = Annotated[Literal["local", "nvml", "none"], says(PROBE)]
 SystemMessage = Annotated[str, says("A system message before every prompt.")]
 WorkerModel = Annotated[str, says("The model for tasks that name none in their `args`.")]
@@ -37,6 +41,12 @@ WorkerModel = Annotated[str, says("The model for tasks that name none in their `
 
 def _pinned(width: int) -> dict[str, int]:
     return {"min": width, "start": width, "max": width}
+
+
+def _minutes(span: str) -> tuple[int, int]:
+    """`22:00-06:00` as minutes after midnight."""
+    begin, end = (60 * int(time[:2]) + int(time[3:]) for time in span.split("-"))
+    return begin, end
 
 
 class ProcessLimits(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -104,6 +114,21 @@ class HostFields(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
         says("The account behind it, by any name. Hosts that name the same one pause together while it is closed."),
     ] = ""
 
+    quiet: Annotated[
+        tuple[
+            Annotated[
+                str,
+                rule(
+                    "must be two times of day",
+                    'for example "22:00-06:00"',
+                    pattern="^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$",
+                ),
+            ],
+            ...,
+        ],
+        says('Hours in UTC in which nothing starts there: `["22:00-06:00"]`. What runs finishes.'),
+    ] = ()
+
     def core_host(self) -> Host:
         return Host(
             name=self.name,
@@ -116,4 +141,5 @@ class HostFields(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
             resources=self.resources,
             prices=self.prices,
             account=self.account,
+            quiet=tuple(_minutes(span) for span in self.quiet),
         )

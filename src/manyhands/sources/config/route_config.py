@@ -76,35 +76,43 @@ class WebhookSinkConfig(_SinkFields, frozen=True, kw_only=True, tag="webhook"):
     timeout: Annotated[Duration, says("How long a post may take.")] = 30.0
 
 
+#: A password in it would be a secret in a file, so it is not accepted there and not repeated.
+RedisAddress = Annotated[
+    str,
+    rule(
+        "must be a redis:// URL without a password",
+        "the password is in the environment variable that `password_env` names",
+        secret=True,
+        pattern=rf"^(rediss?://([^\s/?#@:]*@)?{HOST_PATTERN}?(:{PORT_PATTERN}?)?([/?#]\S*)?|unix://[^\s:]*)$",
+    ),
+    says("The address of the server."),
+]
+RedisPassword = Annotated[SecretVariable, says("The environment variable that has the password.")]
+StreamName = Annotated[str, rule("must name a stream", pattern=r"\S"), says("The name of the stream.")]
+PostgresUrlVariable = Annotated[
+    SecretVariable,
+    says("The environment variable that has the URL of the database, which may have a password in it."),
+]
+TableName = Annotated[
+    str,
+    rule("must be the name of a table", pattern=rf"^{_IDENTIFIER}(\.{_IDENTIFIER})?$"),
+    says("The table.", "for example `results` or `public.results`"),
+]
+
+
 class RedisSinkConfig(_SinkFields, frozen=True, kw_only=True, tag="redis"):
     """A Redis stream that results are added to."""
 
-    url: Annotated[
-        str,
-        rule(
-            "must be a redis:// URL without a password",
-            "the password is in the environment variable that `password_env` names",
-            secret=True,
-            pattern=rf"^(rediss?://([^\s/?#@:]*@)?{HOST_PATTERN}?(:{PORT_PATTERN}?)?([/?#]\S*)?|unix://[^\s:]*)$",
-        ),
-        says("The address of the server."),
-    ] = "redis://127.0.0.1:6379/0"
-    password_env: Annotated[SecretVariable, says("The environment variable that has the password.")] = ""
-    stream: Annotated[str, rule("must name a stream", pattern=r"\S"), says("The name of the stream.")]
+    url: RedisAddress = "redis://127.0.0.1:6379/0"
+    password_env: RedisPassword = ""
+    stream: StreamName
 
 
 class PostgresSinkConfig(_SinkFields, frozen=True, kw_only=True, tag="postgres"):
     """A table of a PostgreSQL database that results are inserted into."""
 
-    url_env: Annotated[
-        SecretVariable,
-        says("The environment variable that has the URL of the database, which may have a password in it."),
-    ]
-    table: Annotated[
-        str,
-        rule("must be the name of a table", pattern=rf"^{_IDENTIFIER}(\.{_IDENTIFIER})?$"),
-        says("The table.", "for example `results` or `public.results`"),
-    ]
+    url_env: PostgresUrlVariable
+    table: TableName
 
 
 SinkConfig = FileSinkConfig | WebhookSinkConfig | RedisSinkConfig | PostgresSinkConfig

@@ -12,6 +12,7 @@ _HAS_WORK = [
     {"required": ["prompt"], "properties": {"prompt": {"minLength": 1}}},
 ]
 _HAS_WORKTREE = {"required": ["workspace"], "properties": {"workspace": {"minLength": 1}}}
+_WAITS_FOR_APPROVAL = {"required": ["approve"], "properties": {"approve": {"const": True}}}
 
 
 def plan_schema() -> dict[str, Any]:
@@ -20,8 +21,10 @@ def plan_schema() -> dict[str, Any]:
     definitions["Task"] |= {
         "anyOf": _HAS_WORK,
         "not": {"allOf": _HAS_WORK[:2]},
-        "if": _HAS_WORKTREE,
-        "then": _HAS_WORK[0],
+        "allOf": [
+            {"if": _HAS_WORKTREE, "then": {"not": _HAS_WORK[1]}},
+            {"if": _WAITS_FOR_APPROVAL, "then": _HAS_WORKTREE},
+        ],
     }
     settings_row = {"type": "object", "properties": {"plan": reference(PlanSettings)}}
     definitions["Row"] = {

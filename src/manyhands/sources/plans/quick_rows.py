@@ -9,7 +9,7 @@ from functools import lru_cache
 import msgspec
 from msgspec.structs import force_setattr
 
-from manyhands.core.values.task import Claims, Task
+from manyhands.core.values.task import WORKTREE, Claims, Task
 from manyhands.durations import parse_duration
 from manyhands.readers.compiled_rules import compiled_rules
 from manyhands.readers.shape import DEPTH_MAX
@@ -65,9 +65,11 @@ def _is_usual(task: Task) -> bool:
     return (
         _keeps_rules(task)
         and (not task.call if task.run else not task.workspace and (task.call != "" or task.prompt != ""))
+        and (not task.approve or task.workspace == WORKTREE)
         and (len(task.needs) < 2 or len(set(task.needs)) == len(task.needs))
         and (task.claims is None or _is_plain(task.claims))
         and (not task.cwd or _is_plain_directory(task.cwd))
+        and not (task.save or task.keep or task.limits is not None)
     )
 
 

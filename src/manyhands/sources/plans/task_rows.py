@@ -12,7 +12,7 @@ import msgspec
 from manyhands.core.values.task import WORKTREE, Task
 from manyhands.readers.problems import Sheet, shown
 from manyhands.readers.shape import REFUSED, is_clean, is_too_deep, known, reader_of
-from manyhands.sources.plans.task_paths import plain_claims, plain_cwd
+from manyhands.sources.plans.task_paths import plain_claims, plain_cwd, with_plain_artefacts
 
 _READERS = {field.name: reader_of(field.type) for field in msgspec.structs.fields(Task)}
 _FIELD_NAMES = list(_READERS)
@@ -40,7 +40,8 @@ def task_from(row: object, sheet: Sheet) -> Task | None:
     if not good:
         return None
     plain["kind"] = plain.get("kind") or default_kind(plain)
-    return msgspec.convert(plain, Task)
+    task = msgspec.convert(plain, Task)
+    return with_plain_artefacts(task, sheet) if task.save or task.keep else task
 
 
 def _take(name: str, value: Any, plain: dict[str, Any], sheet: Sheet) -> bool:
@@ -75,7 +76,7 @@ def _explained(name: str, value: Any, sheet: Sheet) -> bool:
             return False
         sheet.wrong((name,), value, "must be a whole number", f"write `priority = {digits}`")
         return True
-    if name in ("needs", "labels") and isinstance(value, str):
+    if name in ("needs", "labels", "keep") and isinstance(value, str):
         sheet.wrong((name,), value, "must be a list of strings", f"write `{name} = {_list_text([value[:60]])}`")
         return True
     if name == "claims" and isinstance(value, list | str):
@@ -114,5 +115,9 @@ def _has_work(row: dict[str, Any], sheet: Sheet) -> bool:
     if row.get("workspace") == WORKTREE and row.get("call"):
         hint = "give it `run` or a `prompt` alone, or leave out `workspace`: functions work in no directory"
         sheet.tell(("workspace",), "only a command or an agent can have a worktree", hint, WORKTREE)
+        return False
+    if row.get("approve") is True and row.get("workspace") != WORKTREE:
+        hint = f'add `workspace = "{WORKTREE}"`: what is done in the shared workspace cannot be held back'
+        sheet.tell(("approve",), "only work in a worktree can wait for approval", hint, True)
         return False
     return True

@@ -1,0 +1,20 @@
+"""A `[budgets.NAME]` table becomes a budget, or every reason why it cannot."""
+
+import msgspec
+
+from manyhands.core.values.spending_limit import SpendingLimit
+from manyhands.readers.name_rules import check_name
+from manyhands.readers.problems import FieldPath, Sheet
+from manyhands.readers.shape import REFUSED, read_as
+
+
+def budget_from(name: str, table: object, sheet: Sheet) -> SpendingLimit | None:
+    here: FieldPath = ("budgets", name)
+    good = check_name(name, here, sheet)
+    plain = read_as(SpendingLimit, table, here, sheet)
+    if plain is REFUSED or not good:
+        return None
+    if plain.get("cost") is None and plain.get("tokens") is None:
+        sheet.tell(here, "it bounds nothing", "write `cost = 10.0`, `tokens = 1000000`, or both")
+        return None
+    return msgspec.convert(plain | {"name": name}, SpendingLimit)
