@@ -57,10 +57,10 @@ def written(
 ) -> None:
     """A spec of two arms, `a` and `b`, whose agents do as `AGENT` says; `b` is better by 3.
 
-    Held, they wait until there is a file named like their replication beside the spec: see `let_go`.
+    Held, they wait until there is a file named like their replication beside the spec: see `let_go` and `waits_held`.
     """
-    gate = f"{console.directory}/go-$MANYHANDS_REPLICATION"
-    waits = f"sleep {nap}" + (f"; until test -e {gate}; do sleep 0.1; done" if held else "")
+    gate, waiting = (f"{console.directory}/{word}-$MANYHANDS_REPLICATION" for word in ("go", "waits"))
+    waits = f"sleep {nap}" + (f"; : > {waiting}; until test -e {gate}; do sleep 0.1; done" if held else "")
     lines = ["[eval]", *(f"{field} = {json.dumps(value)}" for field, value in {"name": "e", **settings}.items())]
     for arm, lift in (("a", 0), ("b", 3)):
         command = AGENT.replace("{waits}", waits).replace("{lift}", str(lift))
@@ -76,6 +76,11 @@ def written(
 def let_go(console: Console, *replications: int) -> None:
     for replication in replications:
         console.write(f"go-{replication}", "")
+
+
+def waits_held(console: Console, replication: int) -> Path:
+    """The file that a held agent of that replication writes when it begins to wait."""
+    return console.directory / f"waits-{replication}"
 
 
 def record_of(console: Console, eval_id: str = "e-1") -> EvalRecord:

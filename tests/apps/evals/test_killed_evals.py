@@ -10,7 +10,7 @@ import signal
 import msgspec
 import pytest
 
-from apps.evals.specs import Nobody, evaluated, let_go, results, written
+from apps.evals.specs import Nobody, evaluated, let_go, results, waits_held, written
 from journal_kills import last_event, wait_for_event
 from manyhands.apps.evals.figures import compare
 from manyhands.apps.evals.figures.figure_values import Lift
@@ -42,11 +42,15 @@ def figures(record: EvalRecord) -> list[Lift]:
 EVENTS_OF_A_LIFE = 12
 
 
-def kill_when_under_way(console: Console, draw: random.Random) -> None:
+def kill_when_under_way(console: Console, draw: random.Random, held: int = 0) -> None:
+    """At a random event. With `held`, only when an agent of that replication waits, so that one is in flight."""
+    waits_held(console, held).unlink(missing_ok=True)
     number = last_event(console.store) + draw.randrange(EVENTS_OF_A_LIFE)
     live = console.start("eval", "spec.toml", "--concurrency", "4")
     live.wait_until(lambda: " of " in live.err, "a session that ended, in this process or before")
     assert wait_for_event(live.process, console.store, number)
+    if held:
+        live.wait_until(waits_held(console, held).exists, "an agent that is held")
     assert live.process.poll() is None
     live.process.send_signal(signal.SIGKILL)
     live.process.wait()
@@ -59,8 +63,9 @@ async def test_an_eval_killed_over_and_over_finds_what_an_undisturbed_one_finds(
     plan = {"cases": cases, "replications": replications, "sessions": 2, "seed": 9, "scorers": SCORERS}
     written(console, nap=0.2, held=True, **plan)
     let_go(console, *range(1, replications))  # the last one waits: it cannot be over before it has been killed
-    for _ in range(KILLS):
+    for _ in range(KILLS - 1):
         kill_when_under_way(console, draw)
+    kill_when_under_way(console, draw, held=replications)
     let_go(console, replications)
     nobody = Nobody()
     disturbed = await evaluated(console, nobody=nobody)

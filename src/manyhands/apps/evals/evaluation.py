@@ -2,7 +2,8 @@
 
 import asyncio
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -49,8 +50,17 @@ class Leaving(Protocol):
     def watch_over(self, dispatcher: Dispatcher, run: str) -> Sequence[Input]: ...
 
 
+#: What is there beside an eval from its beginning to its end, such as its page.
+Beside = Callable[[Dispatcher, str], AbstractAsyncContextManager[None]]
+
+
 async def evaluate(
-    read: ReadSpec, config: Config, wishes: Wishes, leaving: Leaving, onlooker: EvalObserver
+    read: ReadSpec,
+    config: Config,
+    wishes: Wishes,
+    leaving: Leaving,
+    onlooker: EvalObserver,
+    beside: Beside | None = None,
 ) -> EvalRecord:
     """Raises for everything that can be wrong before anything runs."""
     spec = read.spec
@@ -65,9 +75,10 @@ async def evaluate(
         one = _Evaluation(dispatcher, read, config, wishes, onlooker)
         await one.begin(leaving)
         origins.take(one.manifest, one.layout)
-        if one.manifest.concurrency is None:
-            await one.calibrate(leaving)
-        return await one.conduct(leaving)
+        async with beside(dispatcher, one.manifest.id) if beside is not None else nullcontext():
+            if one.manifest.concurrency is None:
+                await one.calibrate(leaving)
+            return await one.conduct(leaving)
 
 
 class _Evaluation:

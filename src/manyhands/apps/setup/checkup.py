@@ -18,7 +18,7 @@ from manyhands.hosts.agents.landlock import landlock_version
 from manyhands.hosts.agents.program_check import what_is_missing
 from manyhands.hosts.landing.repository import GIT_MIN, find_repository
 from manyhands.sources.config.agent_config import AgentHost
-from manyhands.sources.config.config_types import Config, HostConfig, OpenaiHost, WorkerHost
+from manyhands.sources.config.config_types import BacklogConfig, Config, HostConfig, OpenaiHost, WorkerHost
 
 #: With less than this, a run of a day may not find room for its journal and output.
 FREE_BYTES_MIN = 500_000_000
@@ -139,6 +139,9 @@ def _server(what: str, url: str, model: str, key_env: str) -> Finding:
 
 def _backlogs(config: Config) -> Iterator[Finding]:
     for row in config.backlogs:
+        if not (row.plan or row.beads):
+            yield _queue(row)
+            continue
         path = config.workspace / (row.plan or row.beads)
         there = path if row.beads else path.parent
         what = f"backlog {row.plan or row.beads}"
@@ -146,6 +149,15 @@ def _backlogs(config: Config) -> Iterator[Finding]:
             yield Finding(what, True, str(path))
         else:
             yield Finding(what, False, f"there is no `{there}`", "correct [[backlogs]] in the config, or create it")
+
+
+def _queue(row: BacklogConfig) -> Finding:
+    """Whether its secrets are set. Asking it would take entries away from others."""
+    variable = row.redis.password_env if row.redis is not None else row.postgres.url_env if row.postgres else ""
+    what = f"backlog {row.redis.stream if row.redis is not None else row.postgres.table if row.postgres else ''}"
+    if variable and not os.environ.get(variable):
+        return Finding(what, False, f"the variable `{variable}` is not set", f"`export {variable}=…`")
+    return Finding(what, True, "a queue; it is asked when `manyhands serve` starts")
 
 
 def _routes(config: Config) -> Finding:

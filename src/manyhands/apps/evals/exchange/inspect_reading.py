@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from manyhands.apps.evals.exchange.foreign_results import FoundArm, FoundTrial
 from manyhands.errors import UsageError
+from manyhands.install_hints import install_hint
 
 #: The same numbers as `value_to_float` of Inspect AI gives.
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -31,7 +32,7 @@ def read_eval_archive(path: Path) -> dict[str, Any]:
         raise UsageError(f"cannot read `{path}`: {problem.strerror or problem}") from problem
     except (archives.BadZipFile, NotImplementedError, ValueError) as problem:
         raise UsageError(
-            f"`{path}` is not an Inspect AI log: {problem}", "`pip install 'manyhands[evals]'` reads compressed ones"
+            f"`{path}` is not an Inspect AI log: {problem}", f"`{install_hint('evals')}` reads compressed ones"
         ) from problem
 
 

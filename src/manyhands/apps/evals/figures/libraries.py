@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from manyhands.errors import UsageError
+from manyhands.install_hints import install_hint
 
 
 def scipy_stats() -> Any:
@@ -24,5 +25,5 @@ def _imported(name: str) -> Any:
         return import_module(name)
     except ImportError as problem:
         raise UsageError(
-            f"the figures of evals need `{name}`: {problem}", "`pip install 'manyhands[evals]'` installs it"
+            f"the figures of evals need `{name}`: {problem}", f"`{install_hint('evals')}` installs it"
         ) from problem

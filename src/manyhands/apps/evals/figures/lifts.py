@@ -33,7 +33,7 @@ def lift_of(
         notes = ["no replication has a score in both arms"]
         return Lift(scorer, arm, baseline, "case", 0, pairing.left_out, null=null, notes=notes)
     cases = [_case_lift(case, ask.level) for case in pairing.cases]
-    unit, differences, clusters = _units(pairing.cases)
+    unit, differences, clusters = units_of(pairing.cases)
     estimate = estimated(differences, clusters, ask.level)
     seed = crc32(f"{ask.seed}/{scorer}/{arm}".encode())
     permutation = permutation_test(differences, clusters, seed, ask.resamples)
@@ -100,7 +100,7 @@ def _case_lift(case: CasePairs, level: float) -> CaseLift:
     )
 
 
-def _units(cases: Sequence[CasePairs]) -> tuple[str, list[float], list[str] | None]:
+def units_of(cases: Sequence[CasePairs]) -> tuple[str, list[float], list[str] | None]:
     """The unit of the differences, the differences, and their clusters."""
     if len(cases) == 1:
         return "replication", cases[0].differences, None
