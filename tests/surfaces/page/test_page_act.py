@@ -71,6 +71,31 @@ def test_a_task_is_added_by_keyboard_alone(acting: tuple[Any, Console]) -> None:
     page.keyboard.press("Escape")
 
 
+def test_a_task_is_changed_and_the_run_paused_by_keyboard_alone(acting: tuple[Any, Console]) -> None:
+    page, console = acting
+    page.evaluate("manyhands.openTask('plan-1', 't4')")
+    until(page, "document.querySelector('#task [data-verb=edit]') !== null")
+    page.focus("#task [data-verb=edit]")
+    page.keyboard.press("Enter")
+    until(page, "document.activeElement.name === 'priority'")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("0")
+    page.keyboard.press("Enter")
+    until(page, "document.querySelector('#task .said').textContent === 'changed, and on disk'")
+    assert console.book().runs["plan-1"].records["t4"].task.priority == 0
+    page.keyboard.press("Escape")
+    page.select_option("#run", "plan-1")
+    until(page, "manyhands.model.scope === 'plan-1'")
+    page.focus("#run-tools button:text-is('pause')")
+    page.keyboard.press("Enter")
+    until(page, "manyhands.model.runs.get('plan-1').draining")
+    assert console.book().runs["plan-1"].draining
+    until(page, "document.getElementById('run-tools').textContent.includes('resume')")
+    page.focus("#run-tools button:has-text('resume')")
+    page.keyboard.press("Enter")
+    until(page, "!manyhands.model.runs.get('plan-1').draining")
+
+
 def test_cancelling_a_run_asks_first(acting: tuple[Any, Console]) -> None:
     page, console = acting
     page.select_option("#run", "plan-1")

@@ -74,7 +74,7 @@ def test_the_pane_of_a_task_has_the_task_and_the_output_of_every_attempt(failed:
     page.fill("#task .bar input", "FILE")
     assert page.inner_text("#task .bar [role=status]") == "1 place"
     with page.expect_download() as saved:
-        page.click("#task .bar button")
+        page.click("#task .bar button:text-is('save')")
     assert Path(saved.value.path()).read_text() == "no file\n"
     until(page, "document.querySelector('#task .story-list').textContent.includes('retried by a person')")
     page.evaluate("manyhands.openTask('plan-1', 'other')")

@@ -134,6 +134,7 @@ def test_an_epic_of_two_runs_stands_once_below_each_and_filters_by_what_is_below
 
 def test_the_list_of_runs_tells_how_each_came_out_and_chooses_one(restarted: Any) -> None:
     choose(restarted, "")
+    restarted.keyboard.press("3")
     until(restarted, "document.querySelectorAll('#runs tr').length === 3")
     rows = restarted.locator("#runs tr").all_inner_texts()
     assert "second-1" in rows[1]
@@ -143,6 +144,23 @@ def test_the_list_of_runs_tells_how_each_came_out_and_chooses_one(restarted: Any
     restarted.click("#runs button:text-is('first-1')")
     until(restarted, "manyhands.model.scope === 'first-1'")
     choose(restarted, "")
+
+
+def test_two_runs_stand_side_by_side_and_are_compared(restarted: Any) -> None:
+    restarted.evaluate("manyhands.setShow('runs')")
+    until(restarted, "document.querySelectorAll('#grid th').length === 2")  # of its plan the newest run is the only one
+    restarted.select_option("#compare-a", "first-1")
+    until(restarted, "document.querySelectorAll('#grid th').length === 3")
+    until(restarted, "document.querySelector('#compare-tasks tbody tr.is-other') !== null")
+    facts = restarted.inner_text("#compare-facts")
+    assert ("mean width" in facts, "cost" in facts) == (True, True)
+    failed = restarted.locator("#grid a[data-state=failed]")
+    assert failed.count() == 1
+    failed.click()
+    until(restarted, "document.querySelector('#task .state')?.textContent === 'failed'")
+    restarted.keyboard.press("Escape")
+    assert restarted.complaints == []
+    restarted.evaluate("manyhands.setShow('overview')")
 
 
 def opened(live: Live) -> str:

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applyFrame, fromSnapshot } from "../../../../src/manyhands/surfaces/page/js/model.js";
-import { groups, longestChain, outcomeOf, verdict } from "../../../../src/manyhands/surfaces/page/js/outcome.js";
+import { groups, outcomeOf, verdict } from "../../../../src/manyhands/surfaces/page/js/outcome.js";
 import { tabState } from "../../../../src/manyhands/surfaces/page/js/tab.js";
 import { end, host, nothing, start, task } from "./made.mjs";
 
@@ -19,10 +19,16 @@ test("a run has an outcome once it has ended, or as soon as a task has failed", 
   const going = outcomeOf(ran({ done: 1, failed: 1, running: 1 }, null), 120);
   assert.deepEqual([verdict(going), going.tookS, tabState(going, 1)], ["1 failed so far", 20, "failed"]);
   const over = outcomeOf(ran({ done: 1, failed: 1, skipped: 1 }), 500);
-  assert.deepEqual([verdict(over), over.tookS, over.alone, over.chain, over.cost], ["1 of 3 failed", 10, 9, 9, 0.5]);
+  assert.deepEqual([verdict(over), over.tookS, over.alone, over.chain, over.ideal, over.cost], ["1 of 3 failed", 10, 9, 9, 9, 0.5]);
   assert.equal(verdict(outcomeOf(ran({ done: 1, cancelled: 1, skipped: 1 }), 500)), "2 of 3 were cancelled or skipped");
   assert.equal(verdict(outcomeOf(ran({ done: 3 }), 500)), "all done");
   assert.equal(tabState(outcomeOf(ran({ done: 3 }), 500), 0), "done");
+});
+
+test("what was skipped is told by the task that it is due to, however far away", () => {
+  const model = ran({ done: 1, failed: 1, skipped: 2 });
+  applyFrame(model, { seq: 3, at: 111, changes: [task("t4", { state: "skipped", needs: ["t3"] })] });
+  assert.deepEqual(outcomeOf(model, 500).skipped.map((group) => [group.cause, group.tasks.map((each) => each.task)]), [["because t2 failed", ["t3", "t4"]]]);
 });
 
 test("failures that differ only in numbers have one cause, and the most frequent comes first", () => {
@@ -33,9 +39,3 @@ test("failures that differ only in numbers have one cause, and the most frequent
   ]);
 });
 
-test("the longest chain of needs bounds how fast it could have been, even a very long one or one with a ring", () => {
-  const bar = (name, seconds) => ({ task: name, start: 0, end: seconds });
-  const chain = Array.from({ length: 5000 }, (_, i) => task(`c${i}`, { needs: i ? [`c${i - 1}`] : [] }));
-  assert.equal(longestChain(chain, chain.map((each) => bar(each.task, 1))), 5000);
-  assert.equal(longestChain([task("a", { needs: ["b"] }), task("b", { needs: ["a"] }), task("x", { needs: ["gone"] })], [bar("a", 1), bar("b", 1), bar("x", 3)]), 3);
-});

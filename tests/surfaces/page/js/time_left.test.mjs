@@ -9,9 +9,17 @@ const running = (id) => task(id, { state: "running" });
 test("the time left ranges from all as usual to all slow, shared by what runs at once", () => {
   const tasks = [running("t1"), running("t2"), task("t3"), task("t4"), task("t5", { state: "done" }), task("t6", { state: "deferred" })];
   const model = seen([100, host("a", 2, { lanes }), ...tasks], [101, start(1, 101), start(2, 101, { slot: 1 })]);
-  assert.deepEqual(timeLeft(model, 106), { from: 15, to: 35 });
+  const range = (at) => (({ from, to }) => [from, to])(timeLeft(model, at));
+  assert.deepEqual(range(106), [15, 35]);
   assert.equal(timeLeftText(timeLeft(model, 106)), "15 s to 35 s left");
-  assert.deepEqual(timeLeft(model, 200), { from: 10, to: 20 });
+  assert.deepEqual(range(200), [10, 20]);
+});
+
+test("what must follow one another takes its time, however many could run at once", () => {
+  const tasks = [running("t1"), running("t2"), task("t3", { needs: ["t1"] }), task("t4", { needs: ["t3"] })];
+  const model = seen([100, host("a", 2, { lanes }), ...tasks], [101, start(1, 101), start(2, 101, { slot: 1 })]);
+  const { from, to, chain } = timeLeft(model, 106);
+  assert.deepEqual([from, to, chain.path], [25, 55, ["t1", "t3", "t4"]]);
 });
 
 test("nothing is promised while nothing runs, or of a kind that nobody knows", () => {

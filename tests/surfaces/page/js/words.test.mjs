@@ -11,7 +11,7 @@ import { RecordedSource } from "../../../../src/manyhands/surfaces/page/js/sourc
 import { sortTasks } from "../../../../src/manyhands/surfaces/page/js/tasks_table.js";
 import { treeOf, visible } from "../../../../src/manyhands/surfaces/page/js/tree_layout.js";
 import { START, fromHash, toHash } from "../../../../src/manyhands/surfaces/page/js/view_url.js";
-import { clock, duration, plainText, shownOf, sinceStart } from "../../../../src/manyhands/surfaces/page/js/words.js";
+import { clock, duration, liveText, plainText, shownOf, sinceStart } from "../../../../src/manyhands/surfaces/page/js/words.js";
 import { end, host, nothing, seen, start, task } from "./made.mjs";
 
 test("a filter narrows by field and by text, and alternatives of a field widen it", () => {
@@ -150,6 +150,13 @@ test("numbers and times read as people write them, and a cut is said", () => {
   assert.deepEqual([clock(7.9), clock(3723)], ["0:07", "1:02:03"]);
   assert.equal(sinceStart(90, 30), "1:30");
   assert.equal(shownOf(10000, 48231), "10,000 of 48,231 shown");
+});
+
+test("an attempt in flight says what it does, what it has used and for how long it has been silent", () => {
+  const live = { does: "edit src/a.py", tokens: 12345, cost: 0.25, alive_at: 100 };
+  assert.equal(liveText({ live }, 130), "edit src/a.py · 12.3 k tokens · 0.2500");
+  assert.equal(liveText({ live: { does: "", tokens: 0, cost: null, alive_at: 100 } }, 340), "silent for 4 m 00 s");
+  assert.equal(liveText({}, 340), "");
 });
 
 test("a kind has the same colour in whatever order kinds are seen, and ten are apart", () => {

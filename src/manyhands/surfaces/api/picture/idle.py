@@ -149,7 +149,7 @@ def _of_parked(book: Book, host: HostState) -> list[Why]:
 
 def _of_states(host: HostState, runs: list[Run], forms: Forms) -> Why:
     """Nothing is ready for this host: what the tasks that it takes wait for instead."""
-    waiting = dict.fromkeys((TaskState.BACKOFF, TaskState.BLOCKED, TaskState.DEFERRED), 0)
+    waiting = dict.fromkeys((TaskState.BACKOFF, TaskState.BLOCKED, TaskState.DEFERRED, TaskState.NEEDS_PERSON), 0)
     drained = 0
     for run in runs:
         for kind, counts in run.counts_of_kind.items():
@@ -163,6 +163,8 @@ def _of_states(host: HostState, runs: list[Run], forms: Forms) -> Why:
         return "needs", f"{waiting[TaskState.BLOCKED]:,} wait for other tasks", None
     if drained:
         return "drained", f"{drained:,} wait in runs that are stopping", None
+    if waiting[TaskState.NEEDS_PERSON]:
+        return "person", f"{waiting[TaskState.NEEDS_PERSON]:,} wait for a person; see the inbox", None
     if waiting[TaskState.DEFERRED]:
         return "deferred", f"{waiting[TaskState.DEFERRED]:,} are deferred until someone resumes them", None
     return "no work", "there are no tasks left that it takes", None

@@ -17,6 +17,7 @@ from manyhands.core.values.task import TaskState, claims_of
 from manyhands.quantiles import quantile
 from manyhands.surfaces.api.picture.bars import Bar, Bars, tried_of
 from manyhands.surfaces.api.picture.columns import TASKS_MAX, bar_columns, task_columns
+from manyhands.surfaces.api.picture.gauges import Gauges
 from manyhands.surfaces.api.picture.hot_claims import hot_claims
 from manyhands.surfaces.api.picture.idle import IdleSpans, forms_of, idle_rows, note_form
 from manyhands.surfaces.api.picture.past import STOOD_MAX, WIDTHS_MAX, Past
@@ -69,6 +70,7 @@ class Picture:
         self._told_hosts: dict[str, Row] = {}
         self._told_ended_at: dict[str, float | None] = {name: run.ended_at for name, run in book.runs.items()}
         self._idle = IdleSpans()
+        self._gauges = Gauges()
         self._forms = forms_of(book)
         self._ceiling = WorkCeiling()
         waiting = {"oldest_s": 0.0, "runs": {}, "ready": 0, "ceiling": None}
@@ -87,6 +89,7 @@ class Picture:
             ev.AttemptStarted: self._on_started,
             ev.AttemptEnded: self._on_ended,
             ev.WidthMoved: self._on_width,
+            ev.HostRead: self._on_read,
             ev.TasksSubmitted: self._on_submitted,
             ev.TaskEdited: self._on_edited,
             ev.HostsConfigured: self._on_hosts,
@@ -160,6 +163,7 @@ class Picture:
             "idle": self._idle.rows,
             "idle_past": self._idle.spans(),
             "waiting_past": self._stood,
+            "gauges": self._gauges.rows,
             "looks_from": self._looks_from,
             "knows_past": self._knows_past,
             **self._told,
@@ -225,6 +229,11 @@ class Picture:
         self._widths_total += 1
         self._hosts[event.host] = None
         rows.append({"t": "width", **row})
+
+    def _on_read(self, event: ev.HostRead, rows: list[Row]) -> None:
+        row = self._gauges.read(event)
+        if row is not None:
+            rows.append({"t": "gauge", **row})
 
     def _on_submitted(self, event: ev.TasksSubmitted, rows: list[Row]) -> None:
         self._runs[event.run] = None

@@ -6,6 +6,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from manyhands.core.events import WidthMoved
+from manyhands.core.people import why_it_waits
 from manyhands.core.state import HostState, Lane, Record, Run
 from manyhands.core.values.task import TaskState, claims_of
 from manyhands.surfaces.verbs.host_verbs import pinned_width, success_of, width_reason
@@ -65,6 +66,8 @@ def state_row(record: Record, redact: Redact) -> Row:
 
 
 def cause_of(record: Record) -> str:
+    if record.question is not None:
+        return why_it_waits(record.question)
     return "" if record.state in (TaskState.READY, TaskState.RUNNING, TaskState.DONE) else record.cause.why
 
 
@@ -78,6 +81,8 @@ def page_host(host: HostState, slowest_of: SlowestOf, redact: Redact) -> Row:
         "ceiling": host.host.width.max,
         "paused": None if host.paused is None else short(host.paused, redact),
         "paused_until": host.paused_until,
+        "closed": host.is_closed,
+        "needs_person": host.needs_person,
         "workers": host.workers,
         "workers_why": short(host.workers_why, redact),
         "in_flight": len(host.running),

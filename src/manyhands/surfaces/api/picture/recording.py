@@ -26,7 +26,7 @@ _AT_WORK = frozenset({"task", "start", "end"})
 
 
 #: A recording begins with its run and sees all of it.
-_NO_PAST: Row = {"idle_past": [], "waiting_past": [], "looks_from": None, "knows_past": True}
+_NO_PAST: Row = {"idle_past": [], "waiting_past": [], "gauges": [], "looks_from": None, "knows_past": True}
 
 
 class Recording:

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator
 
 from manyhands.core import events as ev
+from manyhands.core.people import why_it_waits
 from manyhands.core.values.task import Task
 from manyhands.surfaces.api.picture.picture_rows import Redact, short
+from manyhands.surfaces.verbs.person_words import judged_in_words
 
-Told = tuple[float, str]
 
-
-def story_of(journal: Iterable[ev.AnyEvent], run: str, task: str, redact: Redact = str) -> Iterator[Told]:
+def story_of(journal: Iterable[ev.AnyEvent], run: str, task: str, redact: Redact = str) -> Iterator[tuple[float, str]]:
     number = 0
     mine: dict[int, str] = {}  # attempt → as it is called
     for event in journal:
@@ -17,15 +17,21 @@ def story_of(journal: Iterable[ev.AnyEvent], run: str, task: str, redact: Redact
             number += 1
             mine[event.attempt] = f"attempt {number} on {event.host}"
             yield event.at, f"{mine[event.attempt]} starts"
-        elif isinstance(event, ev.AttemptEnded | ev.AttemptSpawned | ev.StopDecided):
+        elif isinstance(event, ev.AttemptEnded | ev.AttemptSpawned | ev.StopDecided | ev.QuestionAsked):
             if event.attempt in mine and (text := _of_attempt(event, mine)):
                 yield event.at, short(text, redact)
         elif text := _of_task(event, run, task):
             yield event.at, short(text, redact)
 
 
-def _of_attempt(event: ev.AttemptEnded | ev.AttemptSpawned | ev.StopDecided, mine: dict[int, str]) -> str:
+def _of_attempt(
+    event: ev.AttemptEnded | ev.AttemptSpawned | ev.StopDecided | ev.QuestionAsked, mine: dict[int, str]
+) -> str:
     match event:
+        case ev.QuestionAsked():
+            return f"{mine[event.attempt]} {why_it_waits(event.question)}"
+        case ev.AttemptEnded() if event.ending.asks is not None:
+            return f"{mine.pop(event.attempt)} ends: {why_it_waits(event.ending.asks)}"
         case ev.AttemptEnded():
             name = mine.pop(event.attempt)
             detail = f": {event.ending.detail}" if event.ending.detail else ""
@@ -54,6 +60,12 @@ def _of_task(event: ev.AnyEvent, run: str, task: str) -> str:
             return "deferred by a person"
         case ev.ResumeAsked(task=asked) if asked == task:
             return "resumed by a person"
+        case ev.WorkJudged(task=asked) if asked == task:
+            return judged_in_words(event)
+        case ev.QuestionAnswered(task=asked) if asked == task:
+            return f"answered by {event.by or 'a person'}: {event.words}"
+        case ev.ChangeAsked(task=asked) if asked == task:
+            return f"{', '.join(event.change.values())} changed by a person"
         case ev.FamilyMoved():
             return _of_member(event, task)
         case ev.RetryDecided(task=asked) if asked == task:

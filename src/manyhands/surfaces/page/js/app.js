@@ -3,6 +3,7 @@ import { headline } from "./causes.js";
 import { BulkBar } from "./bulk.js";
 import { showClaims } from "./claims.js";
 import { $, isCalm, setText } from "./dom.js";
+import { EditTask } from "./edit_task.js";
 import { showFigures } from "./figures.js";
 import { predicate, toggled } from "./filter.js";
 import { Lanes } from "./lanes.js";
@@ -13,7 +14,6 @@ import { NowCards, usualOf } from "./now_cards.js";
 import { OutcomeBox } from "./outcome_box.js";
 import { Paint } from "./paint.js";
 import { showRange } from "./range_box.js";
-import { showRunList } from "./runs_table.js";
 import { fillReaders, sentence } from "./readers.js";
 import { Ribbon } from "./ribbon.js";
 import { keepNear, scaleOf } from "./scale.js";
@@ -21,12 +21,15 @@ import { Tab } from "./tab.js";
 import { TaskPage } from "./task_page.js";
 import { TasksTable } from "./tasks_table.js";
 import { timeLeft, timeLeftText } from "./time_left.js";
+import { showTimes } from "./time_panel.js";
 import { Tree, progressBar, STATES } from "./tree.js";
 import { fromHash, toHash } from "./view_url.js";
+import { Views } from "./views.js";
 import { count, duration, plural, shownOf } from "./words.js";
 
 const NO_TOKEN = "Read only: this browser does not hold the token. Open the address that manyhands prints on a terminal, or /?token=… with the word in the file `token` of the store.";
 const READS_ONLY = "Read only: this page reads the store. The page of `manyhands serve` takes commands.";
+const TIMES_EVERY_S = 3;
 const EVERY_MS = { cards: 250, panels: 1000, readers: 5000 };
 
 export class App {
@@ -46,11 +49,14 @@ export class App {
 		this.outcome = new OutcomeBox($("outcome"), (task) => this.openTask(task.run, task.task), (filter) => this.setFilter(filter));
 		this.tab = new Tab();
 		this.bulk = new BulkBar($("bulk"), (said) => setText($("bulk-said"), said));
-		this.taskPage = new TaskPage($("task"), () => this.closeTask());
+		this.taskPage = new TaskPage($("task"), () => this.closeTask(), new EditTask($("edit")));
 		this.lastAt = { cards: 0, panels: 0, readers: -5e3 };
 		// In ms: how long frames took, how old their events were, and when the first picture was drawn.
 		this.timings = { redraw: [], lag: [], first: null };
 		this.arrived = [];
+		this.steps = []; // of the panels, still to be drawn
+		this.views = new Views(this);
+		this.views.show();
 		this.setFilter(this.view.filter);
 		addEventListener("hashchange", () => this.fromUrl());
 		addEventListener("resize", () => this.dirty());
@@ -105,8 +111,13 @@ export class App {
 	}
 
 	get scale() {
+		return this.scaleFor(this.boxWidth);
+	}
+
+	/** The time in sight on so many pixels. */
+	scaleFor(width) {
 		const { from, to } = this.span;
-		return scaleOf(from, to, Math.max(50, this.boxWidth - this.gutter));
+		return scaleOf(from, to, Math.max(50, (width ?? 0) - this.gutter));
 	}
 
 	// The view
@@ -131,6 +142,12 @@ export class App {
 		const { from, to } = this.span;
 		const isOn = this.view.follow;
 		Object.assign(this.view, isOn ? { from, to, fit: false, follow: false } : { from, to, follow: true });
+		this.changedView();
+	}
+
+	setShow(show) {
+		this.view.show = show;
+		this.views.show();
 		this.changedView();
 	}
 
@@ -194,6 +211,7 @@ export class App {
 		const view = fromHash(location.hash);
 		const { task } = view;
 		Object.assign(this.view, view);
+		this.views.show();
 		this.setFilter(view.filter);
 		if (task) this.openTask(task.run, task.task);
 		else if (this.taskPage.shown) this.closeTask();
@@ -210,11 +228,23 @@ export class App {
 		this.frameAt = at;
 		// Time itself moves the picture, but only a pixel is worth a redraw.
 		const moved = Math.abs(this.now - (this.drawnNow ?? 0)) * this.scale.perSecond;
-		if (this.model.hosts.size && (this.isDirty || moved > 0.7)) this.drawTime(calm);
+		if (this.views.part) this.drawPart();
+		else if (this.model.hosts.size && (this.isDirty || moved > 0.7)) this.drawTime(calm);
 		if (at - this.lastAt.cards > EVERY_MS.cards || this.model.isFresh) this.drawNow(at);
-		if (at - this.lastAt.panels > EVERY_MS.panels) this.drawPanels(at);
+		if (at - this.lastAt.panels > EVERY_MS.panels) {
+			this.lastAt.panels = at;
+			this.steps = this.panelSteps(at);
+		}
+		this.steps.shift()?.();
 		this.model.isFresh = false;
 		requestAnimationFrame((next) => this.frame(next));
+	}
+
+	/** A view other than the overview. */
+	drawPart() {
+		this.views.part.draw?.(this.isDirty);
+		this.isDirty = false;
+		if (this.model.hosts.size) this.timings.first ??= performance.now();
 	}
 
 	drawTime(calm) {
@@ -252,31 +282,36 @@ export class App {
 		const elapsed = all.total && now > began ? [`for ${duration(now - began)}`] : [];
 		setText($("counts"), [...told, `of ${plural(all.total, "task")}`, ...elapsed, this.left].filter(Boolean).join(" · "));
 		setText($("others"), all.others ? `${count(all.others)} more by other runs` : "");
-		this.meter.update(model);
-		this.cards.update(model, now, this.isShown);
-		this.cards.drawFan(model, this.ribbon, $("ribbon"));
+		if (!this.views.part) {
+			this.meter.update(model);
+			this.cards.update(model, now, this.isShown);
+			this.cards.drawFan(model, this.ribbon, $("ribbon"));
+		}
 		this.taskPage.update(model, now);
+	}
+
+	/** All that follows the picture by a second, in steps: with thousands of tasks each takes a few milliseconds, and a frame has one of them. */
+	panelSteps(at) {
+		const { model, now } = this;
+		const part = this.views.part;
+		return [
+			() => {
+				this.outcome.update(model, now, this.taskPage.isServed);
+				this.tab.update(this.outcome.outcome, totals(model));
+			},
+			() => this.table.update(model, this.isShownTask, now),
+			...(part ? [() => part.update(model, now, this.isShownTask)] : [() => this.tree.update(model), () => this.drawOverview()]),
+			() => this.drawFoot(at),
+		];
 	}
 
 	drawPanels(at) {
 		this.lastAt.panels = at;
-		const { model, now, view } = this;
-		this.outcome.update(model, now, this.taskPage.isServed);
-		this.tab.update(this.outcome.outcome, totals(model));
-		this.table.update(model, this.isShownTask, now);
-		this.left = timeLeftText(timeLeft(model, now));
-		this.bulk.update(this.isShownTask && this.table.list, this.taskPage.isServed && model.command);
-		showRunList($("runs"), model, now, (run) => this.chooseRun?.(run));
-		this.tree.update(model);
-		showClaims($("claims"), model, (claim) => this.toggleFilter("file", claim));
-		showFigures($("figures"), model, this.firstShown, now);
-		showKinds($("legend-kinds"), model, view.filter, (kind) => this.toggleFilter("kind", kind));
-		showEndings($("legend-causes"), model, this.lanes.causes, this.paint);
-		showStates($("states"), totals(model).counts, view.filter, (state) => this.toggleFilter("state", state));
-		showRange($("range"), model, view.range, now, () => this.setRange(null));
-		this.showNotes();
-		for (const name of ["slots", "kinds"]) $(`rows-${name}`).setAttribute("aria-pressed", String(view.rows === name));
-		$("follow").setAttribute("aria-pressed", String(view.follow));
+		for (const step of this.panelSteps(at)) step();
+	}
+
+	drawFoot(at) {
+		const { model, now } = this;
 		setText($("matches"), this.isShownTask ? $("tasks-shown").textContent.split(" · ")[0] : "");
 		setText($("access"), this.taskPage.isServed && !model.command ? (model.takesCommands ? NO_TOKEN : READS_ONLY) : "");
 		setText($("version"), model.version ? `manyhands ${model.version} · event ${count(model.seq)}` : "");
@@ -290,6 +325,29 @@ export class App {
 			$("ribbon").setAttribute("aria-label", `Width over time. ${text}`);
 			$("lanes").setAttribute("aria-label", "Lanes: attempts over time, host by host. The table of tasks has the same.");
 		}
+	}
+
+	/** With thousands of tasks the longest chain takes a while to find, and it moves slowly. */
+	time(now) {
+		this.timedAt = now;
+		this.times = timeLeft(this.model, now);
+		this.left = timeLeftText(this.times);
+	}
+
+	drawOverview() {
+		const { model, now, view } = this;
+		this.bulk.update(this.isShownTask && this.table.list, this.taskPage.isServed && model.command);
+		if (now - (this.timedAt ?? -Infinity) >= TIMES_EVERY_S || now < this.timedAt) this.time(now);
+		showTimes($("times"), model, this.times, this.firstShown, now);
+		showClaims($("claims"), model, (claim) => this.toggleFilter("file", claim));
+		showFigures($("figures"), model, this.firstShown, now);
+		showKinds($("legend-kinds"), model, view.filter, (kind) => this.toggleFilter("kind", kind));
+		showEndings($("legend-causes"), model, this.lanes.causes, this.paint);
+		showStates($("states"), totals(model).counts, view.filter, (state) => this.toggleFilter("state", state));
+		showRange($("range"), model, view.range, now, () => this.setRange(null));
+		this.showNotes();
+		for (const name of ["slots", "kinds"]) $(`rows-${name}`).setAttribute("aria-pressed", String(view.rows === name));
+		$("follow").setAttribute("aria-pressed", String(view.follow));
 	}
 
 	/** Says what is left out. */

@@ -7,8 +7,8 @@ import { count, plural } from "./words.js";
 export const VERBS = {
 	retry: new Set(["failed", "cancelled", "skipped"]),
 	defer: new Set(["ready", "blocked", "backoff"]),
-	resume: new Set(["deferred"]),
-	cancel: new Set(["running", "ready", "blocked", "backoff", "deferred"]),
+	resume: new Set(["deferred", "needs_person"]),
+	cancel: new Set(["running", "ready", "blocked", "backoff", "deferred", "needs_person"]),
 };
 export const TASKS_MAX = 400; // at once
 

@@ -14,6 +14,7 @@ const CAUSES = {
 	barrier: ["one runs alone", "a task needs the host for itself", "upright"],
 	concurrency: ["limit of the run", "the run has reached its own concurrency", "level"],
 	deferred: ["deferred", "the remaining tasks are deferred", "level"],
+	person: ["waits for a person", "the remaining tasks wait for a person", "level"],
 	rule: ["ordering rule", "an ordering rule holds them back", "dots"],
 	backoff: ["waits to retry", "the remaining tasks wait to retry", "falling"],
 	drained: ["run is stopping", "the run starts nothing more", "grid"],

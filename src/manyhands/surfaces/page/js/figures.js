@@ -1,7 +1,7 @@
 // Throughput, queue age and cost: the number now, and its line over the time in sight.
 import { h, renew, svg } from "./dom.js";
 import { totals } from "./model.js";
-import { count, duration, rate, short } from "./words.js";
+import { count, duration, money, rate, short } from "./words.js";
 
 const POINTS = 90;
 
@@ -46,6 +46,6 @@ export function showFigures(element, model, from, now) {
 	renew(element,
 		figure(`${rate(last)}/min`, `done · ${count(series.done.last)} so far`, line(perMinute, "var(--good)")),
 		figure(oldest ? duration(oldest) : "–", `oldest waits · ${count(ready)} ready`, line(sampled(from, now, age), "var(--warn)")),
-		figure(cost ? cost.toFixed(cost < 1 ? 4 : 2) : short(tokens), cost ? `cost · ${short(tokens)} tokens` : "tokens in and out", line(sampled(from, now, (t) => (cost ? series.cost : series.tokens).valueAt(t)), "var(--accent)")),
+		figure(cost ? money(cost) : short(tokens), cost ? `cost · ${short(tokens)} tokens` : "tokens in and out", line(sampled(from, now, (t) => (cost ? series.cost : series.tokens).valueAt(t)), "var(--accent)")),
 	);
 }

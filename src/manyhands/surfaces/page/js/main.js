@@ -11,6 +11,8 @@ import { panBy, zoomAt } from "./scale.js";
 import { LiveSource, RecordedSource } from "./source.js";
 import { startTheme } from "./theme.js";
 import { timeline } from "./timeline.js";
+import { showTip } from "./tip.js";
+import { VIEWS } from "./view_url.js";
 
 const embedded = document.getElementById("recording");
 const app = new App(send);
@@ -163,10 +165,12 @@ function showRuns() {
 			tools.push(button({ key: "pause", title: `${verb} run ${run.run}`, onclick: () => send("POST", `${path}/${verb}`) }, verb + whom));
 		}
 		if (app.model.command && !app.view.run && open.length > 1) tools.push(button({ key: "pause all", onclick: () => open.forEach((each) => send("POST", `/api/v1/runs/${encodeURIComponent(each.run)}/pause`)) }, "pause all"));
+		if (!replayBar && run.ended_at == null && globalThis.Notification?.permission === "default") tools.push(button({ key: "tell", title: "The browser tells you when a run ends while you look elsewhere", onclick: () => Notification.requestPermission().then(() => ((showRuns.told = ""), showRuns())) }, "tell me at the end"));
 		if (app.model.command && !replayBar) tools.push(button({ key: "add", onclick: () => addTask.open(app.view.run) }, "add a task"));
 		exports.push(
 			h("a", { href: `${path}/export.html`, download: `${run.run}.html` }, `save ${run.run} as one page`),
-			h("a", { href: `${path}/export.trace.json`, download: `${run.run}.trace.json` }, "as Chrome trace"));
+			h("a", { href: `${path}/export.trace.json`, download: `${run.run}.trace.json` }, "as Chrome trace"),
+			h("a", { href: `${path}/export.log.jsonl`, download: `${run.run}.log.jsonl` }, "as log"));
 	}
 	renew($("run-tools"), tools);
 	renew($("exports"), exports);
@@ -189,23 +193,13 @@ for (const [name, canvas] of [["ribbon", $("ribbon")], ["lanes", $("lanes")]]) {
 	});
 }
 
-function showTip(lines, event) {
-	const tip = $("tip");
-	tip.hidden = !lines;
-	if (!lines) return;
-	tip.replaceChildren(...lines.map((line, i) => h("div", {}, i ? line : h("b", {}, line))));
-	const left = event.clientX + 14 + tip.offsetWidth > innerWidth ? event.clientX - tip.offsetWidth - 14 : event.clientX + 14;
-	tip.style.left = `${Math.max(6, left)}px`;
-	tip.style.top = `${Math.min(event.clientY + 14, innerHeight - tip.offsetHeight - 6)}px`;
-}
-
 function hideTip() {
 	$("tip").hidden = true;
 	if (app.hover !== null) app.dirty();
 	app.hover = null;
 }
 
-const zoom = (factor) => app.setWindow(zoomAt(app.scale, app.view.follow ? app.scale.width : app.scale.width / 2, factor));
+const zoom = (factor) => app.views.part?.zoom ? app.views.part.zoom(factor) : app.setWindow(zoomAt(app.scale, app.view.follow ? app.scale.width : app.scale.width / 2, factor));
 const cycleTheme = startTheme($("theme"), () => {
 	app.paint.read();
 	$("legend-causes").told = null;
@@ -216,8 +210,9 @@ const help = () => $("keys").showModal();
 listenToKeys({
 	zoom,
 	pan: (share) => app.setWindow(panBy(app.scale, share * app.scale.width)),
-	fit: () => app.setFit(),
+	fit: () => (app.views.part?.fit ? app.views.part.fit() : app.setFit()),
 	follow: () => app.setFollow(),
+	show: (place) => place <= Object.keys(VIEWS).length && app.setShow(Object.keys(VIEWS)[place - 1]),
 	filter: () => $("filter").focus(),
 	step: (by) => app.table.step(by) && app.dirty(),
 	enter: () => {

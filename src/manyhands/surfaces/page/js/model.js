@@ -18,6 +18,7 @@ export function emptyModel() {
 		hosts: new Map(),
 		tasks: new Map(),
 		tasksTotal: 0,
+		planned: 0, // grows when a task comes or its needs change
 		bars: new Map(),
 		barsTotal: 0,
 		barsKnownFrom: -Infinity, // earlier attempts are not in the snapshot
@@ -31,6 +32,7 @@ export function emptyModel() {
 		idle: [],
 		idleSpans: new Map(), // host → [{from, to, free, cause, detail}], the last one open (to: null)
 		claims: [],
+		gauges: new Map(), // host → what its probe read, in order of time
 		waiting: { oldest_s: 0, ready: 0, at: 0 },
 		tokens: 0,
 		cost: null, // null: unknown
@@ -77,6 +79,7 @@ export function fromSnapshot(snapshot, scope = "") {
 	readIdle(model, snapshot.idle_past ?? []);
 	setIdle(model, snapshot.idle ?? []);
 	model.claims = snapshot.claims ?? [];
+	for (const row of snapshot.gauges ?? []) addGauge(model, row);
 	for (const [attempt, line] of Object.entries(snapshot.lines ?? {})) apply(model, { t: "output", attempt: Number(attempt), line });
 	for (const past of snapshot.waiting_past ?? []) setWaiting(model, past, past.at);
 	setWaiting(model, snapshot.waiting ?? { oldest_s: 0, ready: 0 });
@@ -100,6 +103,7 @@ const APPLY = {
 	start: startBar,
 	end: endBar,
 	width: addMove,
+	gauge: addGauge,
 	idle: (model, change) => setIdle(model, change.idle),
 	claims(model, change) {
 		model.claims = change.claims;
@@ -107,6 +111,10 @@ const APPLY = {
 	output(model, change) {
 		const bar = model.bars.get(change.attempt);
 		if (bar) bar.line = change.line;
+	},
+	live(model, change) {
+		const bar = model.bars.get(change.attempt);
+		if (bar) bar.live = change;
 	},
 	dispatching(model, change) {
 		model.dispatching = change.on;
@@ -143,6 +151,7 @@ function drop(model, { run, host }) {
 function setTask(model, change) {
 	const key = keyOf(change.run, change.task);
 	const known = model.tasks.get(key);
+	if (!known || change.needs) model.planned++;
 	if (known) Object.assign(known, change);
 	else {
 		model.tasks.set(key, { host: "", tries: 0, ...change });
@@ -183,6 +192,10 @@ function addMove(model, { at, host, kind, was, width, reason }) {
 		const known = model.hosts.get(host);
 		if (known) Object.assign(known, { width, why: reason });
 	}
+}
+
+function addGauge(model, { t: _, ...row }) {
+	groupOf(model.gauges, row.host).push(row);
 }
 
 function startBar(model, change) {

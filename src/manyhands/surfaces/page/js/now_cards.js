@@ -1,7 +1,7 @@
 // The attempts in flight, a card each, in the order of the ribbon's right edge; the fan joins the two.
 import { h, keyed, setText, svg, taskHref } from "./dom.js";
 import { kindClass, kindVars } from "./paint.js";
-import { clock, duration, listed, plainText, shownOf } from "./words.js";
+import { clock, duration, listed, liveText, plainText, shownOf } from "./words.js";
 import { keyOf, mineInFlight } from "./model.js";
 
 const CARDS_MAX = 120;
@@ -51,6 +51,7 @@ export class NowCards {
 			usual: h("u"),
 			where: h("span", { class: "small grow" }),
 			held: h("span", { class: "small extra" }),
+			live: h("div", { class: "out live" }),
 			out: h("div", { class: "out" }),
 		};
 		const card = h(
@@ -61,6 +62,7 @@ export class NowCards {
 				h("span", { class: "title" }, task?.title ?? ""), h("span", { class: "small at" }, bar.host), parts.for),
 			h("div", { class: "pace" }, parts.pace, parts.usual),
 			h("div", { class: "line" }, parts.where, parts.held),
+			parts.live,
 			parts.out,
 		);
 		card.parts = parts;
@@ -82,8 +84,11 @@ export class NowCards {
 		setText(parts.where, `${bar.kind} on ${bar.host}${attempt} · ${pace}`);
 		const held = bar.claims.filter((claim) => !claim.startsWith("read ")).map((claim) => claim.slice(claim.indexOf(" ") + 1));
 		setText(parts.held, held.length ? `✎ ${listed(held, 1)}` : "");
+		const live = liveText(bar, now);
+		setText(parts.live, live);
+		parts.live.hidden = !live;
 		setText(parts.out, plainText(bar.line));
-		parts.out.hidden = !bar.line;
+		parts.out.hidden = !bar.line || (bar.live?.does && bar.line.startsWith("→"));
 		card.classList.toggle("is-late", isLate);
 		card.classList.toggle("is-dim", Boolean(isShown && !isShown(bar)));
 		card.setAttribute("title", bar.claims.length ? `holds ${listed(bar.claims, 6)}` : "");

@@ -1,5 +1,6 @@
 // How a run came out: the verdict, what it took, and what did not succeed, grouped by cause. Data in, data out.
 import { TASKS_MAX } from "./bulk.js";
+import { criticalPath, tookSoFar } from "./critical_path.js";
 import { count } from "./words.js";
 
 /** The run that the page is about: the one shown, or else the newest. */
@@ -21,15 +22,47 @@ export function outcomeOf(model, now) {
 	return {
 		run, isOver, bad, counts, tookS,
 		alone: sum(bars.map((bar) => bar.end - bar.start)),
-		chain: isOver ? longestChain(tasks, bars) : null,
+		...(isOver ? idealOf(model, tasks, bars, run, now) : { chain: null, ideal: null }),
 		isPartial: bars.length < model.barsTotal && model.barsKnownFrom > run.opened_at,
 		cost: bars.some((bar) => bar.cost != null) ? sum(bars.map((bar) => bar.cost ?? 0)) : null,
 		tokens: sum(bars.map((bar) => bar.tokens)),
 		failures: groups(tasks.filter((task) => task.state === "failed")),
-		skipped: groups(tasks.filter((task) => task.state === "skipped")),
+		skipped: becauseOf(tasks),
 		cancelled: groups(tasks.filter((task) => task.state === "cancelled")),
 	};
 }
+
+/** `chain`: the longest chain of needs, with what each task took. `ideal`: no less than that, and all of it without a gap as wide as it ever was. */
+function idealOf(model, tasks, bars, run, now) {
+	const took = tookSoFar(model, run.run, now);
+	const chain = criticalPath(tasks, (task) => took.get(task.task) ?? 0).seconds;
+	return { chain, ideal: Math.max(chain, sum(bars.map((bar) => bar.end - bar.start)) / Math.max(1, run.peak ?? 1)) };
+}
+
+/** What was skipped, grouped by the tasks that it needs and that did not end well. */
+function becauseOf(tasks) {
+	const byName = new Map(tasks.map((task) => [task.task, task]));
+	const roots = new Map();
+	const rootOf = (task, depth = 0) => {
+		if (roots.has(task.task)) return roots.get(task.task);
+		roots.set(task.task, null); // a ring of needs ends here
+		const bad = (task.needs ?? []).map((need) => byName.get(need)).find((need) => need && need.state !== "done");
+		const root = !bad ? null : bad.state === "skipped" && depth < 2000 ? rootOf(bad, depth + 1) ?? bad : bad;
+		roots.set(task.task, root);
+		return root;
+	};
+	const found = new Map();
+	for (const task of tasks) {
+		if (task.state !== "skipped") continue;
+		const root = rootOf(task);
+		const key = root ? `root ${root.task}` : task.cause;
+		if (!found.has(key)) found.set(key, { key, cause: root ? `because ${root.task} ${SAID[root.state] ?? `is ${root.state}`}` : task.cause || "no cause was recorded", tasks: [] });
+		found.get(key).tasks.push(task);
+	}
+	return [...found.values()].sort((a, b) => b.tasks.length - a.tasks.length);
+}
+
+const SAID = { failed: "failed", cancelled: "was cancelled", skipped: "was skipped" };
 
 const sum = (numbers) => numbers.reduce((total, each) => total + each, 0);
 
@@ -46,26 +79,6 @@ export function groups(tasks) {
 }
 
 export const retried = (group) => group.tasks.slice(0, TASKS_MAX);
-
-/** How long the run had to take, however wide: the longest chain of needs, with what each task took. */
-export function longestChain(tasks, bars) {
-	const took = new Map();
-	for (const bar of bars) took.set(bar.task, (took.get(bar.task) ?? 0) + bar.end - bar.start);
-	const needs = new Map(tasks.map((task) => [task.task, task.needs ?? []]));
-	const known = new Map();
-	const begun = new Set();
-	for (const { task } of tasks) {
-		const stack = [task]; // without recursion: a chain may be as long as the plan
-		while (stack.length) {
-			const at = stack.at(-1);
-			const open = begun.has(at) ? [] : needs.get(at).filter((need) => needs.has(need) && !begun.has(need));
-			begun.add(at);
-			if (open.length) stack.push(...open);
-			else if (!known.has(stack.pop())) known.set(at, (took.get(at) ?? 0) + Math.max(0, ...needs.get(at).map((need) => known.get(need) ?? 0)));
-		}
-	}
-	return Math.max(0, ...known.values());
-}
 
 /** In a few words, for the title of the page. */
 export function verdict({ run, isOver, counts }) {

@@ -1,10 +1,11 @@
 // The outcome on the page: verdict, times, failures by cause with a retry for each, and what to do next.
 import { orderEach } from "./bulk.js";
 import { button, h, renew, taskHref } from "./dom.js";
-import { outcomeOf, retried, verdict } from "./outcome.js";
-import { count, duration, plural, short } from "./words.js";
+import { mainRun, outcomeOf, retried, verdict } from "./outcome.js";
+import { count, duration, money, plural, short } from "./words.js";
 
 const NAMED_MAX = 4;
+const AGAIN_S = 5;
 
 export class OutcomeBox {
 	/** `open(task)` opens a task, `pick(filter)` filters by a text. */
@@ -13,10 +14,12 @@ export class OutcomeBox {
 	}
 
 	update(model, now, isServed) {
-		// A run that has ended stays as it is, and its longest chain takes a while to find.
-		const isSame = this.outcome?.isOver && this.model === model && this.seq === model.seq;
-		const outcome = (this.outcome = isSame ? this.outcome : outcomeOf(model, now));
-		Object.assign(this, { model, seq: model.seq });
+		// With thousands of tasks it takes a while to find, and a run that has ended stays as it is.
+		const run = mainRun(model);
+		const told = run && [run.run, run.ended_at, run.total, run.counts?.failed, run.counts?.cancelled, run.counts?.skipped].join();
+		const isSame = this.model === model && this.told === told && (this.outcome?.isOver || now - this.foundAt < AGAIN_S);
+		if (!isSame) Object.assign(this, { model, told, foundAt: now, outcome: outcomeOf(model, now) });
+		const { outcome } = this;
 		this.element.hidden = !outcome;
 		if (!outcome) return;
 		this.element.dataset.state = outcome.counts.failed ? "failed" : outcome.bad ? "skipped" : "done";
@@ -54,11 +57,12 @@ export class OutcomeBox {
 	}
 }
 
-function figures({ isOver, tookS, alone, chain, cost, tokens, isPartial }) {
+function figures({ isOver, tookS, alone, chain, ideal, cost, tokens, isPartial }) {
 	const told = [`${isOver ? "took" : "runs for"} ${duration(tookS)}`];
 	if (alone > 0 && tookS > 0 && !isPartial) told.push(`one at a time ${duration(alone)} (${(alone / tookS).toFixed(1)} × as long)`);
-	if (chain) told.push(`at best ${duration(chain)}: the longest chain of needs`);
-	if (cost !== null) told.push(`cost ${cost.toFixed(cost < 1 ? 4 : 2)}`);
+	if (ideal && tookS > 0 && !isPartial) told.push(`ideal ${duration(ideal)} (took ${(tookS / ideal).toFixed(2)} ×)`);
+	if (chain) told.push(`longest chain of needs ${duration(chain)}`);
+	if (cost !== null) told.push(`cost ${money(cost)}`);
 	if (tokens) told.push(`${short(tokens)} tokens`);
 	return told;
 }

@@ -10,7 +10,10 @@ export class OutputView {
 		this.pre = h("pre", { class: "output", tabIndex: 0, "aria-label": "Output" });
 		this.found = h("span", { class: "quiet", role: "status" });
 		this.search = h("input", { type: "search", placeholder: "find in the output", "aria-label": "Find in the output", oninput: () => this.find(0), onkeydown: (event) => event.key === "Enter" && this.find(1) });
-		this.bar = h("div", { class: "bar" }, this.search, this.found, button({ onclick: () => this.save() }, "save"));
+		this.bar = h("div", { class: "bar" }, this.search, this.found, (this.follow = button({ "aria-pressed": "true", title: "Keep its end in sight", onclick: () => this.setFollow(!this.isFollowed) }, "follow")), button({ onclick: () => this.save() }, "save"));
+		this.isFollowed = true;
+		// Whoever scrolls back wants to read there.
+		this.pre.addEventListener("wheel", (event) => event.deltaY < 0 && this.setFollow(false), { passive: true });
 		this.show("", "", null);
 	}
 
@@ -36,11 +39,16 @@ export class OutputView {
 		}
 	}
 
+	setFollow(isOn) {
+		this.isFollowed = isOn;
+		this.follow.setAttribute("aria-pressed", String(isOn));
+		if (isOn) this.pre.scrollTop = this.pre.scrollHeight;
+	}
+
 	/** `instead` is what else is known of it. */
 	draw(instead) {
-		const isAtEnd = this.pre.scrollTop + this.pre.clientHeight >= this.pre.scrollHeight - 8;
 		setText(this.pre, plainText(this.text) || instead);
-		if (isAtEnd) this.pre.scrollTop = this.pre.scrollHeight;
+		if (this.isFollowed) this.pre.scrollTop = this.pre.scrollHeight;
 	}
 
 	/** Selects the next place where it stands; `by` 0 begins again. */

@@ -13,7 +13,7 @@ export class Paint {
 	read() {
 		const style = getComputedStyle(document.documentElement);
 		this.get = (name) => style.getPropertyValue(name).trim();
-		const names = ["ink", "muted", "line", "surface", "track", "bad", "accent", "faint", "bg"];
+		const names = ["ink", "muted", "line", "surface", "track", "bad", "good", "warn", "accent", "faint", "bg"];
 		for (const name of names) this[name] = this.get(`--${name}`);
 		this.kindColours = Array.from({ length: KIND_COLOURS }, (_, i) => this.get(`--kind-${i}`));
 		this.textures = new Map();

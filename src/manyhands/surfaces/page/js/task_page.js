@@ -1,17 +1,21 @@
 // One task: why it is in its state, what it is, its attempts and output, its story, and what may be done with it.
+import { ApprovalBox } from "./approval.js";
 import { ask, order, taskPath } from "./commands.js";
+import { blocking } from "./claim_conflicts.js";
+import { ENDED } from "./critical_path.js";
 import { button, h, renew, setText } from "./dom.js";
 import { keyOf } from "./model.js";
 import { OutputView } from "./output_view.js";
 import { kindClass, kindVars } from "./paint.js";
-import { ENDED, attemptsTable, reasons, storyFrom, storyList, uses, whatItIs } from "./task_parts.js";
+import { attemptsTable, filesLeft, reasons, storyFrom, storyList, uses, whatItIs } from "./task_parts.js";
 import { duration, plainText } from "./words.js";
 
 export class TaskPage {
-	constructor(element, close) {
+	constructor(element, close, edit) {
 		// isServed: there is a server to ask; otherwise the model has all there is.
-		Object.assign(this, { element, close, isServed: false, shown: null, lastState: "" });
+		Object.assign(this, { element, close, edit, isServed: false, shown: null, lastState: "" });
 		this.output = new OutputView();
+		this.approval = new ApprovalBox((text, isFine) => this.say(text, isFine), () => this.shown && this.draw(this.now));
 	}
 
 	show(model, now, run, task) {
@@ -36,7 +40,12 @@ export class TaskPage {
 	}
 
 	get stateNow() {
-		return `${this.record?.state}/${this.record?.attempt}`;
+		return `${this.record?.state}/${this.record?.attempt}/${this.record?.cause}`;
+	}
+
+	/** What the attempt in flight says of itself; the pane is drawn again when that has changed. */
+	get liveNow() {
+		return this.bars.find((bar) => bar.end === null)?.live;
 	}
 
 	get bars() {
@@ -76,7 +85,10 @@ export class TaskPage {
 			this.lastState = state;
 			this.draw(now);
 			if (this.isServed) this.load(now);
-		} else if (this.record?.state === "running" && this.isServed) this.readOutput();
+			return;
+		}
+		if (this.liveNow !== this.lastLive) this.draw(now);
+		if (this.record?.state === "running" && this.isServed) this.readOutput();
 	}
 
 	/** The attempt whose output is shown: the latest, unless someone picked another. */
@@ -108,6 +120,12 @@ export class TaskPage {
 		this.said.classList.toggle("is-fine", isFine);
 	}
 
+	/** Who holds files that it waits for. */
+	holders(record) {
+		const near = [...this.model.tasks.values()].filter((task) => task.state === "running" || task === record);
+		return blocking(near).filter((edge) => edge.waiter === record);
+	}
+
 	/** Stopping something that runs is asked for twice. */
 	async act(verb) {
 		if (verb === "cancel" && this.record?.state === "running" && this.asks !== verb) {
@@ -131,6 +149,7 @@ export class TaskPage {
 		const { run, task } = this.shown;
 		const record = this.record ?? { state: this.detail?.state ?? "unknown", kind: this.detail?.plan?.kind ?? "", run, task, title: "" };
 		this.lastState = this.stateNow;
+		this.lastLive = this.liveNow;
 		const { bars } = this;
 		const buttons = this.buttons(record);
 		const ticking = (element, bar) => (this.tick = (at) => setText(this.element.querySelector("[data-ticks]") ?? element, duration(at - bar.start)));
@@ -144,9 +163,11 @@ export class TaskPage {
 				record.parent && h("span", {}, `part of ${record.parent}`)),
 			buttons.length > 0 && h("div", { class: "group" }, buttons),
 			this.said,
-			h("div", { class: "why" }, reasons(record, this.detail, bars.at(-1)).map((reason) => h("p", {}, reason))),
+			h("div", { class: "why" }, reasons(record, this.detail, bars.at(-1), now).map((reason) => h("p", {}, reason))),
+			this.approval.parts(run, task, this.detail?.asks, this.isServed && this.model.command),
 			whatItIs(this.detail?.plan),
-			uses(this.model, record, this.detail),
+			uses(this.model, record, this.detail, record.state === "ready" ? this.holders(record) : []),
+			filesLeft(this.detail),
 			h("h3", { key: "attempts" }, "Attempts"), attemptsTable(bars, this.detail, this.attempt, now, (number) => this.pick(number), ticking),
 			h("h3", { key: "output" }, this.attempt ? `Output of attempt ${this.attempt}` : "Output"), this.output.bar, this.output.pre,
 			h("h3", { key: "story" }, "History"), storyList(this.story ?? storyFrom(bars, record)),
@@ -159,11 +180,18 @@ export class TaskPage {
 		const ended = ENDED.has(record.state);
 		const { state } = record;
 		const verbs = [];
-		if (state === "deferred") verbs.push("resume");
-		else if (!ended && state !== "running") verbs.push("defer");
+		if (state === "deferred" || (state === "needs_person" && !this.detail?.asks)) verbs.push(this.detail?.plan?.stage ? "publish" : "resume");
+		else if (!ended && state !== "running" && state !== "needs_person") verbs.push("defer");
 		if (ended && state !== "done") verbs.push("retry");
 		if (!ended) verbs.push("cancel");
+		const edit = !ended && state !== "running" && this.detail && button({ key: "edit", "data-verb": "edit", onclick: () => this.edit.open(this.shown, this.detail.plan, (said) => this.changed(said)) }, "change");
 		const label = (verb) => (verb === this.asks ? "cancel: it runs, really stop it?" : verb);
-		return verbs.map((verb) => button({ key: verb, class: verb === "cancel" ? "danger" : null, "data-verb": verb, onclick: () => this.act(verb) }, label(verb)));
+		return verbs.map((verb) => button({ key: verb, class: verb === "cancel" ? "danger" : null, "data-verb": verb, onclick: () => this.act(verb) }, label(verb))).concat(edit || []);
+	}
+
+	/** After a change that is on disk. */
+	changed(said) {
+		this.say(said, true);
+		this.load(this.now);
 	}
 }

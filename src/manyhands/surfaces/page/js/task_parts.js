@@ -1,15 +1,15 @@
 // The parts of a task's pane that only show what is known: what it is, what it needs, its attempts, its story.
 import { ENDINGS } from "./causes.js";
+import { ENDED } from "./critical_path.js";
 import { button, h, taskHref } from "./dom.js";
 import { keyOf } from "./model.js";
-import { duration, listed, short, wallClock } from "./words.js";
+import { duration, listed, liveText, money, short, wallClock } from "./words.js";
 
-export const ENDED = new Set(["done", "failed", "cancelled", "skipped"]);
 const NAMED_MAX = 12;
 
 /** Fields of a plan that say what is done, then those that bound it; in this order. */
 const WORK = ["prompt", "run", "call", "args", "model", "check"];
-const BOUNDS = ["host", "workspace", "timeout", "attempts", "resources", "labels", "env", "app", "reply_to"];
+const BOUNDS = ["save", "keep", "host", "workspace", "timeout", "attempts", "resources", "labels", "env", "app", "reply_to"];
 
 const isGiven = (value) => value != null && value !== "" && value !== false && !(typeof value === "object" && !Object.keys(value).length);
 
@@ -33,7 +33,7 @@ export function whatItIs(plan) {
 }
 
 /** What it needs, what needs it, and what it claims. */
-export function uses(model, record, detail) {
+export function uses(model, record, detail, holders = []) {
 	const needs = record.needs ?? detail?.plan?.needs ?? [];
 	const claims = detail?.claims ?? record.claims ?? [];
 	const neededBy = [];
@@ -47,7 +47,16 @@ export function uses(model, record, detail) {
 		part("needs", "Needs", needs),
 		part("needed", "Needed by", neededBy),
 		claims.length > 0 && [h("h3", { key: "claims" }, "Claims"), h("p", { key: "claims list", class: "path" }, claims.join(" · "))],
+		holders.length > 0 && h("p", { key: "held" }, "Waits for files that others hold: ", holders.slice(0, NAMED_MAX).map(({ holder, claim }) => [h("a", { key: holder.task, href: taskHref(holder.run, holder.task) }, holder.task), ` (${claim}) `])),
 	];
+}
+
+/** The files that its latest attempt left. */
+export function filesLeft(detail) {
+	const files = detail?.attempts?.at(-1)?.artefacts ?? [];
+	if (!files.length) return [];
+	const rows = files.map((file) => h("li", { key: file.path, class: "path", title: `SHA-256 ${file.sha256}` }, `${file.path} (${short(file.size_bytes)} bytes)${file.copy ? " · copy kept" : ""}`));
+	return [h("h3", { key: "files" }, "Files"), h("ul", { key: "files list" }, rows)];
 }
 
 /** `pick(number)` shows the output of that attempt; `ticking(element, bar)` is told of what is in flight. */
@@ -58,14 +67,15 @@ export function attemptsTable(bars, detail, shown, now, pick, ticking) {
 		const told = detail?.attempts?.find((each) => each.attempt === bar.attempt);
 		const ending = bar.end === null ? "running" : `${ENDINGS[bar.ending]?.sign ?? ""} ${ENDINGS[bar.ending]?.label ?? bar.ending}`.trim();
 		const exit = told?.exit_code ? `exit ${told.exit_code}` : "";
-		const tokens = told ? told.tokens_in + told.tokens_out : bar.tokens;
-		const cost = told?.cost ?? bar.cost;
+		const live = bar.end === null ? bar.live : null;
+		const tokens = live?.tokens || (told ? told.tokens_in + told.tokens_out : bar.tokens);
+		const cost = live?.cost ?? told?.cost ?? bar.cost;
 		const ran = h("td", { "data-ticks": bar.end === null }, duration((bar.end ?? now) - bar.start));
 		if (bar.end === null) ticking(ran, bar);
 		return h("tr", { key: bar.attempt },
 			h("td", {}, button({ class: "plain", "aria-pressed": String(shown === bar.number), title: `Show the output of attempt ${bar.number}`, onclick: () => pick(bar.number) }, String(bar.number))),
 			h("td", {}, bar.host), h("td", {}, ending), ran,
-			h("td", { class: "num" }, tokens ? short(tokens) : ""), h("td", { class: "num" }, cost != null ? cost.toFixed(cost < 1 ? 4 : 2) : ""),
+			h("td", { class: "num" }, tokens ? short(tokens) : ""), h("td", { class: "num" }, cost != null ? money(cost) : ""),
 			h("td", { class: "detail" }, bar.detail || told?.detail || exit));
 	});
 	return h("table", { class: "rows", key: "attempts list" }, h("tbody", {}, h("tr", { key: "" }, heads.map((name) => h("th", { scope: "col", class: name === "tokens" || name === "cost" ? "num" : null }, name))), rows));
@@ -89,8 +99,8 @@ export function storyFrom(bars, record) {
 }
 
 /** Why it is in its state. */
-export function reasons(record, detail, bar) {
-	if (record.state === "running" && bar) return [`runs on ${bar.host} as attempt ${bar.number}`];
+export function reasons(record, detail, bar, now) {
+	if (record.state === "running" && bar) return [`runs on ${bar.host} as attempt ${bar.number}`, liveText(bar, now)].filter(Boolean);
 	if (detail?.why?.length) return detail.why;
 	if (record.cause) return [record.cause];
 	if (record.state === "done" && bar) return [`done on ${bar.host} by attempt ${bar.number} in ${duration(bar.end - bar.start)}`];

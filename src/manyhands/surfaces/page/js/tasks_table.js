@@ -5,7 +5,7 @@ import { count, duration, listed } from "./words.js";
 import { keyOf } from "./model.js";
 
 const ROW_H = 36;
-const WAITS = new Set(["ready", "blocked", "backoff", "deferred"]);
+const WAITS = new Set(["ready", "blocked", "backoff", "deferred", "needs_person"]);
 const ASK_MS = 2000;
 const ASKED_MAX = 40;
 const COLUMNS = [
@@ -17,7 +17,7 @@ const COLUMNS = [
 	{ name: "since", width: "8%", title: "for", wide: true },
 	{ name: "cause", width: "", wide: true, title: "why" },
 ];
-const ORDER = { running: 0, backoff: 1, ready: 2, blocked: 3, deferred: 4, failed: 5, cancelled: 6, skipped: 7, done: 8 };
+const ORDER = { running: 0, needs_person: 1, backoff: 2, ready: 3, blocked: 4, deferred: 5, failed: 6, cancelled: 7, skipped: 8, done: 9 };
 
 export function sortTasks(tasks, by, isDown) {
 	const value = by === "state" ? (task) => ORDER[task.state] : (task) => task[by] ?? "";

@@ -3,7 +3,7 @@ import { button, h, redo, taskHref } from "./dom.js";
 import { treeOf, visible } from "./tree_layout.js";
 import { count } from "./words.js";
 
-export const STATES = ["done", "running", "ready", "backoff", "blocked", "deferred", "failed", "cancelled", "skipped"];
+export const STATES = ["done", "running", "ready", "backoff", "blocked", "deferred", "needs_person", "failed", "cancelled", "skipped"];
 
 export function progressBar(element, counts) {
 	const parts = STATES.filter((state) => counts[state]);

@@ -1,7 +1,7 @@
 // The plan as a tree: epics and their children, with how far each has come.
+import { ENDED } from "./critical_path.js";
 import { keyOf } from "./model.js";
 
-const ENDED = new Set(["done", "failed", "cancelled", "skipped"]);
 const DEEPEST = 12;
 
 /** The trees of all runs; of several, each below its run. */

@@ -1,12 +1,15 @@
 // The whole view in the address: what it shows can be sent to someone.
 
-export const START = { task: null, run: "", filter: "", rows: "slots", follow: true, fit: true, from: null, to: null, range: null, replay: null };
+export const VIEWS = { overview: "Overview", graph: "Graph", runs: "Runs", hosts: "Hosts", log: "Log", evals: "Evals" };
+
+export const START = { show: "overview", task: null, run: "", filter: "", rows: "slots", follow: true, fit: true, from: null, to: null, range: null, replay: null };
 
 const time = (t) => (Math.round(t * 100) / 100).toString();
 
 export function toHash(view) {
 	const query = [];
 	const put = (name, value) => query.push(`${name}=${encodeURIComponent(value).replace(/%(3A|2F)/g, decodeURIComponent)}`);
+	if (view.show !== START.show) put("show", view.show);
 	if (view.run) put("run", view.run);
 	if (view.filter) put("filter", view.filter);
 	if (view.rows !== START.rows) put("rows", view.rows);
@@ -26,6 +29,7 @@ export function fromHash(hash) {
 	const task = path.match(/^task\/([^/]+)\/(.+)$/);
 	if (task) view.task = { run: decoded(task[1]), task: decoded(task[2]) };
 	const given = new URLSearchParams(query);
+	if (Object.hasOwn(VIEWS, given.get("show") ?? "")) view.show = given.get("show");
 	view.run = given.get("run") ?? "";
 	view.filter = given.get("filter") ?? "";
 	if (["slots", "kinds"].includes(given.get("rows"))) view.rows = given.get("rows");

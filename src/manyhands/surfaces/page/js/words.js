@@ -46,6 +46,8 @@ export function short(n) {
 	return `${(n / 1e6).toFixed(1)} M`;
 }
 
+export const money = (cost) => cost.toFixed(cost < 1 ? 4 : 2);
+
 export function wallClock(at) {
 	return new Date(at * 1000).toLocaleTimeString("en-GB");
 }
@@ -65,4 +67,14 @@ const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-_])
 /** What a program printed, as a terminal would leave it: without colours, and with the last of what a line was written over with. */
 export function plainText(text) {
 	return text.replace(ESCAPES, "").replace(/\r+\n/g, "\n").replace(/[^\n]*\r(?=[^\n])/g, "").replace(/\r/g, "");
+}
+
+const SILENT_S = 60;
+
+/** What an attempt in flight says of itself: its last tool, what it has used, and for how long it has been silent. */
+export function liveText({ live }, now) {
+	if (!live) return "";
+	const silent = live.alive_at ? now - live.alive_at : 0;
+	const said = [plainText(live.does), live.tokens && `${short(live.tokens)} tokens`, live.cost != null && money(live.cost)];
+	return [...said, silent >= SILENT_S && `silent for ${duration(silent)}`].filter(Boolean).join(" · ");
 }

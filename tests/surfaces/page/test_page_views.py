@@ -1,0 +1,111 @@
+"""The views beside the overview, on one saved run: what they show, what the keyboard does there, and what axe says."""
+
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from manyhands.surfaces.page.inlining import single_page
+from surfaces.page.browsing import open_page, saved_page, until
+from surfaces.page.planned_run import planned_run
+
+pytestmark = pytest.mark.xdist_group("page")
+
+
+@pytest.fixture(scope="module")
+def saved(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return saved_page(tmp_path_factory.mktemp("views"), single_page(json.dumps(planned_run())))
+
+
+@pytest.fixture(scope="module")
+def page(browser: Any, saved: str) -> Iterator[Any]:
+    page = open_page(browser, saved)
+    yield page
+    assert page.complaints == []
+    page.context.close()
+
+
+def test_the_graph_is_walked_by_keys_and_opens_tasks_and_epics(page: Any) -> None:
+    page.keyboard.press("2")
+    until(page, "manyhands.views.part?.laid?.nodes.length === 60")
+    assert "critical path: " in page.inner_text("#graph-tools")
+    page.focus("#graph")
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    focus = page.evaluate("manyhands.views.part.focus.name")
+    assert page.inner_text("#graph-said").startswith(focus)
+    assert "needs " in page.inner_text("#graph-said")
+    page.keyboard.press("Enter")
+    until(page, f"document.querySelector('#task h2')?.textContent === '{focus}'")
+    page.keyboard.press("Escape")
+    page.click("#graph-tools button:text-is('close all epics')")
+    until(page, "manyhands.views.part.laid.nodes.length === 8")
+    page.focus("#graph")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")  # the first epic opens into its eight tasks
+    until(page, "manyhands.views.part.laid.nodes.length > 8")
+    before = page.evaluate("manyhands.views.part.view.k")
+    page.keyboard.press("w")
+    assert page.evaluate("manyhands.views.part.view.k") > before
+    page.keyboard.press("1")
+
+
+def test_the_hosts_have_charts_with_one_cursor_that_keys_move(page: Any) -> None:
+    page.keyboard.press("4")
+    until(page, "document.querySelectorAll('#charts figure').length === 6")
+    page.select_option("#host", "host-1")
+    page.focus("#charts")
+    for _ in range(3):
+        page.keyboard.press("ArrowLeft")
+    until(page, "document.getElementById('charts-said').textContent.includes('last move: host-1')")
+    assert "GB" in page.inner_text("#charts figure:last-child figcaption")
+    assert "7.0 of 16.0 GB" in page.inner_text("#hosts")
+    assert "12 of 12 went well" in page.inner_text("#moves")
+
+
+def test_the_log_has_a_lane_in_every_line_and_follows_the_filter(page: Any) -> None:
+    page.keyboard.press("5")
+    until(page, "document.querySelectorAll('#log tbody tr').length > 10")
+    whole = page.inner_text("#log-about")
+    page.fill("#filter", "task-7")
+    until(page, "document.querySelectorAll('#log tbody tr').length === 4")  # and two that keep the place of others
+    rows = page.locator("#log tbody tr").all_inner_texts()
+    assert "starts" in rows[2]
+    assert "host-" in rows[2]
+    assert page.inner_text("#log-about") != whole
+    page.fill("#filter", "")
+    page.evaluate("document.activeElement.blur()")
+
+
+VIEWS = ("overview", "graph", "runs", "hosts", "log", "evals")
+
+
+def test_axe_finds_nothing_in_any_view_in_light_and_dark_wide_and_narrow(browser: Any, saved: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python", reason="axe is not installed: `make setup`")
+    page = open_page(browser, saved, reduced_motion="reduce")
+    page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text())
+    found: list[str] = []
+    for scheme, width in itertools.product(("light", "dark"), (1280, 390)):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 900})
+        until(page, f"document.documentElement.dataset.theme === '{scheme}'")
+        for view in VIEWS:
+            page.evaluate(f"manyhands.setShow('{view}')")
+            until(page, f"document.querySelector('[data-show={view}]').hidden === false")
+            found += looked_at(page, f"{view}, {scheme}, {width}")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, view
+        page.evaluate("manyhands.openTask('night', 'task-11')")
+        until(page, "document.querySelector('#task h2')?.textContent === 'task-11'")
+        found += looked_at(page, f"a task, {scheme}, {width}")
+        page.evaluate("manyhands.closeTask()")
+    assert found == []
+    page.context.close()
+
+
+def looked_at(page: Any, where: str) -> list[str]:
+    violations = page.evaluate("axe.run(document, { resultTypes: ['violations'] }).then((found) => found.violations)")
+    assert page.evaluate("axe.version") >= "4."
+    return [f"{where}: {one['id']}: {one['nodes'][0]['html'][:200]}" for one in violations]
