@@ -11,8 +11,9 @@ from manyhands.core.events import AttemptEnded
 from manyhands.core.values.task import Claims, TaskState
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.surfaces.api import feed as feeds
+from manyhands.surfaces.api.token import token_of
 from surfaces.api.followers import following
-from surfaces.api.live import nap, offered, open_run, shell
+from surfaces.api.live import nap, offered, open_run, shell, store_of
 
 
 async def test_a_follower_gets_a_snapshot_and_then_every_start_and_end_once(live: Dispatcher) -> None:
@@ -95,6 +96,27 @@ async def test_the_last_line_an_attempt_printed_comes_by_the_way_without_its_sec
         await open_run(live, [shell("talks", "echo one; echo key sk-abcdefghijklmnop; sleep 600")])
         await follower.read_until(lambda one: bool(one.of("output")))
         assert follower.of("output")[-1]["line"] == "key [redacted]"
+
+
+async def test_a_follower_sees_what_an_attempt_says_that_it_does_and_so_does_explain(live: Dispatcher) -> None:
+    """An agent host writes that beside the output; whatever else is written there is hostile, and nothing."""
+    facts = (
+        '{"does": "edit src/a.py", "tokens_in": 900, "tokens_out": 30, "cost": 0.25, "alive_at": 1.0, "idle_s": 900}'
+    )
+    say = f'cd "$(dirname "$MANYHANDS_ENDING_FILE")"; echo \'{facts}\' > live.json; sleep 1000'
+    async with offered(live) as url, following(url) as follower:
+        await open_run(live, [shell("says", say), shell("lies", say.replace("900,", "-900,"))])
+        await follower.read_until(lambda one: bool(one.of("live")))
+        row = follower.of("live")[-1]
+        assert (row["does"], row["tokens"], row["cost"]) == ("edit src/a.py", 930, 0.25)
+        headers = {"authorization": f"Bearer {token_of(store_of(live))}"}
+        async with httpx.AsyncClient(base_url=f"{url}/api/v1", headers=headers, timeout=60) as api:
+            answers = [(await api.get(f"/tasks/r/{task}")).json() for task in ("says", "lies")]
+        assert "last tool: edit src/a.py" in answers[0]["why"]
+        assert any(why.startswith("silent for ") and "ends after 15 min" in why for why in answers[0]["why"])
+        assert answers[0]["attempts"][0]["tokens_in"] == 900
+        assert len(answers[1]["why"]) == 1
+        assert {one["attempt"] for one in follower.of("live")} == {row["attempt"]}
 
 
 async def test_why_a_host_has_room_is_told(live: Dispatcher) -> None:

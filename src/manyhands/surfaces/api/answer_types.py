@@ -11,13 +11,13 @@ from msgspec import Struct
 from manyhands.engine.store.contract.samples import SeriesSample
 
 
-class Told(Struct):
+class StoryLine(Struct):
     at: float
     text: str
 
 
 class Story(Struct):
-    story: list[Told]
+    story: list[StoryLine]
     truncated: bool  # the journal has more events than a story reads
 
 

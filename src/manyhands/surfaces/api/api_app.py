@@ -1,6 +1,7 @@
 """The HTTP application: the page, the API and the metrics of one dispatcher, behind one gate."""
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import suppress
 
 import msgspec
@@ -10,6 +11,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from manyhands.engine.store.store_opening import exists
 from manyhands.errors import ManyhandsError, Unavailable
@@ -52,15 +54,30 @@ async def _tell_past(office: ApiContext, until_seq: int) -> None:
         office.feed.learn_past(await offline_process.past(office, until_seq))
 
 
-def make_app(office: ApiContext, token: str, beyond_loopback: bool) -> Served:
+def make_app(office: ApiContext, beyond_loopback: bool, mounted: Mapping[str, ASGIApp] | None = None) -> Served:
     """Runs in the event loop of the dispatcher. So nothing here may block, and no other thread reads the book."""
     dispatcher = office.dispatcher
     app = Starlette(
-        routes=[*_pages(), *routes(office), *_figures(dispatcher, office.metrics)],
-        middleware=[Middleware(Gate, token=token, beyond_loopback=beyond_loopback)],
+        routes=[*_pages(), *routes(office), *_figures(dispatcher, office.metrics), *_mounts(mounted or {})],
+        middleware=[Middleware(Gate, directory=office.directory, beyond_loopback=beyond_loopback)],
         exception_handlers={ManyhandsError: on_error, HTTPException: on_http_error},
     )
     return Served(app, office)
+
+
+def _mounts(mounted: Mapping[str, ASGIApp]) -> list[BaseRoute]:
+    """Applications of others at paths of their own, behind the same gate."""
+    return [Route(path, _Untouched(app), methods=None) for path, app in mounted.items()]
+
+
+class _Untouched:
+    """An object, because a function would be taken for a handler of requests."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
 
 
 def _figures(dispatcher: Watched, metrics: Metrics) -> list[BaseRoute]:

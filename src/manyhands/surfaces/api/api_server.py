@@ -2,10 +2,12 @@
 
 import ipaddress
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
+
+from starlette.types import ASGIApp
 
 from manyhands.engine.redaction import Secrets
 from manyhands.engine.store.contract.env_vault import EnvVault
@@ -42,13 +44,17 @@ async def offering(
     *,
     where: Where | None = None,
     secrets: Secrets | None = None,
+    mounted: Mapping[str, ASGIApp] | None = None,
 ) -> AsyncIterator[ApiServer]:
-    """Serves the page and the API of a dispatcher. Its journal is in `directory`, or at `where`."""
+    """Serves the page and the API of a dispatcher. Its journal is in `directory`, or at `where`.
+
+    `mounted` has applications of others: path → application.
+    """
     beyond_loopback = not is_loopback(address)
     token = token_of(directory)
     secrets = secrets or Secrets(os.environ, vault=EnvVault(directory))
     secrets.know([token])
-    served = make_app(ApiContext(dispatcher, directory, where or directory, secrets), token, beyond_loopback)
+    served = make_app(ApiContext(dispatcher, directory, where or directory, secrets), beyond_loopback, mounted)
     try:
         async with serving(served.app, address, port, GRACE_S, before_end=served.close) as port_taken:
             yield ApiServer(f"http://{_shown(address)}:{port_taken}", token)

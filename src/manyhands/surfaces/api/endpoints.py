@@ -11,12 +11,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from manyhands.apps.evals.eval_progress import EvalProgress
 from manyhands.engine.store.store_opening import open_series
 from manyhands.surfaces.api import (
     answer_types,
     command_handlers,
     offline_process,
     output_files,
+    pull_handlers,
     query_handlers,
     request_types,
 )
@@ -24,11 +26,13 @@ from manyhands.surfaces.api.api_context import ApiContext
 from manyhands.surfaces.api.event_stream import EventStream
 from manyhands.surfaces.api.refusals import JSON
 from manyhands.surfaces.api.request_types import ApiRequest, read_asked
-from manyhands.surfaces.verbs import host_verbs, inbox_verbs, run_verbs
+from manyhands.surfaces.verbs import budget_verbs, grid_verbs, host_verbs, inbox_verbs, run_verbs
 from manyhands.surfaces.verbs.plan_verbs import Added
+from manyhands.surfaces.verbs.pull_answers import LeaseReport, NextWork, WorkTaken
 from manyhands.surfaces.verbs.request_verbs import Asked
 from manyhands.surfaces.verbs.task_report import TaskReport
 from manyhands.surfaces.verbs.task_verbs import TaskList
+from manyhands.surfaces.verbs.work_diff import WorkDiff
 
 PREFIX = "/api/v1"
 
@@ -113,6 +117,34 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ),
     Endpoint(
         "GET",
+        "/runs/{run}/export.log.jsonl",
+        "Export the run as a log with lanes: one line of JSON for each start, ending, move and state",
+        offline_process.export_log,
+        "application/jsonl",
+        refusals=(404, 429, 503),
+    ),
+    Endpoint(
+        "GET",
+        "/grid",
+        "Show several runs side by side: how every task came out in each of them",
+        query_handlers.grid,
+        grid_verbs.RunGrid,
+        request_types.GridQuery,
+        None,
+        (404,),
+    ),
+    Endpoint(
+        "GET",
+        "/eval",
+        "Show how far an eval is: scores by case and arm, and how the intervals of its lifts have narrowed",
+        query_handlers.evaluation,
+        EvalProgress,
+        request_types.EvalQuery,
+        None,
+        (404, 409),
+    ),
+    Endpoint(
+        "GET",
         "/tasks",
         "List tasks that match a filter; counts are complete",
         query_handlers.tasks,
@@ -148,11 +180,20 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ),
     Endpoint(
         "GET",
+        "/tasks/{run}/{task}/diff",
+        "Show the work that waits for approval: its files, what the check printed, and the diff",
+        query_handlers.diff,
+        WorkDiff,
+        refusals=(404, 409),
+    ),
+    Endpoint(
+        "GET",
         "/inbox",
         "List what waits for a person, the most blocking first, each with the command that answers it",
         query_handlers.inbox,
         inbox_verbs.Inbox,
     ),
+    Endpoint("GET", "/budgets", "List the budgets and what was spent", query_handlers.budgets, budget_verbs.BudgetList),
     Endpoint("GET", "/hosts", "List the hosts, how wide they are and why", query_handlers.hosts, host_verbs.HostList),
     Endpoint(
         "GET",
@@ -202,12 +243,35 @@ ENDPOINTS: tuple[Endpoint, ...] = (
             ("retry", "Give a fresh set of attempts to a task that failed, was cancelled or was skipped"),
             ("defer", "Defer the task"),
             ("resume", "Let a deferred task continue"),
+            ("publish", "Let a draft or a planned task start"),
         )
+    ),
+    *(
+        _command(f"/tasks/{{run}}/{{task}}/{verb}", text, command_handlers.said_to_task(verb), request_types.SaidToTask)
+        for verb, text in (
+            ("approve", "Let work that waits for approval land"),
+            ("send-back", "Have work that waits for approval continued, as the words say"),
+            ("reject", "Cancel a task whose work waits for approval"),
+            ("answer", "Answer what the task asks"),
+        )
+    ),
+    _command(
+        "/tasks/{run}/{task}",
+        "Change the priority, needs, title, prompt or stage of a task that waits",
+        command_handlers.edit,
+        request_types.TaskEdit,
+        "PATCH",
     ),
     _command("/runs/{run}/pause", "Start nothing more in this run", command_handlers.pause_run),
     _command("/runs/{run}/resume", "Continue the run", command_handlers.resume_run),
     _command(
         "/runs/{run}/cancel", "Cancel all unfinished tasks of the run", command_handlers.cancel_run, request_types.Why
+    ),
+    _command(
+        "/budgets/{budget}/raise",
+        "Allow a budget to be used once more",
+        command_handlers.raise_budget,
+        request_types.BudgetKey,
     ),
     _command("/hosts/{host}/pause", "Start nothing more on a host", command_handlers.pause_host, request_types.Pause),
     _command("/hosts/{host}/resume", "Let a paused host take tasks again", command_handlers.resume_host),
@@ -217,6 +281,37 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         command_handlers.set_width,
         request_types.WidthWanted,
         "PUT",
+    ),
+)
+
+
+def _pull(verb: str, summary: str, handler: Handler, answer: Any, body: Any) -> Endpoint:
+    return Endpoint("POST", f"/pull/{verb}", summary, handler, answer, body=body, refusals=(404, 409))
+
+
+ENDPOINTS += (
+    _pull(
+        "next",
+        "Ask for a task as an agent that came by itself; the answer waits for one that may start",
+        pull_handlers.next_work,
+        NextWork,
+        request_types.NextAsked,
+    ),
+    _pull(
+        "report",
+        "Renew the lease of a task, and say how it goes",
+        pull_handlers.report,
+        LeaseReport,
+        request_types.ReportAsked,
+    ),
+    _pull("finish", "Hand in the work on a task", pull_handlers.finish, WorkTaken, request_types.FinishAsked),
+    _pull("release", "Give a task or a reservation back", pull_handlers.release, WorkTaken, request_types.ReleaseAsked),
+    _pull(
+        "reserve",
+        "Hold files for work that is in no plan",
+        pull_handlers.reserve,
+        NextWork,
+        request_types.ReserveAsked,
     ),
 )
 

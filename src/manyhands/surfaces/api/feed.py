@@ -95,6 +95,7 @@ class Feed:
         self._events_kept = 0
         self._batch: list[AnyEvent] = []
         self._extra: dict[int, Row] = {}  # attempt → the last line it printed
+        self._live: dict[int, Row] = {}  # attempt → what it does
         self._was_alive = dispatcher.is_alive
         self.takes_commands = not isinstance(dispatcher, StoreFollower)
         self._timer: asyncio.TimerHandle | None = None
@@ -156,6 +157,11 @@ class Feed:
 
     def tell_output(self, attempt: int, line: str) -> None:
         self._extra[attempt] = {"t": "output", "attempt": attempt, "line": line}
+        self._plan_flush()
+
+    def tell_live(self, attempt: int, facts: Row) -> None:
+        """What the attempt does just now; of several before the next frame, the last."""
+        self._live[attempt] = {"t": "live", "attempt": attempt, **facts}
         self._plan_flush()
 
     # A place is the number of the frame that a follower gets next.
@@ -230,8 +236,8 @@ class Feed:
             self.picture.changes(batch) + self.picture.standing()
         )  # also while nobody watches: a page that opens later shows why hosts were idle
         if self.is_watched:
-            rows += self._extra.values()
-            self._extra = {}
+            rows += [*self._extra.values(), *self._live.values()]
+            self._extra, self._live = {}, {}
             if not self._was_watched or len(rows) > CHANGES_MAX:
                 self._start_over()
             elif rows or batch:

@@ -18,7 +18,7 @@ from msgspec import Struct
 from manyhands.core.events import AnyEvent
 from manyhands.engine.redaction import Secrets
 from manyhands.engine.store.store_opening import open_reader, open_series
-from manyhands.surfaces.api.answer_types import Story, Told
+from manyhands.surfaces.api.answer_types import Story, StoryLine
 from manyhands.surfaces.api.picture.past import Past, past_of
 from manyhands.surfaces.api.picture.picture_rows import Redact
 from manyhands.surfaces.api.picture.recording import EVENTS_MAX, Recording
@@ -32,7 +32,7 @@ _encode = msgspec.json.encode
 
 
 class OfflineRequest(Struct):
-    what: str  # recording, html, trace, story or past
+    what: str  # recording, html, trace, log, story or past
     where: str
     is_directory: bool
     run: str
@@ -59,7 +59,11 @@ def answer(wanted: OfflineRequest) -> Iterator[bytes]:
             yield from pieces
             return
         whole = b"".join(pieces)
-        if whole and wanted.what == "trace":
+        if whole and wanted.what == "log":
+            from manyhands.surfaces.api.picture.lane_log import lane_log
+
+            yield from (_encode(line) + b"\n" for line in lane_log(msgspec.json.decode(whole)))
+        elif whole and wanted.what == "trace":
             from manyhands.surfaces.api.picture.trace import trace_of
 
             yield _encode(trace_of(msgspec.json.decode(whole)))
@@ -78,7 +82,7 @@ def told_story(journal: Iterable[tuple[int, AnyEvent]], wanted: OfflineRequest, 
     """The story of a task, as far as the first `events_max` events of the journal tell it."""
     events = (event for _, event in journal)
     told = story_of(islice(events, wanted.events_max), wanted.run, wanted.task, redact)
-    story = [Told(at, text) for at, text in told]
+    story = [StoryLine(at, text) for at, text in told]
     return Story(story, truncated=next(events, None) is not None)
 
 

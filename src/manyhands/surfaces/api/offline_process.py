@@ -35,6 +35,10 @@ async def export_trace(office: ApiContext, asked: ApiRequest) -> Response:
     return await _run_told(office, asked, "trace", JSON, f"{asked.path['run']}.trace.json")
 
 
+async def export_log(office: ApiContext, asked: ApiRequest) -> Response:
+    return await _run_told(office, asked, "log", "application/jsonl", f"{asked.path['run']}.log.jsonl")
+
+
 async def story(office: ApiContext, asked: ApiRequest) -> answer_types.Story:
     record = find_task(office.book, asked.path["task"], asked.path["run"])
     pieces = _told(office, _wanted(office, "story", record.run, record.task.id))

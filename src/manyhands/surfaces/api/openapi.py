@@ -12,7 +12,7 @@ from manyhands.surfaces.api.refusals import JSON, Refusal
 Schema = dict[str, Any]
 
 REFUSALS = {
-    400: "The body is not JSON",
+    400: "The body is not JSON, or the query has too many fields",
     401: "The token is missing or wrong",
     403: "The request names another host or comes from another origin",
     404: "There is no such run, task or host",
@@ -24,8 +24,8 @@ REFUSALS = {
     429: "Too many requests of this kind at once",
     503: "The store or the journal is busy or broken; try again later",
 }
-ANYWHERE = (401, 403, 414, 422)
-WITH_BODY = (400, 413, 415, 503)
+ANYWHERE = (400, 401, 403, 414, 422)
+WITH_BODY = (413, 415, 503)
 _IN_PATH = re.compile(r"\{(\w+)\}")
 _NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": r"^[^/\s]+$"}
 

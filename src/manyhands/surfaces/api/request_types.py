@@ -2,16 +2,19 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 from starlette.requests import Request
 
-from manyhands.core.values.task import TaskState
+from manyhands.core.values.ending import NoteKind
+from manyhands.core.values.task import TITLE_MAX, Stage, TaskState
+from manyhands.engine.request_checks import WORDS_MAX
 from manyhands.surfaces.api.refusals import JSON, BadRequest
 from manyhands.surfaces.api.security import BODY_BYTES_MAX, BodyTooLarge
 from manyhands.surfaces.verbs.host_verbs import PinnedWidth
+from manyhands.surfaces.verbs.pull_verbs import RESULT_CHARACTERS_MAX, WAIT_MAX_S
 
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
 Text = Annotated[str, Meta(max_length=300)]
@@ -52,6 +55,26 @@ class TasksQuery(Struct, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, le=LIMIT_MAX)] = 100
 
 
+class GridQuery(Struct, forbid_unknown_fields=True):
+    runs: Annotated[str, Meta(max_length=4_000)] = (
+        ""  # with commas between them; left out, the newest and those like it
+    )
+
+
+class TaskEdit(Struct, forbid_unknown_fields=True):
+    """What is left out stays as it is."""
+
+    priority: Annotated[int, Meta(ge=0, le=4)] | None = None
+    needs: tuple[Name, ...] | None = None
+    title: Annotated[str, Meta(max_length=TITLE_MAX)] | None = None
+    prompt: Annotated[str, Meta(max_length=200_000)] | None = None
+    stage: Stage | None = None  # "": it may start
+
+
+class EvalQuery(Struct, forbid_unknown_fields=True):
+    eval: Name | UnsetType = UNSET  # left out, the newest
+
+
 class OutputQuery(Struct, forbid_unknown_fields=True):
     attempt: Annotated[int, Meta(ge=1, le=2**53)] | UnsetType = UNSET  # 1 is the first; left out, the latest
     after: Number = 0  # the byte to start from
@@ -66,6 +89,14 @@ class SeriesQuery(Struct, forbid_unknown_fields=True):
     since: Moment = 0.0
 
 
+class SaidToTask(Struct, forbid_unknown_fields=True):
+    """What a person says to a task that waits."""
+
+    words: Annotated[str, Meta(max_length=WORDS_MAX)] = ""
+    by: Annotated[str, Meta(max_length=200)] = ""  # who
+    commit: Annotated[str, Meta(max_length=100)] = ""  # the work that was looked at; refused if other work waits by now
+
+
 class Why(Struct, forbid_unknown_fields=True):
     why: Text = ""
 
@@ -73,6 +104,10 @@ class Why(Struct, forbid_unknown_fields=True):
 class Pause(Struct, forbid_unknown_fields=True):
     why: Text = ""
     until: Moment | None = None
+
+
+class BudgetKey(Struct, forbid_unknown_fields=True):
+    key: Text = ""  # the run, host or account; a budget of the day has none
 
 
 class WidthWanted(Struct, forbid_unknown_fields=True):
@@ -84,6 +119,54 @@ class NewTasks(Struct, forbid_unknown_fields=True):
 
     tasks: Annotated[list[dict[str, Any]], Meta(min_length=1, max_length=10_000)]
     run: Name | None = None  # the run to add to; left out, the run `added`
+
+
+class NextAsked(Struct, forbid_unknown_fields=True):
+    puller: Name  # the name of the agent; no other has the same
+    host: Name | None = None  # left out: the only one of type `pull`
+    kinds: Annotated[list[Name], Meta(max_length=100)] = []
+    wait_s: Annotated[float, Meta(ge=0, le=WAIT_MAX_S)] = 0.0
+
+
+class _OfLease(Struct, forbid_unknown_fields=True):
+    token: Number
+    puller: Name
+
+
+class _UsageAsked(_OfLease, forbid_unknown_fields=True):
+    tokens_in: Number = 0
+    tokens_out: Number = 0
+    cost: Annotated[float, Meta(ge=0, le=1e12)] | None = None
+
+
+class ReportAsked(_UsageAsked, forbid_unknown_fields=True):
+    progress: Text = ""
+
+
+class NoteAsked(Struct, forbid_unknown_fields=True):
+    kind: NoteKind
+    text: Annotated[str, Meta(min_length=1, max_length=1_000)]
+
+
+class FinishAsked(_UsageAsked, forbid_unknown_fields=True):
+    ending: Literal["done", "failed", "overloaded"] = "done"
+    detail: Text = ""
+    result: Annotated[str, Meta(max_length=RESULT_CHARACTERS_MAX)] = ""
+    notes: Annotated[list[NoteAsked], Meta(max_length=50)] = []
+
+
+class ReleaseAsked(_OfLease, forbid_unknown_fields=True):
+    why: Text = ""
+
+
+class ReserveAsked(Struct, forbid_unknown_fields=True):
+    puller: Name
+    write: Annotated[list[Text], Meta(max_length=100)] = []
+    append: Annotated[list[Text], Meta(max_length=100)] = []
+    read: Annotated[list[Text], Meta(max_length=100)] = []
+    why: Text = ""
+    host: Name | None = None
+    wait_s: Annotated[float, Meta(ge=0, le=WAIT_MAX_S)] = 0.0
 
 
 class ApiRequest:

@@ -3,26 +3,35 @@
 On loopback anyone of this machine may read, and commands want the token. Beyond loopback everything wants it.
 """
 
-import hmac
 import ipaddress
+import logging
 import socket
+import time
 from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from manyhands.surfaces.api.named_tokens import NamedToken, TokenHolders
 from manyhands.surfaces.api.refusals import refusal
+from manyhands.surfaces.api.token_scope import TokenScope
+from manyhands.surfaces.verbs.audit_trail import AuditLine, note_command
 
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 #: Methods that only read. All others change something and need the token.
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
+#: What whoever may only add tasks can ask for: that, and to take tasks as an agent that comes by itself.
+ADDING = ("/api/v1/tasks", "/api/v1/pull/")
 #: The longest query that the description allows, with every character escaped.
 QUERY_BYTES_MAX = 16_384
 #: More than any endpoint has.
 QUERY_FIELDS_MAX = 30
 BODY_BYTES_MAX = 8 << 20
+#: Agents renew their leases all the time. The audit trail leaves that out.
+HEARTBEAT = "/api/v1/pull/report"
 
 CSP = (
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -52,24 +61,45 @@ _NO_ENTRY = """<!doctype html>
 
 
 class Gate:
-    """Stands before the application."""
+    """Stands before the application. `directory` is that of the store, with the tokens and the audit trail."""
 
-    def __init__(self, app: ASGIApp, token: str, beyond_loopback: bool) -> None:
+    def __init__(self, app: ASGIApp, directory: Path, beyond_loopback: bool) -> None:
         self._app = app
-        self._token = token.encode()
+        self._directory = directory
+        self._holders = TokenHolders(directory)
         self._beyond_loopback = beyond_loopback
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         headers = Headers(scope=scope)
-        holds_token = self._holds_token(scope, headers)
-        scope.setdefault("state", {})["may_command"] = holds_token
-        answer = self._refusal(scope, headers, holds_token) or self._entry(scope)
+        holder = self._holder(scope, headers)
+        may_command = holder is not None and holder.scope is TokenScope.COMMAND
+        scope.setdefault("state", {})["may_command"] = may_command
+        answer = self._refusal(scope, headers, holder) or self._entry(scope)
         app = answer if answer is not None else self._app
-        await app(scope, _bounded(receive), _with_safe_headers(send))
+        safely = _with_safe_headers(send)
+        if holder is not None and scope["method"] not in READING and scope["path"] != HEARTBEAT:
+            safely = self._noted(scope, holder, safely)
+        await app(scope, _bounded(receive), safely)
 
-    def _refusal(self, scope: Scope, headers: Headers, holds_token: bool) -> ASGIApp | None:
+    def _noted(self, scope: Scope, holder: NamedToken, send: Send) -> Send:
+        """Every command of somebody who holds a token is in the audit trail, with the status of its answer."""
+
+        async def noted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                address = (scope.get("client") or ("unknown",))[0]
+                asked = f"{scope['method']} {scope['path']}"
+                line = AuditLine(time.time(), holder.name, address, asked, str(message["status"]))
+                try:
+                    note_command(self._directory, line)
+                except OSError as error:  # the command is done; a full disk must not hide its answer
+                    logging.getLogger(__name__).warning("cannot write the audit trail: %s", error)
+            await send(message)
+
+        return noted
+
+    def _refusal(self, scope: Scope, headers: Headers, holder: NamedToken | None) -> ASGIApp | None:
         host = headers.get("host", "")
         if not (is_own_name(host) if self._beyond_loopback else is_loopback_name(host)):
             return refusal(403, "this server does not go by that name", "use its address, localhost or 127.0.0.1")
@@ -81,7 +111,13 @@ class Gate:
             return refusal(400, f"the query has more than {QUERY_FIELDS_MAX} fields", "leave out what is not described")
         if _is_too_long(headers):
             return refusal(413, f"the body is larger than {BODY_BYTES_MAX:,} bytes", "send it in several parts")
-        if not holds_token and self._wants_token(scope):
+        if holder is not None and not holder.scope.covers(wanted := _wanted_scope(scope)):
+            return refusal(
+                403,
+                f"token `{holder.name}` has the scope `{holder.scope}`, and this needs `{wanted}`",
+                "`manyhands token add NAME --scope …` makes another one",
+            )
+        if holder is None and self._wants_token(scope):
             if scope["path"] == "/" and "text/html" in headers.get("accept", ""):
                 return Response(_NO_ENTRY, 401, {"www-authenticate": "Bearer"}, "text/html; charset=utf-8")
             return refusal(
@@ -96,13 +132,14 @@ class Gate:
         # An address with a token shows by itself whether it may come in.
         return self._beyond_loopback or scope["method"] not in READING or _token_in_query(scope) is not None
 
-    def _holds_token(self, scope: Scope, headers: Headers) -> bool:
+    def _holder(self, scope: Scope, headers: Headers) -> NamedToken | None:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         offered = [given.strip()] if scheme.lower() == "bearer" else []
         offered.append(_cookie(headers, cookie_name(scope)))
         if scope["path"] == "/":
             offered.append(_token_in_query(scope) or "")
-        return any(hmac.compare_digest(one.encode(), self._token) for one in offered)
+        found = (self._holders.holder_of(one) for one in offered if one)
+        return next((holder for holder in found if holder is not None), None)
 
     def _entry(self, scope: Scope) -> ASGIApp | None:
         """`/?token=…` was opened: the browser gets the token as a cookie, and the address loses it."""
@@ -112,6 +149,14 @@ class Gate:
         answer = RedirectResponse("/", 303, {"cache-control": "no-store"})
         answer.set_cookie(cookie_name(scope), token, httponly=True, samesite="strict", path="/")
         return answer
+
+
+def _wanted_scope(scope: Scope) -> TokenScope:
+    if scope["method"] in READING:
+        return TokenScope.READ
+    adds, takes = ADDING
+    is_work = scope["path"] == adds or scope["path"].startswith(takes)
+    return TokenScope.ADD if scope["method"] == "POST" and is_work else TokenScope.COMMAND
 
 
 def is_loopback_name(host: str) -> bool:

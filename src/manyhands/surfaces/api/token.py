@@ -11,7 +11,7 @@ from manyhands.store_directory import make_store_directory
 
 FILE = "token"
 VARIABLE = "MANYHANDS_TOKEN"
-_BYTES = 24
+TOKEN_BYTES = 24
 
 
 def token_of(directory: Path) -> str:
@@ -24,7 +24,7 @@ def token_of(directory: Path) -> str:
         made = path.with_name(f"{FILE}.{os.getpid()}.{secrets.token_hex(4)}")
         fd = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            os.write(fd, (secrets.token_urlsafe(_BYTES) + "\n").encode())
+            os.write(fd, (secrets.token_urlsafe(TOKEN_BYTES) + "\n").encode())
             os.fsync(fd)
         finally:
             os.close(fd)

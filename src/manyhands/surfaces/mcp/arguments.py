@@ -6,12 +6,13 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from manyhands.core.values.task import TaskState
+from manyhands.core.values.task import Stage, TaskState
 from manyhands.errors import UsageError
 from manyhands.readers.problems import Problems, Sheet, describe
 from manyhands.readers.shape import fits
 from manyhands.sources.plans.plan_schema import plan_schema
 from manyhands.surfaces.verbs.host_verbs import PinnedWidth
+from manyhands.surfaces.verbs.pull_verbs import ENDINGS
 
 RunName = Annotated[str, Meta(description="the run; left out, the newest (for one task: the newest that has it)")]
 Limit = Annotated[int, Meta(ge=1, description="the most to list; counts are always complete")]
@@ -22,6 +23,9 @@ KindName = Annotated[str, Meta(description="list only tasks of this kind")]
 TaskId = Annotated[str, Meta(description="the id of the task")]
 AttemptNumber = Annotated[int, Meta(ge=1, description="this attempt, counted from 1; left out, the last")]
 Lines = Annotated[int, Meta(ge=1, description="how many of the last lines")]
+Words = Annotated[str, Meta(description="what the person says: what is to be done, the reason, or the answer")]
+QuestionText = Annotated[str, Meta(description="what the person is asked")]
+QuestionChoices = Annotated[tuple[str, ...], Meta(description="the answers that make sense; left out, any words")]
 HostName = Annotated[str, Meta(description="the name of the host")]
 Reason = Annotated[str, Meta(description="the reason; people who look at the host see it")]
 BeadsPath = Annotated[str, Meta(description="a project with Beads, its .beads directory, or the file")]
@@ -56,6 +60,23 @@ class OfTask(Struct, forbid_unknown_fields=True):
     run: RunName | None = None
 
 
+class SaidToWaiting(OfTask, forbid_unknown_fields=True):
+    words: Words = ""
+
+
+class EditWanted(OfTask, forbid_unknown_fields=True):
+    priority: Annotated[int, Meta(ge=0, le=4, description="from 0 (critical) to 4 (backlog)")] | None = None
+    needs: Annotated[tuple[str, ...], Meta(description="the ids of all tasks that must be done first")] | None = None
+    title: Annotated[str, Meta(description="one line for people")] | None = None
+    prompt: Annotated[str, Meta(description="what the agent or the model is told")] | None = None
+    stage: Annotated[Stage, Meta(description="draft or planned: it waits until task_publish")] | None = None
+
+
+class QuestionPut(Struct, forbid_unknown_fields=True):
+    question: QuestionText
+    choices: QuestionChoices = ()
+
+
 class LogWanted(OfTask, forbid_unknown_fields=True):
     attempt: AttemptNumber | None = None
     lines: Lines = 100
@@ -85,6 +106,75 @@ class PlanGiven(Struct, forbid_unknown_fields=True):
 
 class TasksToAdd(PlanGiven, forbid_unknown_fields=True):
     to: TargetRun | None = None
+
+
+PullerName = Annotated[
+    str,
+    Meta(
+        description="your name; no other agent may have the same. Left out on stdin and stdout, it is made up for "
+        "this connection"
+    ),
+]
+PullHostName = Annotated[str, Meta(description="the host that you work for; left out, the only one of type pull")]
+Seconds = Annotated[int, Meta(ge=0, le=600, description="how many seconds to wait for a task")]
+LeaseToken = Annotated[int, Meta(ge=0, description="the token of the task that you hold")]
+Tokens = Annotated[int, Meta(ge=0, description="tokens that you have used for this task so far")]
+Paths = tuple[str, ...]
+
+
+class NextWanted(Struct, forbid_unknown_fields=True):
+    puller: PullerName | None = None
+    kinds: Annotated[tuple[str, ...], Meta(description="globs of kinds that you can do; none: all")] = ()
+    wait_s: Seconds = 20
+    host: PullHostName | None = None
+
+
+class OfLease(Struct, forbid_unknown_fields=True):
+    token: LeaseToken
+    puller: PullerName | None = None
+
+
+class UsedSoFar(OfLease, forbid_unknown_fields=True):
+    tokens_in: Tokens = 0
+    tokens_out: Tokens = 0
+    cost: Annotated[float, Meta(description="what it has cost so far")] | None = None
+
+
+class ProgressSaid(UsedSoFar, forbid_unknown_fields=True):
+    progress: Annotated[str, Meta(description="one line: what you are doing")] = ""
+
+
+class WorkDone(UsedSoFar, forbid_unknown_fields=True):
+    ending: Annotated[
+        str,
+        Meta(
+            description="how it ended; overloaded: you had no capacity, and the task is tried again",
+            extra_json_schema={"enum": list(ENDINGS)},
+        ),
+    ] = "done"
+    detail: Annotated[str, Meta(description="one line: why it ended like this")] = ""
+    result: Annotated[str, Meta(description="what came out of it")] = ""
+    notes: Annotated[
+        str,
+        Meta(
+            description="what should be remembered, line by line: `decision: …`, `question: …`, `lesson: …`, "
+            "`outcome: …`, `handoff: …`"
+        ),
+    ] = ""
+
+
+class GivenBack(OfLease, forbid_unknown_fields=True):
+    why: Annotated[str, Meta(description="why you give it back")] = ""
+
+
+class FilesWanted(Struct, forbid_unknown_fields=True):
+    write: Annotated[Paths, Meta(description="paths or globs that you will write")] = ()
+    append: Annotated[Paths, Meta(description="paths that you will append to")] = ()
+    read: Annotated[Paths, Meta(description="paths that must not change meanwhile")] = ()
+    why: Annotated[str, Meta(description="what for, in one line")] = ""
+    puller: PullerName | None = None
+    wait_s: Seconds = 20
+    host: PullHostName | None = None
 
 
 Arguments = TypeVar("Arguments", bound=Struct)

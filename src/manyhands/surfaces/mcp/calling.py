@@ -15,8 +15,10 @@ from manyhands.readers.problems import LISTED_MAX, did_you_mean
 from manyhands.sources.config.config_types import Config
 from manyhands.sources.plans.plan_reading import PlanRefused
 from manyhands.surfaces.mcp.arguments import read
+from manyhands.surfaces.mcp.pulling_tools import PullWork, name_over_http
 from manyhands.surfaces.mcp.reading_tools import TEXT_CHARACTERS_MAX
 from manyhands.surfaces.mcp.tools import Tool
+from manyhands.surfaces.verbs.pull_verbs import WorkLink
 from manyhands.surfaces.verbs.store_view import View
 
 
@@ -39,18 +41,35 @@ def call(load: Callable[[], Config], offered: Mapping[str, Tool], name: str, giv
     try:
         tool = _find(offered, name)
         arguments = read(name, tool.takes, given)
-        view = View(load())
+        view = View(load(), asked_from="mcp")
         return _safe(tool.do(view, arguments), view)
-    except ManyhandsError as error:
+    except Exception as error:
+        return _refusal(error, view)
+
+
+async def call_live(
+    load: Callable[[], Config], link: WorkLink, tool: Tool, live: PullWork, given: Mapping[str, Any]
+) -> ToolAnswer:
+    """A call of a tool that waits for the dispatcher, in the dispatcher's own loop."""
+    view: View | None = None
+    try:
+        arguments = read(tool.name, tool.takes, given)
+        view = View(load())
+        return _safe(await live(link, arguments, name_over_http(arguments)), view)
+    except Exception as error:
+        return _refusal(error, view)
+
+
+def _refusal(error: Exception, view: View | None) -> ToolAnswer:
+    if isinstance(error, ManyhandsError):
         problems = error.problems[:LISTED_MAX] if isinstance(error, PlanRefused) else []
         return _safe({"error": error.message, "hint": error.hint, "problems": problems}, view, is_error=True)
-    except Exception as error:
-        traceback.print_exc(file=sys.stderr)
-        told = {
-            "error": f"a bug in manyhands: {type(error).__name__}: {error}",
-            "hint": "the traceback is on the stderr of `manyhands mcp`",
-        }
-        return _safe(told, view, is_error=True)
+    traceback.print_exception(error, file=sys.stderr)
+    told = {
+        "error": f"a bug in manyhands: {type(error).__name__}: {error}",
+        "hint": "the traceback is on the stderr of `manyhands mcp`",
+    }
+    return _safe(told, view, is_error=True)
 
 
 def _find(offered: Mapping[str, Tool], name: str) -> Tool:

@@ -1,15 +1,29 @@
 """The tools that change something. Each answers what will happen, and whether a dispatcher has heard of it."""
 
+import os
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from manyhands.surfaces.mcp.arguments import HostWidthWanted, OfHost, OfTask, PauseWanted, TasksToAdd
+from manyhands.surfaces.mcp.arguments import (
+    EditWanted,
+    HostWidthWanted,
+    OfHost,
+    OfTask,
+    PauseWanted,
+    QuestionPut,
+    SaidToWaiting,
+    TasksToAdd,
+)
 from manyhands.surfaces.mcp.reading_tools import LISTED_MAX, handed_in
-from manyhands.surfaces.verbs import host_verbs, plan_verbs
+from manyhands.surfaces.verbs import approval_verbs, edit_verbs, host_verbs, plan_verbs
+from manyhands.surfaces.verbs.approval_verbs import check_is_person
+from manyhands.surfaces.verbs.ask_verbs import PersonsReply, ask_person
 from manyhands.surfaces.verbs.plan_verbs import Added
 from manyhands.surfaces.verbs.request_verbs import Asked, ask, wish_for_task
 from manyhands.surfaces.verbs.store_view import View
+
+ASK_WAIT_S = 45.0
 
 
 def add(view: View, wanted: TasksToAdd) -> Added:
@@ -22,6 +36,26 @@ def task_wish(verb: str) -> Callable[[View, OfTask], Asked]:
         return ask(view, wish_for_task(view, verb, wanted.task, wanted.run))
 
     return wish
+
+
+def say_to_task(verb: str) -> Callable[[View, SaidToWaiting], Asked]:
+    def say(view: View, wanted: SaidToWaiting) -> Asked:
+        check_is_person(os.environ)
+        return ask(
+            view, approval_verbs.say_to_task(view, verb, wanted.task, wanted.run, wanted.words, "someone over MCP")
+        )
+
+    return say
+
+
+def task_edit(view: View, wanted: EditWanted) -> Asked:
+    change = edit_verbs.task_change(wanted.priority, wanted.needs, wanted.title, wanted.prompt, wanted.stage)
+    return ask(view, edit_verbs.edit_task(view, wanted.task, wanted.run, change))
+
+
+def ask_a_person(view: View, wanted: QuestionPut) -> PersonsReply:
+    """Clients give up on a call after a minute, so the agent is told before that to ask again."""
+    return ask_person(os.environ, wanted.question, wanted.choices, ASK_WAIT_S)
 
 
 def host_pause(view: View, wanted: PauseWanted) -> Asked:

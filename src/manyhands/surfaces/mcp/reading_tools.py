@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from manyhands.errors import UsageError
 from manyhands.hosts.executors.output_text import tail_of
 from manyhands.readers.plain_file import open_plain
@@ -17,6 +19,7 @@ from manyhands.surfaces.mcp.arguments import (
 )
 from manyhands.surfaces.review.review_markdown import as_markdown
 from manyhands.surfaces.verbs.attempt_output import left_by
+from manyhands.surfaces.verbs.budget_verbs import BudgetList, list_budgets
 from manyhands.surfaces.verbs.handoff_verbs import as_handoff_text, hand_over
 from manyhands.surfaces.verbs.host_verbs import HostList, list_hosts
 from manyhands.surfaces.verbs.inbox_verbs import Inbox, list_inbox
@@ -27,6 +30,7 @@ from manyhands.surfaces.verbs.run_verbs import RunList, RunReport, list_runs, re
 from manyhands.surfaces.verbs.store_view import View, find_run, find_task
 from manyhands.surfaces.verbs.task_report import TaskReport, report_task
 from manyhands.surfaces.verbs.task_verbs import Explained, TaskFilter, TaskList, explain_task, list_tasks
+from manyhands.surfaces.verbs.work_diff import WorkDiff, work_diff
 
 #: The most tasks or problems in one answer; the totals are complete.
 LISTED_MAX = 50
@@ -81,6 +85,12 @@ def _beginning(file: Path) -> str:
         return text.read(2 * TEXT_CHARACTERS_MAX)
 
 
+def task_diff(view: View, asked: OfTask) -> WorkDiff:
+    found = work_diff(view, find_task(view.book, asked.task, asked.run))
+    is_cut = found.is_cut or len(found.diff) > TEXT_CHARACTERS_MAX
+    return replace(found, files=found.files[:LISTED_MAX], diff=found.diff[:TEXT_CHARACTERS_MAX], is_cut=is_cut)
+
+
 def runs_list(view: View, asked: AtMost) -> RunList:
     return list_runs(view, asked.limit)
 
@@ -101,6 +111,10 @@ def handoff(view: View, asked: OfRun) -> Answer:
 
 def inbox(view: View, asked: AtMost) -> Inbox:
     return list_inbox(view, asked.limit)
+
+
+def budget_list(view: View, asked: NoArguments) -> BudgetList:
+    return list_budgets(view)
 
 
 def host_list(view: View, asked: NoArguments) -> HostList:

@@ -5,21 +5,30 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from manyhands.surfaces.mcp import changing_tools, reading_tools
+from manyhands.surfaces.mcp import changing_tools, pulling_tools, reading_tools
 from manyhands.surfaces.mcp.arguments import (
     AtMost,
     BacklogAt,
+    EditWanted,
+    FilesWanted,
+    GivenBack,
     HostWidthWanted,
     LogWanted,
+    NextWanted,
     NoArguments,
     OfHost,
     OfRun,
     OfTask,
     PauseWanted,
     PlanGiven,
+    ProgressSaid,
+    QuestionPut,
+    SaidToWaiting,
     TasksToAdd,
     TasksWanted,
+    WorkDone,
 )
+from manyhands.surfaces.mcp.pulling_tools import PullWork, over_store
 from manyhands.surfaces.verbs.store_view import View
 
 
@@ -30,6 +39,7 @@ class Tool(NamedTuple):
     do: Callable[[View, Any], object]
     changes: bool = False
     destroys: bool = False  # it may stop running work, or prevent work
+    live: PullWork | None = None  # the same in the process of the dispatcher, for tools that wait for it
 
 
 _LOOKING = (
@@ -44,8 +54,8 @@ _LOOKING = (
     Tool(
         "task_list",
         "List the tasks of a run: running tasks and failed ones come first. Each has its state and the reason for it. "
-        "The answer also counts the tasks in every state: blocked, ready, running, backoff, deferred, done, failed, "
-        "cancelled, skipped.",
+        "The answer also counts the tasks in every state: blocked, ready, running, backoff, deferred, needs_person, "
+        "done, failed, cancelled, skipped.",
         TasksWanted,
         reading_tools.task_list,
     ),
@@ -67,6 +77,12 @@ _LOOKING = (
         "while the attempt runs.",
         LogWanted,
         reading_tools.task_log,
+    ),
+    Tool(
+        "task_diff",
+        "Show the work of a task that waits for approval: its files, what its check printed, and the diff.",
+        OfTask,
+        reading_tools.task_diff,
     ),
     Tool(
         "runs_list",
@@ -102,10 +118,18 @@ _LOOKING = (
     ),
     Tool(
         "inbox",
-        "List what waits for a person, the most blocking first: tasks and hosts that need one, failures that hold up "
-        "other tasks, closed accounts, budgets that are used up. Each item has the command that answers it.",
+        "List what waits for a person, the most blocking first: approvals, questions, tasks and hosts that need one, "
+        "failures that hold up other tasks, closed accounts, budgets that are used up. Each item has the command that "
+        "answers it.",
         AtMost,
         reading_tools.inbox,
+    ),
+    Tool(
+        "budget_list",
+        "List the budgets: what each run, host, account or day may cost, and what was spent of it, with what running "
+        "attempts are expected to cost. Only a person can raise one.",
+        NoArguments,
+        reading_tools.budget_list,
     ),
     Tool(
         "backlog_ready",
@@ -142,7 +166,46 @@ _CHANGING = (
         changes=True,
     ),
     Tool("task_defer", "Defer a task until task_resume.", OfTask, changing_tools.task_wish("defer"), changes=True),
+    Tool(
+        "task_publish",
+        "Let a task start whose stage is draft or planned.",
+        OfTask,
+        changing_tools.task_wish("publish"),
+        changes=True,
+    ),
+    Tool(
+        "task_edit",
+        "Change the priority, the needs, the title, the prompt or the stage of a task that waits. What you leave out "
+        "stays. The change stays until the plan says something else about the same field.",
+        EditWanted,
+        changing_tools.task_edit,
+        changes=True,
+    ),
     Tool("task_resume", "Let a deferred task continue.", OfTask, changing_tools.task_wish("resume"), changes=True),
+    Tool(
+        "ask",
+        "Ask a person something that only a person can decide, while you work on a task. The answer may come at once. "
+        "Otherwise you are told to end your turn, and are resumed with the answer, or to ask the same question again.",
+        QuestionPut,
+        changing_tools.ask_a_person,
+        changes=True,
+    ),
+    *(
+        Tool(
+            f"task_{verb.replace('-', '_')}",
+            about,
+            SaidToWaiting,
+            changing_tools.say_to_task(verb),
+            True,
+            verb == "reject",
+        )
+        for verb, about in (
+            ("approve", "Let work that waits for approval land, as a person has told you to. Look at task_diff first."),
+            ("send-back", "Have work that waits for approval continued. The next attempt is told the words."),
+            ("reject", "Cancel a task whose work waits for approval, as a person has told you to."),
+            ("answer", "Answer what a task asks, in the words of a person."),
+        )
+    ),
     Tool(
         "host_pause",
         "Start nothing more on a host until host_resume. Attempts that run there finish.",
@@ -162,5 +225,49 @@ _CHANGING = (
 )
 
 
+def _pulling(name: str, about: str, takes: type[Struct], work: PullWork) -> Tool:
+    return Tool(name, about, takes, over_store(work), changes=True, live=work)
+
+
+_PULLING = (
+    _pulling(
+        "pull_next",
+        "Take a task as an agent that comes by itself. The dispatcher chooses it: by priority, needs and free claims. "
+        "You hold it on a lease: call pull_report before `until`, or the attempt is lost and another agent gets the "
+        "task. Touch only what `claims` names. Asked again, you get the task that you hold. `work` is null if none may "
+        "start now; `left` says how many are unfinished.",
+        NextWanted,
+        pulling_tools.pull_next,
+    ),
+    _pulling(
+        "pull_report",
+        "Renew your lease, with a line on your progress and what you have used so far. If `stop` in the answer is not "
+        "empty, stop working and call pull_release.",
+        ProgressSaid,
+        pulling_tools.pull_report,
+    ),
+    _pulling(
+        "pull_finish",
+        "Hand in your work: done, failed or overloaded. The check of the task runs then, and must pass. It is refused "
+        "if your lease has run out.",
+        WorkDone,
+        pulling_tools.pull_finish,
+    ),
+    _pulling(
+        "pull_release",
+        "Give a task back that you cannot do, or files that you reserved. It costs the task no attempt.",
+        GivenBack,
+        pulling_tools.pull_release,
+    ),
+    _pulling(
+        "pull_reserve",
+        "Reserve files for work that is in no plan, so that no task touches them meanwhile. It is a lease like that of "
+        "a task: renew it with pull_report, and free the files with pull_release.",
+        FilesWanted,
+        pulling_tools.pull_reserve,
+    ),
+)
+
+
 def tools(read_only: bool) -> Mapping[str, Tool]:
-    return {tool.name: tool for tool in (*_LOOKING, *(() if read_only else _CHANGING))}
+    return {tool.name: tool for tool in (*_LOOKING, *(() if read_only else (*_CHANGING, *_PULLING)))}
