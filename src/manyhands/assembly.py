@@ -1,11 +1,14 @@
 """Puts a session together: the store, the dispatcher, and an executor for each configured host."""
 
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
+from manyhands.core.values.host import Host
 from manyhands.engine.delivery.sink_opening import check_secrets, open_sinks
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.leading import WaitTurn
@@ -14,30 +17,50 @@ from manyhands.engine.redaction import Secrets, secrets_of
 from manyhands.engine.session import dispatching
 from manyhands.engine.worker_scaling import WorkerScaling
 from manyhands.errors import UsageError
-from manyhands.hosts.executors.executor import Ended, Executor, Showed, Spawned
+from manyhands.hosts.artefacts.artefact_layer import ArtefactLayer
+from manyhands.hosts.executors.attempt_steps import ProcessSettings
+from manyhands.hosts.executors.executor import Asked, Ended, Executor, Retried, Showed, Spawned
 from manyhands.hosts.executors.layered_executor import Layer, LayeredExecutor, MakeInner
 from manyhands.hosts.landing.landing_site import LandingSite
 from manyhands.hosts.landing.run_facts import RunFacts
 from manyhands.hosts.landing.worktree_layer import WorktreeLayer
 from manyhands.hosts.ray.ray_clusters import RayClusters, check_ray
+from manyhands.install_hints import install_hint
 from manyhands.sources.config.agent_config import AgentHost
 from manyhands.sources.config.config_types import (
     Config,
     HostConfig,
     OpenaiHost,
+    PullHost,
     PythonHost,
     RayHost,
     ShellHost,
     WorkerHost,
 )
 
-#: Servers that can stream: a stopped attempt then frees its slot there at once, and the first token is timed.
-STREAMING = ("ollama", "vllm", "llamacpp")
+
+class _Told(NamedTuple):
+    """What executors tell of attempts, beside their endings."""
+
+    spawned: Spawned
+    showed: Showed
+    retried: Retried
+    asked: Asked
+
+
+class BroughtHost(NamedTuple):
+    """A host that no config has: the program that opens the session brings it."""
+
+    host: Host
+    executor: Callable[[ProcessSettings, Spawned, Ended], Executor]
 
 
 @asynccontextmanager
 async def open_session(
-    config: Config, layer: Layer | None = None, wait_turn: WaitTurn | None = None
+    config: Config,
+    layer: Layer | None = None,
+    wait_turn: WaitTurn | None = None,
+    brought: Sequence[BroughtHost] = (),
 ) -> AsyncIterator[Dispatcher]:
     """A dispatcher on the configured store and hosts. `layer` wraps the executor of each host."""
     site: LandingSite | None = None
@@ -45,12 +68,20 @@ async def open_session(
     check_secrets(config.routes, os.environ)
     check_ray(config.hosts)
 
-    def executors(journal: str, spawned: Spawned, ended: Ended, showed: Showed) -> Mapping[str, Executor]:
+    def executors(
+        journal: str, spawned: Spawned, ended: Ended, showed: Showed, retried: Retried, asked: Asked
+    ) -> Mapping[str, Executor]:
         # Only now is everything surely dead that an earlier dispatcher left running in worktrees.
         nonlocal site
         site = LandingSite(config.workspace, config.store_directory, config.landing)
-        makers = {host.name: _maker(host, config, journal, spawned, showed, site, rays) for host in config.hosts}
-        return {name: LayeredExecutor(make, ended, layer) if layer else make(ended) for name, make in makers.items()}
+        artefacts = ArtefactLayer(config.workspace, config.store_directory)
+        told = _Told(spawned, showed, retried, asked)
+        makers = {
+            host.name: _layered(_maker(host, config, journal, told, site, rays), artefacts) for host in config.hosts
+        }
+        settings = ProcessSettings(workspace=config.workspace, journal=journal)
+        makers |= {each.host.name: partial(each.executor, settings, spawned) for each in brought}
+        return {name: (_layered(make, layer) if layer else make)(ended) for name, make in makers.items()}
 
     if any(isinstance(host, OpenaiHost) for host in config.hosts):
         from manyhands.hosts.executors.openai_executor import load_client
@@ -60,11 +91,12 @@ async def open_session(
         async with dispatching(
             config.store_directory,
             config.store.durability,
-            config.core_hosts(),
+            (*config.core_hosts(), *(each.host for each in brought)),
             config.rules,
             executors,
             families=config.core_families(),
             routes=config.core_routes(),
+            budgets=config.budgets,
             store=config.store_at,
             wait_turn=wait_turn,
             secrets=secrets_of(config),
@@ -74,7 +106,7 @@ async def open_session(
             probing = Probing(dispatcher, configured_probes(config, dispatcher.book))
             scaling = WorkerScaling(dispatcher, rays.scaled)
             try:
-                async with _delivering(dispatcher, config):
+                async with _delivering(dispatcher, config), _telling(dispatcher, config):
                     yield dispatcher
             finally:
                 await probing.close()
@@ -109,29 +141,51 @@ async def _delivering(dispatcher: Dispatcher, config: Config) -> AsyncIterator[N
         await delivering.close()
 
 
+def _layered(make: MakeInner, layer: Layer) -> MakeInner:
+    return lambda ended: LayeredExecutor(make, ended, layer)
+
+
+@asynccontextmanager
+async def _telling(dispatcher: Dispatcher, config: Config) -> AsyncIterator[None]:
+    """Tell people what happens while the dispatcher works."""
+    if not config.tell:
+        yield
+        return
+    from manyhands.engine.telling.teller import Teller, TellerMeans
+
+    secrets = secrets_of(config)
+    secrets.know([os.environ[way.webhook_env] for way in config.tell if os.environ.get(way.webhook_env)])
+    means = TellerMeans(dispatcher.clock.now, secrets.redact, os.environ, lambda: dispatcher.page)
+    teller = Teller(dispatcher.book, config.tell, means)
+    dispatcher.recorded.append(teller.recorded)
+    try:
+        yield
+    finally:
+        dispatcher.recorded.remove(teller.recorded)
+        await teller.close()
+
+
 def _maker(
     host: HostConfig,
     config: Config,
     journal: str,
-    spawned: Spawned,
-    showed: Showed,
+    told: _Told,
     site: LandingSite,
     rays: RayClusters,
 ) -> MakeInner:
-    return lambda ended: _executor(host, config, journal, spawned, ended, showed, site, rays)
+    return lambda ended: _executor(host, config, journal, told, ended, site, rays)
 
 
 def _executor(
     host: HostConfig,
     config: Config,
     journal: str,
-    spawned: Spawned,
+    told: _Told,
     ended: Ended,
-    showed: Showed,
     site: LandingSite,
     rays: RayClusters,
 ) -> Executor:
-    workspace = config.workspace
+    workspace, spawned = config.workspace, told.spawned
     # Imported only when needed: a run with only shell hosts should not load a model client.
     match host:
         case ShellHost():
@@ -145,10 +199,10 @@ def _executor(
                 overloaded=host.overloaded,
                 limits=host.limits,
             )
-            layer = WorktreeLayer(site, host.cwd)
-            return LayeredExecutor(lambda told: ShellExecutor(shell, spawned, told), ended, layer)
+            layer = WorktreeLayer(site, host.cwd, host.approve)
+            return LayeredExecutor(lambda after: ShellExecutor(shell, spawned, after, told.asked), ended, layer)
         case AgentHost():
-            return _agent(host, workspace, journal, spawned, ended, showed, site)
+            return _agent(host, workspace, journal, told, ended, site)
         case PythonHost():
             from manyhands.hosts.executors.python_executor import PythonExecutor, PythonSettings
 
@@ -165,28 +219,34 @@ def _executor(
                 api=host.api,
                 api_key_env=host.api_key_env,
                 system=host.system,
-                stream=host.stream or host.probe in STREAMING,
+                stream=host.streams,
             )
-            return OpenAIExecutor(openai, spawned, ended, showed)
+            return OpenAIExecutor(openai, spawned, ended, told.showed)
         case WorkerHost():
             return _worker(host, workspace, config.file, journal, spawned, ended)
         case RayHost():
             return rays.executor(host, workspace, config.file, journal, spawned, ended)
+        case PullHost():
+            from manyhands.hosts.executors.attempt_steps import ProcessSettings
+            from manyhands.hosts.executors.pull_executor import PullExecutor
+
+            return PullExecutor(
+                ProcessSettings(workspace=workspace, journal=journal, grace_s=host.grace), spawned, ended
+            )
 
 
 def _agent(
     host: AgentHost,
     workspace: Path,
     journal: str,
-    spawned: Spawned,
+    told: _Told,
     ended: Ended,
-    showed: Showed,
     site: LandingSite,
 ) -> Executor:
     if host.agent.name == "acp" and find_spec("acp") is None:
         raise UsageError(
             f"host `{host.name}` speaks ACP, which needs the library agent-client-protocol; it is not installed",
-            "pip install 'manyhands[acp]'",
+            install_hint("acp"),
         )
     from manyhands.hosts.agents.agent_executor import AgentExecutor
     from manyhands.hosts.agents.agent_settings import AgentSettings
@@ -207,8 +267,10 @@ def _agent(
         hide=host.hide,
         sessions=host.sessions,
     )
-    layer = WorktreeLayer(site, host.cwd)
-    return LayeredExecutor(lambda told: AgentExecutor(settings, spawned, told, showed), ended, layer)
+    layer = WorktreeLayer(site, host.cwd, host.approve)
+    return LayeredExecutor(
+        lambda after: AgentExecutor(settings, told.spawned, after, told.showed, told.retried, told.asked), ended, layer
+    )
 
 
 def _worker(

@@ -113,7 +113,7 @@ async def test_a_task_is_reported_the_same(surfaces: Surfaces, task: str) -> Non
     assert len(typed["attempts"]) == (task != "later")
 
 
-@pytest.mark.parametrize("verb", ["defer", "resume", "retry", "cancel"])
+@pytest.mark.parametrize("verb", ["defer", "resume", "retry", "cancel", "publish"])
 async def test_a_task_that_is_done_is_refused_in_the_same_words(surfaces: Surfaces, verb: str) -> None:
     called = await surfaces.called(f"task_{verb}", task="good")
     fetched = await surfaces.fetched("POST", f"/tasks/r/good/{verb}", {})
@@ -139,6 +139,13 @@ async def test_a_task_that_is_done_is_refused_in_the_same_words(surfaces: Surfac
             "host_width",
             {"host": "x", "width": 3},
             "there is no host `x`",
+        ),
+        (
+            ("task", "edit", "good", "--priority", "1"),
+            ("PATCH", "/tasks/r/good", {"priority": 1}),
+            "task_edit",
+            {"task": "good", "priority": 1},
+            "task `good` is done, and only a task that waits can be changed",
         ),
         (
             ("task", "cancel", "x", "--run", "r"),

@@ -3,7 +3,7 @@
 import pytest
 
 from helpers import Player, a_host, a_task
-from manyhands.surfaces.cli.live import pace
+from manyhands.surfaces.cli.live_picture import pace
 from manyhands.surfaces.cli.printing import duration
 from manyhands.surfaces.cli.time_left import expected_s
 

@@ -14,8 +14,8 @@ TASK  KIND   STATE    ATTEMPT  HOST   FOR   WHY
 b     shell  failed   2/2      local  T     exit 3: no luck (attempt 2)
 d     shell  deferred 0/3             T     deferred in the plan
 c     shell  skipped  0/3                   it needs `b`, which failed
-3 of 4 shown · run plan-1: blocked 0 · ready 0 · running 0 · backoff 0 · deferred 1 · done 1 · failed 1 · \
-cancelled 0 · skipped 1
+3 of 4 shown · run plan-1: blocked 0 · ready 0 · running 0 · backoff 0 · deferred 1 · \
+needs_person 0 · done 1 · failed 1 · cancelled 0 · skipped 1
 """,
     ("task", "explain", "b"): "failed: exit 3: no luck (attempt 2)\n",
     ("task", "explain", "d"): """\
@@ -135,7 +135,7 @@ def test_a_list_that_is_cut_says_so_and_counts_all(console: Console) -> None:
 
 
 def test_no_colour_and_no_control_codes_go_into_pipes(console: Console) -> None:
-    for command in (("task",), ("runs", "show"), ("--help",), ("demo", "--scale", "0.0005")):
+    for command in (("task",), ("runs", "show"), ("--help",), ("demo", "--mix", "--scale", "0.0005")):
         done = console.run(*command, FORCE_COLOR="1", TERM="xterm-256color")
         assert "\x1b" not in done.out + done.err, command
 

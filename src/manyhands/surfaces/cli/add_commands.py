@@ -24,6 +24,7 @@ class NewTaskOptions(NamedTuple):
         Sequence[str] | None,
         Option(metavar="TASK", help="A task of the same run that must be done first. Can be given more than once."),
     ] = None
+    stage: Annotated[str | None, Option(help="Its stage, draft or planned: it waits until `task publish`.")] = None
     timeout: Annotated[str | None, Option(help="How long an attempt may take: 90s, 20m or 2h.")] = None
     attempts: Annotated[int | None, Option(help="How many attempts it may have.")] = None
     host: Annotated[str | None, Option(help="The only host that may run it.")] = None

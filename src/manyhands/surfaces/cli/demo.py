@@ -1,160 +1,74 @@
-"""`manyhands demo`: thirty mixed tasks on three hosts, as wide as they can bear, then one at a time per kind."""
+"""`manyhands demo`: a small story on one machine, run as any other plan is."""
 
-import asyncio
 import math
-import signal
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
-from manyhands.core.events import CancelAsked
-from manyhands.core.state import Run
-from manyhands.core.values.host import Host, Width
-from manyhands.core.values.provenance import CausedBy, Purpose
-from manyhands.core.values.task import Task
-from manyhands.engine.observed_peaks import peaks
-from manyhands.engine.run_opening import new_name, opening
-from manyhands.engine.session import dispatching
-from manyhands.errors import Unavailable, UsageError
-from manyhands.hosts.executors.executor import Ended, Executor, Showed, Spawned
-from manyhands.hosts.executors.python_executor import PythonExecutor, PythonSettings
-from manyhands.sources.config.config_types import Config
-from manyhands.surfaces.cli.interrupts import Interrupts
-from manyhands.surfaces.cli.page_beside_run import page_beside, say_address
-from manyhands.surfaces.cli.printing import OutputFormat, duration, print_json, print_table, put, put_lines, say
-from manyhands.surfaces.cli.progress import watch
+from msgspec.structs import replace
+
+from manyhands.apps.demo.demo_story import stand_in_model, write_story
+from manyhands.errors import UsageError
+from manyhands.surfaces.cli.page import open_in_browser
+from manyhands.surfaces.cli.printing import OutputFormat, say
+from manyhands.surfaces.cli.run import RunHooks, run_plans
+from manyhands.surfaces.cli.run_commands import RunOptions
 from manyhands.surfaces.cli.settings import Settings
+from manyhands.surfaces.review.review_markdown import outcome_lines
+from manyhands.surfaces.verbs.review_verbs import review_run
+from manyhands.surfaces.verbs.store_view import View
 
-if TYPE_CHECKING:
-    from manyhands.surfaces.api.api_server import ApiServer
-
-TASKS_PER_KIND = 10
-#: kind → (seconds a task takes, host, its width)
-KINDS: dict[str, tuple[float, str, int]] = {
-    "code": (30.0, "coder", 2),
-    "text": (20.0, "writer", 3),
-    "reasoning": (40.0, "thinker", 2),
-}
-
-
-async def work(seconds: float) -> None:
-    """Takes as long as a model would."""
-    await asyncio.sleep(seconds)
-
-
-def ideal_s(scale: float) -> float:
-    """Each host runs its ten tasks in full rounds; the slowest host decides."""
-    return scale * max(seconds * math.ceil(TASKS_PER_KIND / width) for seconds, _, width in KINDS.values())
+SCALE = 1.0
+MIX_SCALE = 0.1
+#: What the story shows, in the order in which it usually happens.
+_TOLD = """\
+Agents tidy up a small repository, and a model writes 48 sentences for it.
+All of them are programs on this machine that stand in for the real ones. See:
+  - both widths start at 4 and climb, each with a reason;
+  - the model refuses with 429; starts are paced, and no task loses an attempt;
+  - readme-usage and readme-install want one file: one waits for the other;
+  - fix-discount fails its check, is told why, and then gets it right;
+  - every change lands as one commit, after its check has passed.
+"""
 
 
-def run_demo(scale: float, output: OutputFormat, settings: Settings) -> int:
-    if not 0 < scale < math.inf:
+def run_demo(mix: bool, scale: float | None, page: bool, output: OutputFormat, settings: Settings) -> int:
+    if scale is not None and not 0 < scale < math.inf:
         raise UsageError(
-            f"`--scale` must be a number above 0, got {scale:g}", "with 1.0 the tasks take 30, 20 and 40 seconds"
+            f"`--scale` must be a number above 0, got {scale:g}",
+            "1.0 is about 40 seconds; with `--mix`, tasks of 30, 20 and 40 seconds",
         )
-    config = settings.load()
-    stays = output is OutputFormat.TABLE and sys.stdout.isatty() and sys.stderr.isatty()
-    asyncio.run(_demo(scale, config, output, stays))
-    return 0
+    if mix:
+        from manyhands.surfaces.cli.demo_mix import run_mix
+
+        return run_mix(scale or MIX_SCALE, output, settings)
+    return _tell_story(scale or SCALE, page, output)
 
 
-async def _demo(scale: float, config: Config, output: OutputFormat, stays: bool) -> None:
-    say(f"running 30 tasks on three hosts of widths 2, 3 and 2; the ideal is {duration(ideal_s(scale))}")
-    async with _measuring("demo", scale, config, wide=True) as (wide, offered):
-        port = int(offered.url.rpartition(":")[2])
-    say("running the same 30 tasks one at a time per kind")
-    async with _measuring("demo-one-at-a-time", scale, config, wide=False, port=port) as (narrow, offered):
-        _report(wide, narrow, scale, output)
-        if stays:
-            say(f"the page stays up until you press Ctrl-C: {offered.entry}")
-            await _interrupted()
+def _tell_story(pace: float, page: bool, output: OutputFormat) -> int:
+    directory = Path(tempfile.mkdtemp(prefix="manyhands-demo-"))
+    settings = Settings(config=directory / "manyhands.toml", store=str(directory / ".manyhands"))
+    say(_TOLD)
+    hooks = RunHooks(
+        served=open_in_browser if sys.stderr.isatty() and output is OutputFormat.TABLE else None,
+        ended=lambda: _tell_end(directory, settings),
+    )
+    with stand_in_model(pace) as port:
+        plan = write_story(directory, port, pace)
+        return run_plans([plan], RunOptions(follow=page), output, settings, hooks)
 
 
-def _report(wide: "DemoFigures", narrow: "DemoFigures", scale: float, output: OutputFormat) -> None:
-    ideal = ideal_s(scale)
-    if output is OutputFormat.JSON:
-        print_json(
-            {
-                "makespan_s": round(wide.makespan_s, 4),
-                "ideal_s": round(ideal, 4),
-                "one_at_a_time_s": round(narrow.makespan_s, 4),
-                "peaks": wide.peaks,
-            }
-        )
-    elif output is OutputFormat.IDS:
-        put_lines(task.id for task in _tasks(scale))
-    else:
-        widths = {name: width for _, name, width in KINDS.values()}
-        print_table([{"host": host, "width": widths[host], "peak": peak} for host, peak in wide.peaks.items()])
-        against = f"{wide.makespan_s / ideal:.3f} × the ideal of {ideal:.2f} s"
-        put(f"as wide as the hosts bear:  {wide.makespan_s:.2f} s, {against}\n")
-        faster = narrow.makespan_s / wide.makespan_s
-        put(f"one at a time per kind:     {narrow.makespan_s:.2f} s, so {faster:.2f} × as fast\n")
-        say(f"next: `manyhands runs`, `manyhands task --run {wide.run}`, `manyhands lane`")
-
-
-async def _interrupted() -> None:
-    stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    await stop.wait()
-
-
-def _tasks(scale: float) -> list[Task]:
-    return [
-        Task(f"{kind}-{n}", kind=kind, call="manyhands.surfaces.cli.demo:work", args={"seconds": seconds * scale})
-        for n in range(1, TASKS_PER_KIND + 1)
-        for kind, (seconds, _, _) in KINDS.items()
-    ]
-
-
-class DemoFigures(NamedTuple):
-    run: str
-    makespan_s: float
-    peaks: dict[str, int]  # host → the most it had in flight
-
-
-@asynccontextmanager
-async def _measuring(
-    stem: str, scale: float, config: Config, wide: bool, port: int = 0
-) -> AsyncIterator[tuple[DemoFigures, "ApiServer"]]:
-    """Yields when the run is finished, while its page is still served."""
-    interrupts = Interrupts()
-    hosts = [
-        Host(name, kinds=(kind,), takes=("call",), width=Width(width, width, width) if wide else Width(1, 1, 1))
-        for kind, (_, name, width) in KINDS.items()
-    ]
-
-    def executors(journal: str, spawned: Spawned, ended: Ended, showed: Showed) -> Mapping[str, Executor]:
-        executor = PythonExecutor(PythonSettings(workspace=Path.cwd(), journal=journal), spawned, ended)
-        return {host.name: executor for host in hosts}
-
-    # A power cut may lose these tasks. With full syncs and short tasks we would only measure a slow disk.
-    async with (
-        dispatching(config.store_directory, "crash", hosts, (), executors, store=config.store_at) as dispatcher,
-        page_beside(dispatcher, config.store_directory, port=port) as offered,
-    ):
-        if not port:
-            say_address(offered)
-        name = new_name(dispatcher.book, stem)
-        opened = opening(name, dispatcher.clock.now(), _tasks(scale), purpose=Purpose.DEMO)
-        watcher = watch(dispatcher, name)
-        try:
-            await dispatcher.submit(*opened, *interrupts.watch_over(dispatcher, name))
-            await dispatcher.wait_settled(name)
-        finally:
-            watcher.stop()
-        run = dispatcher.book.runs[name]
-        if interrupts.wanted or run.ended_at is None:
-            await dispatcher.submit(
-                CancelAsked(dispatcher.clock.now(), name, why="the demo was stopped", by=CausedBy.PERSON)
-            )
-            raise Unavailable("the demo was stopped", "`manyhands demo` starts it again")
-        yield DemoFigures(name, run.ended_at - run.opened_at, _peaks(run, hosts)), offered
-
-
-def _peaks(run: Run, hosts: Sequence[Host]) -> dict[str, int]:
-    measured = peaks(run.records.values())
-    return {host.name: measured.get(host.name, 0) for host in hosts}
+def _tell_end(directory: Path, settings: Settings) -> None:
+    """The review, in short, and where to look on."""
+    review = review_run(View(settings.load()), None)
+    say(f"\nReview: {review.outcome.headline}")
+    for line in outcome_lines(replace(review.outcome, hosts=[])):
+        say(line)
+    say(
+        "\nLook around in it:\n"
+        f"  cd {directory}\n"
+        "  git log --stat                     the commits that landed\n"
+        "  manyhands review                   every decision, with its reason\n"
+        "  manyhands task show fix-discount   the failed check, and who was told\n"
+        "next: `manyhands init` in a repository of your own"
+    )

@@ -1,6 +1,8 @@
 """`manyhands eval SPEC`: runs an eval to its end, or until the user stops it."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
@@ -14,10 +16,14 @@ from manyhands.apps.evals.spec.ordering import Trial
 from manyhands.apps.evals.spec.spec_file import read_spec
 from manyhands.apps.evals.trial.manifest import Scores
 from manyhands.core.state import Record
+from manyhands.engine.dispatcher import Dispatcher
+from manyhands.engine.redaction import secrets_of
 from manyhands.errors import UsageError
+from manyhands.install_hints import install_hint
 from manyhands.surfaces.cli.eval_options import EvalRunOptions, ReportOutput
 from manyhands.surfaces.cli.eval_report import print_report
 from manyhands.surfaces.cli.interrupts import Interrupts
+from manyhands.surfaces.cli.page_beside_run import page_beside, say_address, stay_until_key
 from manyhands.surfaces.cli.printing import duration, put_lines, say
 from manyhands.surfaces.cli.settings import Settings
 
@@ -38,7 +44,17 @@ def run_eval(
     read = with_flags(read_spec(spec_file), not options.no_interleave, options.stop_when_decided)
 
     async def go() -> EvalRecord:
-        return await evaluate(read, config, wishes, Interrupts(), EvalLines(read.spec))
+        interrupts = Interrupts()
+
+        @asynccontextmanager
+        async def page(dispatcher: Dispatcher, eval_id: str) -> AsyncIterator[None]:
+            where, secrets = config.store_at, secrets_of(config)
+            async with page_beside(dispatcher, config.store_directory, where, secrets) as offered:
+                say_address(offered, view="evals")
+                yield
+                await stay_until_key(lambda: not interrupts.wanted)
+
+        return await evaluate(read, config, wishes, interrupts, EvalLines(read.spec), page if options.follow else None)
 
     record = asyncio.run(go())
     _print(record, output)
@@ -58,7 +74,7 @@ def _concurrency(text: str | None) -> int | Literal["auto"] | None:
 def _check_libraries() -> None:
     """Checked now, because the figures that need them come hours later."""
     if find_spec("scipy") is None:
-        raise UsageError("the report of an eval needs scipy", "install it with `pip install 'manyhands[evals]'`")
+        raise UsageError("the report of an eval needs scipy", f"install it with `{install_hint('evals')}`")
 
 
 def _print(record: EvalRecord, output: ReportOutput) -> None:

@@ -40,6 +40,9 @@ class EvalRunOptions(NamedTuple):
     allow_tampering: Annotated[
         bool, Option("--allow-tampering", help="Allow `eval inject`, which taints the trials it reaches.")
     ] = False
+    follow: Annotated[bool, Option("--follow", help="Serve a page that shows scores and intervals as they come.")] = (
+        False
+    )
     fresh: Annotated[
         bool, Option("--fresh", help="Begin a new eval, even if an earlier one of this spec is unfinished.")
     ] = False

@@ -20,4 +20,8 @@ EXTRAS = {
 
 def version_text() -> str:
     found = [extra for extra, package in EXTRAS.items() if find_spec(package) is not None]
-    return f"manyhands {__version__}\nextras: {', '.join(found) or 'none'}\n"
+    missing = [extra for extra in EXTRAS if extra not in found]
+    lines = [f"manyhands {__version__}", f"extras: {', '.join(found) or 'none'}"]
+    if missing:
+        lines.append(f"not installed: {', '.join(missing)}")
+    return "\n".join(lines) + "\n"

@@ -25,14 +25,18 @@ NOUNS = {
     "init": "Write a first manyhands.toml and a first plan for this directory.",
     "doctor": "Say what is wrong here, each with its fix.",
     "do": "Carry out a sentence: agents work on it, and their commits land.",
-    "demo": "Run 30 mixed tasks on three hosts, live. There is nothing to configure.",
+    "demo": "Show what manyhands does, in 40 seconds. There is nothing to configure.",
     "run": "Run a plan to its end, or continue where it was stopped.",
     "serve": "Watch backlogs and run their tasks until stopped.",
     "add": "Add tasks to a run, whether a dispatcher is running or not.",
+    "pull": "Take tasks as an agent that comes by itself, and hand them in.",
     "task": "List the tasks of a run, or look at one and act on it.",
     "runs": "List the runs of this store, or show one.",
     "inbox": "List what waits for a person, each with the command that answers it.",
+    "budget": "List the budgets and what was spent of them, or raise one.",
+    "ask": "Ask a person something, from inside an attempt.",
     "handoff": "Print what the next person or agent must know of a run, in at most 2,000 words.",
+    "top": "Watch what runs, and steer it with keys, in this terminal.",
     "page": "Open the page of a run, or save it as one file.",
     "review": "Tell what happened in a run: goal, outcome, next steps, decisions, open questions.",
     "host": "List the hosts, pause one, or set its width.",
@@ -46,10 +50,17 @@ NOUNS = {
     "sim": "Predict what would happen to a backlog on given hosts.",
     "tune": "Measure the width a host can bear, with real tasks.",
     "worker": "Serve several models from one process, over HTTP.",
+    "probe": "Tell dispatchers elsewhere how full this machine's devices are.",
     "mcp": "Offer the same verbs to agents, over the Model Context Protocol.",
     "store": "Copy a journal between a directory and PostgreSQL.",
+    "token": "Make, list, rotate or revoke tokens for the HTTP API.",
+    "audit": "List who asked for what, when, and from where.",
+    "completion": "Print the script that completes commands in bash, zsh or fish.",
+    "help": "Explain a command or a topic.",
     "config": "Show every setting in force and where it comes from, or the schema of manyhands.toml.",
 }
+#: Nouns are singular. `run` runs a plan, so `runs` lists them; of the others the plural is understood.
+_PLURALS = {f"{name}s": name for name in ("task", "host", "lane", "plan", "backlog", "route", "eval", "store")}
 ABOUT = "Runs a backlog of AI-agent tasks as wide as your machines can bear, and no wider."
 
 
@@ -62,6 +73,7 @@ class _RootOptions(NamedTuple):
 
 _SETTINGS = FieldGroup("settings", Settings).fields
 _ROOT = FieldGroup("root", _RootOptions).fields
+ROOT_FIELDS = (*_SETTINGS, *_ROOT)
 
 
 def noun_of(name: str) -> Noun:
@@ -73,7 +85,7 @@ def noun_of(name: str) -> Noun:
 def answer(words: Sequence[str]) -> int:
     """Do what was typed. Returns the exit code."""
     try:
-        at = first_name(words, (*_SETTINGS, *_ROOT))
+        at = first_name(words, ROOT_FIELDS)
     except UsageError as error:
         raise _pointing_to_help(error, PROGRAM) from None
     before, rest = [*words[:at]], words[at:]
@@ -84,7 +96,7 @@ def answer(words: Sequence[str]) -> int:
         return 0
     if not rest or rest[0] == HELP:
         return _show(_root_help(), is_wanted=bool(rest))
-    name = rest[0]
+    name = _PLURALS.get(rest[0], rest[0])
     if name not in NOUNS:
         raise _pointing_to_help(UsageError(f"there is no command `{name}`{near(name, NOUNS)}"), PROGRAM)
     return _answer_noun(f"{PROGRAM} {name}", noun_of(name), [*before, *rest[1:]])
@@ -130,7 +142,7 @@ def _pointing_to_help(error: UsageError, path: str) -> UsageError:
 def _root_help() -> str:
     from manyhands.surfaces.cli.parsing.help_text import columns, root_help
 
-    return root_help(PROGRAM, ABOUT, [*_SETTINGS, *_ROOT], NOUNS, EXIT_CODES, columns())
+    return root_help(PROGRAM, ABOUT, ROOT_FIELDS, NOUNS, EXIT_CODES, columns())
 
 
 def _noun_help(path: str, noun: Noun) -> str:

@@ -5,15 +5,14 @@ from importlib.util import find_spec
 
 from manyhands.engine.store.store_opening import printable
 from manyhands.errors import UsageError
+from manyhands.install_hints import install_hint
 from manyhands.surfaces.cli.printing import say
 from manyhands.surfaces.cli.settings import Settings
 
 
 def serve_agents(read_only: bool, settings: Settings) -> None:
     if find_spec("mcp_types") is None:  # part of `mcp` 2; earlier versions lack what we need
-        raise UsageError(
-            "`manyhands mcp` needs the library `mcp`, which is not installed", "pip install 'manyhands[mcp]'"
-        )
+        raise UsageError("`manyhands mcp` needs the library `mcp`, which is not installed", install_hint("mcp"))
     import anyio
 
     from manyhands.surfaces.mcp.mcp_server import serve

@@ -21,7 +21,7 @@ def list_memory(output: OutputFormat, settings: Settings) -> None:
 
 def _names(book: Book) -> list[str]:
     for host in book.hosts.values():
-        book.memory.take_in(host.name, host.limit)
+        book.memory.take_in(host.host, host.limit)
     return sorted({*book.memory.hosts, *book.memory.difficulties})
 
 

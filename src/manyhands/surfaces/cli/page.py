@@ -54,14 +54,19 @@ async def _serve(view: View, name: str | None, port: int) -> None:
         address = f"{offered.url}/{address_of(find_run(follower.book, name))}"
         say(f"page: {address}")
         say("press Ctrl-C to stop serving it")
-        if sys.stderr.isatty() and _has_browser():
-            webbrowser.open(address)
+        if sys.stderr.isatty():
+            open_in_browser(address)
         await stop.wait()
 
 
 def address_of(run: Run) -> str:
     """A run that has ended opens at its end, with all that its journal tells. An open one is followed."""
     return f"#/?run={quote(run.name)}" + ("&replay=end" if run.ended_at is not None else "")
+
+
+def open_in_browser(address: str) -> None:
+    if _has_browser():
+        webbrowser.open(address)
 
 
 def _has_browser() -> bool:

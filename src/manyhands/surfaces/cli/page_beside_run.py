@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 LOOK_EVERY_S = 0.2
 
 
-def say_address(offered: "ApiServer", run: str = "") -> None:
-    """The address with the token is printed only to a terminal, never to a file or a log. It opens on the run."""
-    place = f"#/?run={quote(run)}" if run else ""
-    say(f"page: {offered.entry if sys.stderr.isatty() else f'{offered.url}/'}{place}")
+def say_address(offered: "ApiServer", run: str = "", view: str = "") -> str:
+    """The address with the token is printed only to a terminal, never to a file or a log. It opens on the run, or on
+    one of the views.
+    """
+    place = f"#/?run={quote(run)}" if run else f"#/?show={view}" if view else ""
+    address = f"{offered.entry if sys.stderr.isatty() else f'{offered.url}/'}{place}"
+    say(f"page: {address}")
+    return address
 
 
 async def stay_until_key(is_wanted: Callable[[], bool]) -> None:

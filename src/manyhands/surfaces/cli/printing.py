@@ -32,9 +32,13 @@ class ReviewOutput(enum.StrEnum):
     HTML = "html"
 
 
+#: The first word of a message → its colour on a terminal.
+_COLOURS = {"error:": "1;31", "note:": "33", "hint:": "36", "next:": "36"}
+
+
 def say(text: str) -> None:
     """Print talk to stderr, so that it never mixes with data."""
-    _write(sys.stderr, text + "\n")
+    _write(sys.stderr, text + "\n", coloured=takes_colour(sys.stderr))
 
 
 def put(text: str) -> None:
@@ -42,13 +46,26 @@ def put(text: str) -> None:
     _write(sys.stdout, text)
 
 
-def _write(stream: TextIO, text: str) -> None:
+def takes_colour(stream: TextIO) -> bool:
+    wants_none = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM", "dumb") == "dumb"
+    return not wants_none and stream.isatty()
+
+
+def _write(stream: TextIO, text: str, coloured: bool = False) -> None:
+    text = for_terminal(text)  # before our own colours, which are meant to be obeyed
+    if coloured:
+        text = "\n".join(map(_with_colour, text.split("\n")))
     try:
-        stream.write(for_terminal(text))
+        stream.write(text)
         stream.flush()
     except BrokenPipeError:
         # The reader has closed the pipe (`| head`). That must not stop a run or change its exit code.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _with_colour(line: str) -> str:
+    word, space, rest = line.partition(" ")
+    return f"\x1b[{_COLOURS[word]}m{word}\x1b[0m{space}{rest}" if word in _COLOURS else line
 
 
 def put_lines(lines: Iterable[str]) -> None:

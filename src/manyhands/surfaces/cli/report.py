@@ -1,5 +1,6 @@
 """What `manyhands run` prints at the end of a run, and its exit code."""
 
+import shlex
 from collections import Counter
 from collections.abc import Collection
 
@@ -63,6 +64,8 @@ def report(run: Run, now: float, output: OutputFormat, left_out: Collection[str]
         put(summary + "\n")
     if left and run.draining:
         say(f"{_tasks(left)} left; the same command continues from here")
+    elif waiting := run.counts[TaskState.NEEDS_PERSON]:
+        say(f"{waiting:,} {'waits' if waiting == 1 else 'wait'} for a person: `manyhands inbox` says for what")
     elif left:
         say(f"{_tasks(left)} left that only a person can decide on: `manyhands task --run {run.name}` says why")
 
@@ -109,6 +112,21 @@ def _print_not_done(run: Run, left_out: Collection[str]) -> None:
     print_table(ended[:LISTED_MAX])
     if len(ended) > LISTED_MAX:
         say(f"{LISTED_MAX} of {len(ended)} shown; `manyhands task --run {run.name}` lists more")
+
+
+def say_next(run: Run, left_out: Collection[str]) -> None:
+    """What a person types next, after a run that has ended."""
+    if run.unfinished:
+        return  # the report has said it
+    failed = [record.task.id for record in _not_done(run, left_out) if record.state is TaskState.FAILED]
+    if not failed:
+        say(f"next: `manyhands review {run.name}` tells what happened; `manyhands page` shows it")
+        return
+    say(
+        f"next: `manyhands task log {shlex.quote(failed[0])}` shows its last output\n"
+        f"      edit the plan and type the same command: what is done stays done\n"
+        f"      or `manyhands task retry --state failed --run {run.name}`, and the same command"
+    )
 
 
 def _tasks(n: int) -> str:

@@ -3,9 +3,11 @@
 import asyncio
 import math
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -18,7 +20,7 @@ from manyhands.engine.redaction import secrets_of
 from manyhands.errors import Unavailable, UsageError
 from manyhands.hosts.landing.repository import check_before
 from manyhands.sources.config.agent_config import AgentHost
-from manyhands.sources.config.config_types import Config
+from manyhands.sources.config.config_types import Config, PullHost
 from manyhands.sources.plans.host_check import check_hosts
 from manyhands.sources.plans.plan_reading import Plan, PlanRefused, read_plan
 from manyhands.sources.plans.undeclared_claims import CLAIMS_HINT, undeclared_note
@@ -26,7 +28,7 @@ from manyhands.surfaces.cli.interrupts import Interrupts
 from manyhands.surfaces.cli.page_beside_run import page_beside, say_address, stay_until_key
 from manyhands.surfaces.cli.printing import OutputFormat, say
 from manyhands.surfaces.cli.progress import watch
-from manyhands.surfaces.cli.report import exit_code, report
+from manyhands.surfaces.cli.report import exit_code, report, say_next
 from manyhands.surfaces.cli.route_listing import say_undelivered
 from manyhands.surfaces.cli.run_commands import RunOptions
 from manyhands.surfaces.cli.run_steps import RunSteps, steps_of
@@ -36,11 +38,19 @@ from manyhands.surfaces.cli.settings import Settings
 LARGE_BYTES = 50_000_000
 
 
+class RunHooks(NamedTuple):
+    """What a command that runs a plan of its own does beside the run."""
+
+    served: Callable[[str], None] | None = None  # the address of the page
+    ended: Callable[[], None] | None = None  # after the report, while the page is still there
+
+
 def run_plans(
     paths: Sequence[Path],
     options: RunOptions,
     output: OutputFormat,
     settings: Settings,
+    hooks: RunHooks = RunHooks(),  # noqa: B008 - a value
 ) -> int:
     concurrency = options.concurrency
     if concurrency is not None and concurrency < 1:
@@ -73,8 +83,12 @@ def run_plans(
             async with AsyncExitStack() as stack:
                 if options.follow:
                     page = page_beside(dispatcher, config.store_directory, config.store_at, secrets_of(config))
-                    say_address(await stack.enter_async_context(page), steps.run)
-                code = await _follow(dispatcher, steps, interrupts, output)
+                    address = say_address(await stack.enter_async_context(page), steps.run)
+                    if hooks.served is not None:
+                        hooks.served(address)
+                code = await _follow(dispatcher, steps, interrupts, output, config, hooks)
+                if hooks.ended is not None:
+                    hooks.ended()
                 if options.follow:
                     await stay_until_key(lambda: not interrupts.wanted)
         say_undelivered(dispatcher.book.outbox, dead_before)
@@ -106,8 +120,8 @@ def _read(paths: Sequence[Path], config: Config) -> Plan:
 
 def _with_claims_of_agents(plan: Plan, config: Config) -> Plan:
     """A prompt that only agents take is work in the workspace: undeclared, it claims all of it, as a command does."""
-    agents = [host.core_host() for host in config.hosts if isinstance(host, AgentHost)]
-    others = [host.core_host() for host in config.hosts if not isinstance(host, AgentHost)]
+    agents = [host.core_host() for host in config.hosts if isinstance(host, AgentHost | PullHost)]
+    others = [host.core_host() for host in config.hosts if not isinstance(host, AgentHost | PullHost)]
 
     def goes_to(hosts: Sequence[Host], task: Task) -> bool:
         return any(takes(host, task.kind, "prompt", task.host) for host in hosts)
@@ -138,18 +152,27 @@ def _warn_of_kept_hosts(dispatcher: Dispatcher, name: str) -> None:
             )
 
 
-async def _follow(dispatcher: Dispatcher, steps: RunSteps, interrupts: Interrupts, output: OutputFormat) -> int:
+async def _follow(
+    dispatcher: Dispatcher,
+    steps: RunSteps,
+    interrupts: Interrupts,
+    output: OutputFormat,
+    config: Config,
+    hooks: RunHooks,
+) -> int:
     """Submit, and watch the run until nothing of it can start or is running. Returns the exit code."""
-    watcher = watch(dispatcher, steps.run)
+    watcher = watch(dispatcher, steps.run, config.store_directory, secrets_of(config))
     try:
         await dispatcher.submit(*steps.events, *interrupts.watch_over(dispatcher, steps.run))
         await dispatcher.wait_settled(steps.run)
     finally:
         watcher.stop()
-    return _report(dispatcher, steps, output)
+    return _report(dispatcher, steps, output, says_next=hooks.ended is None)
 
 
-def _report(dispatcher: Dispatcher, steps: RunSteps, output: OutputFormat) -> int:
+def _report(dispatcher: Dispatcher, steps: RunSteps, output: OutputFormat, says_next: bool = True) -> int:
     run = dispatcher.book.runs[steps.run]
     report(run, dispatcher.clock.now(), output, steps.left_out)
+    if says_next and sys.stderr.isatty():
+        say_next(run, steps.left_out)
     return exit_code(run, steps.left_out)

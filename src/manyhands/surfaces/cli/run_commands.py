@@ -11,7 +11,9 @@ from manyhands.surfaces.cli.settings import Settings
 
 
 class RunOptions(NamedTuple):
-    concurrency: Annotated[int | None, Option(help="Run at most this many attempts at once.")] = None
+    concurrency: Annotated[
+        int | None, Option("--concurrency", "-j", help="Run at most this many attempts at once.")
+    ] = None
     max_cost: Annotated[
         float | None, Option(help="Start nothing more once the attempts of this run have cost this much.")
     ] = None

@@ -112,7 +112,7 @@ class _Play:
 def _reasons(scheduler: Scheduler, steps: RunSteps, now: float) -> dict[str, str]:
     """Why each task that waits does not start at once."""
     run = scheduler.book.runs.get(steps.run)
-    waiting = (TaskState.READY, TaskState.BLOCKED, TaskState.BACKOFF, TaskState.DEFERRED)
+    waiting = (TaskState.READY, TaskState.BLOCKED, TaskState.BACKOFF, TaskState.DEFERRED, TaskState.NEEDS_PERSON)
     return {
         id: next(iter(explain(scheduler.book, record, now)), "")
         for id, record in (run.records.items() if run is not None else ())

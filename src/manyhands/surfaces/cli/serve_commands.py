@@ -16,6 +16,17 @@ def serve(
         Option(metavar="DIR", help="Watch the Beads backlog of this project. Can be given more than once."),
     ] = (),
     plan: Annotated[Sequence[Path], Option(help="Watch this plan file. Can be given more than once.")] = (),
+    github: Annotated[
+        Sequence[str],
+        Option(
+            metavar="OWNER/REPO", help="Watch the issues of this repository that have the label. Needs GITHUB_TOKEN."
+        ),
+    ] = (),
+    label: Annotated[str, Option(help="The label that makes an issue of `--github` a task.")] = "agent",
+    markdown: Annotated[
+        Sequence[Path],
+        Option(metavar="DIR", help="Watch this directory of Markdown files, one for each task."),
+    ] = (),
     address: Annotated[
         str,
         Option(
@@ -27,7 +38,7 @@ def serve(
         int, Option(min=0, max=65535, help="Serve the page and the API at this port; 0 is any free one.")
     ] = 8642,
 ) -> int:
-    """Watch plans and Beads, and run their tasks until stopped.
+    """Watch plans, Beads, GitHub issues and Markdown files, and run their tasks until stopped.
 
     The backlogs are those of the options and those of [[backlogs]] in the config. Without any, it serves the
     page of the store and runs what `manyhands add` hands in. Ctrl-C or SIGTERM stops the running attempts. The same
@@ -35,7 +46,7 @@ def serve(
     """
     from manyhands.surfaces.cli.serve import serve as serve_backlogs
 
-    return serve_backlogs(beads, plan, address, port, settings)
+    return serve_backlogs(beads, plan, github, label, markdown, address, port, settings)
 
 
 noun = Noun(serve, epilog=EXIT_CODES)

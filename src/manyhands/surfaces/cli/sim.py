@@ -5,9 +5,17 @@ from pathlib import Path
 
 from manyhands.core.events import AnyEvent
 from manyhands.engine.sim.scenario import read_scenario, with_tasks
-from manyhands.engine.sim.scenario_trial import RUN, HostResult, ScenarioResult, best_fixed_widths, run_trial
+from manyhands.engine.sim.scenario_trial import (
+    RUN,
+    HostResult,
+    ScenarioResult,
+    best_fixed_widths,
+    run_trial,
+    run_with_memory,
+)
 from manyhands.engine.store.sqlite.sqlite_store import open_journal
 from manyhands.errors import UsageError
+from manyhands.surfaces.cli.expected_times import expected_times
 from manyhands.surfaces.cli.printing import OutputFormat, duration, print_json, print_table, say
 from manyhands.surfaces.cli.sim_load import simulate_load
 
@@ -42,10 +50,12 @@ def simulate(path: Path, tasks: int | None, journal: Path | None, page: Path | N
     widths, best = best_fixed_widths(
         scenario, path.parent, found, lambda host, width, s: say(f"  {host} {width}: {duration(s)}")
     )
+    again = run_with_memory(scenario, path.parent)
     if output is OutputFormat.JSON:
         print_json(
             {
                 "makespan_s": found.makespan_s,
+                "with_memory_s": again.makespan_s,
                 "tasks": found.tasks,
                 "done": found.done,
                 "goodput": found.goodput,
@@ -57,7 +67,7 @@ def simulate(path: Path, tasks: int | None, journal: Path | None, page: Path | N
     elif output is OutputFormat.IDS:
         print("\n".join(found.hosts))
     else:
-        _print(found, widths, best)
+        _print(found, again, widths, best)
     return 0 if found.done == found.tasks else 1
 
 
@@ -85,7 +95,7 @@ def _write_page(file: Path, events: list[AnyEvent]) -> None:
     say(f"wrote the page to {file}: any browser opens it")
 
 
-def _print(found: ScenarioResult, widths: dict[str, int], best: ScenarioResult) -> None:
+def _print(found: ScenarioResult, again: ScenarioResult, widths: dict[str, int], best: ScenarioResult) -> None:
     print_table(
         [
             {
@@ -109,9 +119,8 @@ def _print(found: ScenarioResult, widths: dict[str, int], best: ScenarioResult) 
     print(f"\n{done} in {duration(found.makespan_s)}, {found.goodput:.3g} tasks/s")
     fixed = ", ".join(f"{name} {width}" for name, width in widths.items())
     pace = best.makespan_s / found.makespan_s
-    print(
-        f"the best fixed widths ({fixed}) take {duration(best.makespan_s)}; this run reached {pace:.3f} of their pace"
-    )
+    print(f"the best fixed widths are {fixed}; this run reached {pace:.3f} of their pace")
+    print(expected_times(found.tasks, found.makespan_s, again.makespan_s, best.makespan_s))
 
 
 def chart(host: HostResult, until: float) -> str:

@@ -83,6 +83,66 @@ def task_log(
     print_log(task, attempt, run, settings, raw)
 
 
+@noun.verb("diff")
+def task_diff(
+    task: TaskArgument, settings: Settings, run: RunOption = None, output: OutputOption = OutputFormat.TABLE
+) -> None:
+    """Show the work that waits for approval: its files, what the check printed, and the diff."""
+    from manyhands.surfaces.cli.approvals import show_diff
+
+    show_diff(task, run, output, settings)
+
+
+@noun.verb("approve")
+def task_approve(task: TaskArgument, settings: Settings, run: RunOption = None, url: UrlOption = None) -> None:
+    """Let work that waits for approval land. If the target has moved, it is merged and checked again first."""
+    from manyhands.surfaces.cli.approvals import judge
+
+    judge("approve", task, "", run, settings, url)
+
+
+@noun.verb("send-back")
+def task_send_back(
+    task: TaskArgument,
+    words: Annotated[str, Argument("WORDS", help="What is to be done; the next attempt is told.")],
+    settings: Settings,
+    run: RunOption = None,
+    url: UrlOption = None,
+) -> None:
+    """Have work that waits for approval continued. The same agent continues in the same worktree, if it can."""
+    from manyhands.surfaces.cli.approvals import judge
+
+    judge("send-back", task, words, run, settings, url)
+
+
+@noun.verb("reject")
+def task_reject(
+    task: TaskArgument,
+    settings: Settings,
+    words: Annotated[str, Option("--why", metavar="WORDS", help="The reason.")] = "",
+    run: RunOption = None,
+    url: UrlOption = None,
+) -> None:
+    """Cancel a task whose work waits for approval. The work stays on its branch and does not land."""
+    from manyhands.surfaces.cli.approvals import judge
+
+    judge("reject", task, words, run, settings, url)
+
+
+@noun.verb("answer")
+def task_answer(
+    task: TaskArgument,
+    words: Annotated[str, Argument("WORDS", help="The answer.")],
+    settings: Settings,
+    run: RunOption = None,
+    url: UrlOption = None,
+) -> None:
+    """Answer what a task asks, so that it continues."""
+    from manyhands.surfaces.cli.approvals import judge
+
+    judge("answer", task, words, run, settings, url)
+
+
 @noun.verb("cancel")
 def task_cancel(options: ChosenTasks, settings: Settings, url: UrlOption = None) -> None:
     """Cancel tasks. Those that are running are stopped."""
@@ -105,6 +165,38 @@ def task_defer(options: ChosenTasks, settings: Settings, url: UrlOption = None) 
     from manyhands.surfaces.cli.requests import ask_of_tasks
 
     ask_of_tasks("defer", options, settings, url)
+
+
+@noun.verb("publish")
+def task_publish(options: ChosenTasks, settings: Settings, url: UrlOption = None) -> None:
+    """Let drafts and planned tasks start."""
+    from manyhands.surfaces.cli.requests import ask_of_tasks
+
+    ask_of_tasks("publish", options, settings, url)
+
+
+class TaskEdits(NamedTuple):
+    priority: Annotated[int | None, Option(min=0, max=4, help="Its priority, from 0 (critical) to 4 (backlog).")] = None
+    needs: Annotated[
+        str | None,
+        Option(metavar="TASK,TASK", help="The tasks that must be done first, with commas between them; '' for none."),
+    ] = None
+    title: Annotated[str | None, Option(help="Its title.")] = None
+    prompt: Annotated[str | None, Option(help="Its prompt.")] = None
+    stage: Annotated[str | None, Option(help="Its stage, draft or planned: it waits until `task publish`.")] = None
+
+
+@noun.verb("edit")
+def task_edit(
+    task: TaskArgument, edits: TaskEdits, settings: Settings, run: RunOption = None, url: UrlOption = None
+) -> None:
+    """Change the priority, the needs, the title, the prompt or the stage of a task that waits.
+
+    The change stays until its plan says something else about the same field.
+    """
+    from manyhands.surfaces.cli.requests import edit_task
+
+    edit_task(task, edits, run, settings, url)
 
 
 @noun.verb("resume")

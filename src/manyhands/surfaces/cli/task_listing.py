@@ -106,6 +106,9 @@ def _attempt_lines(attempt: AttemptRow) -> Iterable[str]:
     took = ", ".join([took, *used(attempt.tokens_in + attempt.tokens_out, attempt.cost)])
     yield f"attempt {attempt.number} on {attempt.host}: {attempt.ending} after {took}{detail}"
     yield from (f"  {cell(note)}" for note in attempt.notes)
+    for one in attempt.artefacts:
+        kept = f", copied to {one.copy}" if one.copy else ""
+        yield cell(f"  file {one.path} ({one.size_bytes:,} bytes{kept})")
     for text in (attempt.result, attempt.tail):
         yield from (f"    {line}" for line in text.splitlines()[-10:])
 

@@ -4,15 +4,20 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+from manyhands.apps.tune.expectation import Expectation, expectation
 from manyhands.apps.tune.ramping import Tuned, probes_for, tune
 from manyhands.apps.tune.width_figures import MeasuredWidth
 from manyhands.core.events import AnyEvent, AttemptEnded, Input
-from manyhands.core.values.task import WHOLE_WORKSPACE, Task, claims_of
+from manyhands.core.placement import takes
+from manyhands.core.values.task import WHOLE_WORKSPACE, Task, claims_of, form_of
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.errors import ConfigError, Unavailable, UsageError
+from manyhands.hosts.probes.local import cores_now
+from manyhands.readers.cgroup import own_groups
 from manyhands.sources.config.config_types import Config, HostConfig
 from manyhands.sources.config.width_writing import with_width, write_width
 from manyhands.sources.plans.plan_reading import Plan, read_plan
+from manyhands.surfaces.cli.expected_times import expected_times
 from manyhands.surfaces.cli.interrupts import Interrupts
 from manyhands.surfaces.cli.printing import OutputFormat, duration, print_json, print_table, put_lines, say
 from manyhands.surfaces.cli.settings import Settings
@@ -43,7 +48,8 @@ def tune_host(
         return await tune(config, host, probes, most, _Onlooker(Interrupts()))
 
     found = asyncio.run(go())
-    _print(found, output)
+    taken = sum(takes(host.core_host(), task.kind, form_of(task), task.host) for task in plan.tasks)
+    _print(found, expectation(host.core_host(), found.steps, taken, cores_now(own_groups())), output)
     if found.choice is None:
         raise Unavailable(f"no width of host `{name}` was measured completely: {found.why}", "try again")
     if file is not None and not found.stopped:
@@ -122,7 +128,7 @@ class _Onlooker:
             say(f"  {self._step}: {min(self._ended, self._attempts)} of {self._attempts}")
 
 
-def _print(found: Tuned, output: OutputFormat) -> None:
+def _print(found: Tuned, expected: Expectation | None, output: OutputFormat) -> None:
     choice = found.choice
     if output is OutputFormat.JSON:
         print_json(
@@ -134,6 +140,7 @@ def _print(found: Tuned, output: OutputFormat) -> None:
                 "best": choice.best if choice else None,
                 "why": found.why,
                 "stopped": found.stopped,
+                "expected": expected,
                 "steps": found.steps,
             }
         )
@@ -143,6 +150,9 @@ def _print(found: Tuned, output: OutputFormat) -> None:
         print_table([_row(step) for step in found.steps])
         if choice is not None:
             put_lines(["", f"{found.host}: {choice}", f"  {found.why}"])
+        if expected is not None:
+            times = (expected.cold_s, expected.with_memory_s, expected.best_fixed_s)
+            put_lines([expected_times(expected.tasks, *times)])
 
 
 def _row(step: MeasuredWidth) -> dict[str, object]:

@@ -45,7 +45,7 @@ def _run(options: WorkerOptions, settings: Settings) -> int:
         prep_processes=options.prep,
         learned_file=config.store_directory / "worker-memory.json",
     )
-    asyncio.run(_work(worker, options, _token(options.token_env)))
+    asyncio.run(_work(worker, options, token_in(options.token_env)))
     # Threads may still compute a batch that nobody waits for.
     sys.stdout.flush()
     sys.stderr.flush()
@@ -61,7 +61,7 @@ def _chosen(models: tuple[ModelConfig, ...], only: Sequence[str]) -> tuple[Model
     return tuple(known[name] for name in only) if only else models
 
 
-def _token(variable: str | None) -> str:
+def token_in(variable: str | None) -> str:
     if variable is None:
         return ""
     token = os.environ.get(variable, "").strip()

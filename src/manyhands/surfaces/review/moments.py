@@ -55,9 +55,16 @@ class Moments:
                 self._note(event.at, "deferred", event.task, "deferred", "a person asked for it")
             case ev.ResumeAsked():
                 self._note(event.at, "resumed", event.task, "resumed", "a person asked for it")
+            case ev.ChangeAsked():
+                fields = ", ".join(event.change.values())
+                self._note(event.at, "edited", event.task, f"{fields} changed", "a person asked for it")
             case ev.RetryAsked():
                 why = "it was done, and its plan has changed" if event.again else "a person asked for it"
                 self._note(event.at, "retried", event.task, "gets a fresh set of attempts", why)
+            case ev.WorkJudged():
+                self._note(event.at, "judged", event.task, str(event.verdict).replace("_", " "), _said(event))
+            case ev.QuestionAnswered():
+                self._note(event.at, "answered", event.task, event.question, _said(event))
             case ev.TaskEdited():
                 self._note(event.at, "edited", event.task.id, "changed in its plan or backlog", "")
             case ev.RunResumed():
@@ -76,6 +83,10 @@ class Moments:
                 self._note(event.at, "width", who, f"{event.was} → {event.width}", event.reason)
             case ev.WorkersMoved():
                 self._note(event.at, "workers", event.host, f"{event.was} → {event.workers}", event.reason)
+            case ev.BudgetReached():
+                self._note(event.at, "budget", event.budget, "used up", event.why)
+            case ev.BudgetRaised():
+                self._note(event.at, "budget", event.budget, "may be used once more", "a person asked for it")
             case ev.WidthSet():
                 text = f"pinned to {event.width}" if event.width is not None else "freed"
                 self._note(event.at, "width", event.host, text, "a person asked for it")
@@ -106,6 +117,11 @@ def told_once(moments: Iterable[Moment], until: float | None) -> list[Moment]:
             found.append(key)
         times[key] = times.get(key, 0) + 1
     return [_times(kept[key], times[key]) for key in found]
+
+
+def _said(event: ev.WorkJudged | ev.QuestionAnswered) -> str:
+    who = event.by or "a person"
+    return f"{who}: {event.words}" if event.words else who
 
 
 def _times(moment: Moment, times: int) -> Moment:

@@ -25,7 +25,17 @@ NOTES_MAX = 200
 _TAIL_LINES = 5
 
 _MOST_URGENT_FIRST = (
-    *("failed", "undeclared writes", "not delivered", "unfinished", "deferred", "lost", "cancelled", "skipped"),
+    *(
+        "needs_person",
+        "failed",
+        "undeclared writes",
+        "not delivered",
+        "unfinished",
+        "deferred",
+        "lost",
+        "cancelled",
+        "skipped",
+    ),
 )
 
 #: (task, number of its attempt) → paths it wrote that none of its claims holds.
@@ -157,7 +167,11 @@ def _questions(run: Run, undeclared: Undeclared) -> list[OpenQuestion]:
     for record in run.records.values():
         is_open = record.state is not TaskState.DONE and not record.is_step
         if is_open:
-            what = str(record.state) if record.state in (*TERMINAL, TaskState.DEFERRED) else "unfinished"
+            what = (
+                str(record.state)
+                if record.state in (*TERMINAL, TaskState.DEFERRED, TaskState.NEEDS_PERSON)
+                else "unfinished"
+            )
             found.append(_question(run, record, what, record.cause.why or str(record.state)))
         for number, tried in enumerate(record.history or (), 1):
             if strays := undeclared(record.task.id, number):
@@ -203,6 +217,10 @@ def _next_steps(book: Book, run: Run, questions: list[OpenQuestion]) -> list[str
         for host in book.hosts.values()
         if host.paused is not None and host.paused_until is None
     ]
+    if waiting := by_what.get("needs_person"):
+        steps.append(
+            f"answer what {_some(waiting)} {'waits' if len(waiting) == 1 else 'wait'} for: see `manyhands inbox`"
+        )
     if failed := by_what.get("failed"):
         skipped = len(by_what.get("skipped", ()))
         along = f"; this also retries what was skipped because of it ({skipped:,})" if skipped else ""

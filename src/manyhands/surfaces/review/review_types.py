@@ -56,7 +56,7 @@ class Moment(Struct, frozen=True):
 class OpenQuestion(Struct, frozen=True):
     """Something that a person should look at."""
 
-    what: str  # failed, skipped, deferred, cancelled, unfinished, undeclared writes, not delivered, lost
+    what: str  # needs_person, failed, skipped, deferred, cancelled, unfinished, undeclared writes, not delivered, lost
     task: str
     why: str
     attempts: int

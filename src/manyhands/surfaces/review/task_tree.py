@@ -10,7 +10,10 @@ from manyhands.surfaces.review.review_types import TaskTreeNode
 
 DEPTH_MAX = 100
 #: The state of a parent that is not a task: the first of these that a child has.
-WORST_FIRST = ("running", "failed", "ready", "backoff", "blocked", "deferred", "skipped", "cancelled", "done")
+WORST_FIRST = (
+    *("running", "needs_person", "failed", "ready", "backoff"),
+    *("blocked", "deferred", "skipped", "cancelled", "done"),
+)
 
 
 def tree_of(records: Mapping[str, Record]) -> list[TaskTreeNode]:

@@ -4,12 +4,16 @@ import enum
 import math
 import shlex
 from collections.abc import Iterator
+from typing import assert_never
 
 from msgspec import Struct
 
 from manyhands.core.book import Book
 from manyhands.core.explain import ready_for
 from manyhands.core.state import HostState, Record, Run
+from manyhands.core.values.provenance import CausedBy
+from manyhands.core.values.question import Question, QuestionKind
+from manyhands.core.values.spending_limit import BudgetHold
 from manyhands.core.values.task import TaskState
 from manyhands.surfaces.verbs.book_view import BookView
 from manyhands.surfaces.verbs.store_view import command_for
@@ -18,11 +22,14 @@ from manyhands.surfaces.verbs.store_view import command_for
 class WaitsFor(enum.StrEnum):
     """What a person has to decide or do."""
 
+    APPROVAL = "approval"  # work that waits before it lands
+    QUESTION = "question"  # a task asks something
+    PERMISSION = "permission"  # a task asks whether it may do something
     TASK = "task"  # its last attempt said that it needs a person
     FAILURE = "failure"  # a task failed, and others need it
     HOST = "host"  # a host needs a person before it can take anything, or a person has paused it
     ACCOUNT = "account"  # the account of a host is closed; it opens by itself
-    BUDGET = "budget"  # a run has cost as much as it may
+    BUDGET = "budget"  # a budget is used up
     RUN = "run"  # a run has tasks left, and no dispatcher is running
 
 
@@ -46,7 +53,7 @@ def list_inbox(view: BookView, limit: int | None = None) -> Inbox:
     book = view.book_if_any
     if book is None:
         return Inbox([], 0)
-    items = [*_tasks(book), *_hosts(book), *_runs(book, view.is_dispatching)]
+    items = [*_tasks(book), *_hosts(book), *_budgets(book), *_runs(book, view.is_dispatching)]
     items.sort(key=lambda item: (-item.holds, math.inf if item.since is None else item.since, item.name))
     return Inbox(items[:limit], len(items))
 
@@ -55,7 +62,11 @@ def _tasks(book: Book) -> Iterator[InboxItem]:
     for run in _current(book):
         for record in run.records.values():
             held = _held_by(record)
-            if record.state is TaskState.DEFERRED and _needs_person(record):
+            if record.state is TaskState.DEFERRED and record.cause.by is CausedBy.BUDGET:
+                yield _task_item(WaitsFor.BUDGET, record, 1 + held, "resume")
+            elif record.question is not None:
+                yield _question_item(record, record.question, 1 + held)
+            elif record.state is TaskState.NEEDS_PERSON:
                 yield _task_item(WaitsFor.TASK, record, 1 + held, "resume")
             elif record.state is TaskState.FAILED and held and not record.is_step:
                 yield _task_item(WaitsFor.FAILURE, record, 1 + held, "retry")
@@ -65,11 +76,6 @@ def _current(book: Book) -> list[Run]:
     """Runs with tasks left, and the newest run of each source: nobody waits for what an older one left undone."""
     newest = {(run.purpose, run.source): run for run in book.runs.values()}
     return [run for run in book.runs.values() if run.unfinished or newest[run.purpose, run.source] is run]
-
-
-def _needs_person(record: Record) -> bool:
-    last = record.last_ending
-    return last is not None and last.needs_person
 
 
 def _held_by(record: Record) -> int:
@@ -84,10 +90,25 @@ def _held_by(record: Record) -> int:
     return len(seen)
 
 
-def _task_item(waits_for: WaitsFor, record: Record, holds: int, verb: str) -> InboxItem:
+def _question_item(record: Record, question: Question, holds: int) -> InboxItem:
+    match question.kind:
+        case QuestionKind.APPROVAL:
+            seen = f"; `manyhands task diff {shlex.quote(record.task.id)}` shows it"
+            return _task_item(WaitsFor.APPROVAL, record, holds, "approve", why=question.text + seen)
+        case QuestionKind.QUESTION | QuestionKind.PERMISSION:
+            choices = f" ({', '.join(question.choices)})" if question.choices else ""
+            words = question.choices[0] if question.choices else "YOUR ANSWER"
+            waits_for = WaitsFor(str(question.kind))
+            return _task_item(waits_for, record, holds, "answer", words, question.text + choices)
+        case kind:
+            assert_never(kind)
+
+
+def _task_item(waits_for: WaitsFor, record: Record, holds: int, verb: str, words: str = "", why: str = "") -> InboxItem:
     id = record.task.id
-    command = f"manyhands task {verb} {shlex.quote(id)} --run {shlex.quote(record.run)}"
-    return InboxItem(waits_for, id, record.run, holds, record.since, record.cause.why, command)
+    said = [words] if words else []
+    command = shlex.join(["manyhands", "task", verb, id, *said, "--run", record.run])
+    return InboxItem(waits_for, id, record.run, holds, record.since, why or record.cause.why, command)
 
 
 def _hosts(book: Book) -> Iterator[InboxItem]:
@@ -104,9 +125,29 @@ def _host_waits_for(host: HostState) -> WaitsFor | None:
     return WaitsFor.HOST if host.needs_person or host.paused_until is None else None
 
 
+def _budgets(book: Book) -> Iterator[InboxItem]:
+    """Each budget once, with all that it holds."""
+    held: dict[tuple[str, str], int] = {}
+    holds: dict[tuple[str, str], BudgetHold] = {}
+    for run in book.runs.values():
+        if (hold := run.budget_hold) is not None:
+            holds[hold.budget, hold.key] = hold
+            held[hold.budget, hold.key] = run.counts[TaskState.READY] + run.counts[TaskState.BACKOFF]
+    for host in book.hosts.values():
+        if (hold := host.budget_hold) is not None:
+            holds[hold.budget, hold.key] = hold
+            waiting = held.get((hold.budget, hold.key), 0)
+            held[hold.budget, hold.key] = max(waiting, ready_for(host, book))
+    for place, hold in holds.items():
+        if held[place]:
+            of_run = hold.key if hold.per == "run" else None
+            command = f"manyhands budget raise {shlex.join([hold.budget, *([hold.key] if hold.key else [])])}"
+            yield InboxItem(WaitsFor.BUDGET, hold.budget, of_run, held[place], None, str(hold), command)
+
+
 def _runs(book: Book, is_dispatching: bool) -> Iterator[InboxItem]:
     for run in book.runs.values():
-        left = run.unfinished - run.counts[TaskState.DEFERRED]
+        left = run.unfinished - run.counts[TaskState.DEFERRED] - run.counts[TaskState.NEEDS_PERSON]
         if left <= 0:
             continue
         command, since = command_for(run), run.opened_at
@@ -114,6 +155,6 @@ def _runs(book: Book, is_dispatching: bool) -> Iterator[InboxItem]:
             why = f"it has cost {run.cost:.2f} of at most {run.max_cost:.2f}"
             more = f"{command} --max-cost {2 * run.max_cost:g}"
             yield InboxItem(WaitsFor.BUDGET, run.name, run.name, left, since, why, more)
-        elif not is_dispatching:
+        elif not is_dispatching and run.budget_hold is None:
             why = "it has tasks left, and no dispatcher is running"
             yield InboxItem(WaitsFor.RUN, run.name, run.name, left, since, why, command)

@@ -12,6 +12,7 @@ from manyhands.core.events import Input
 from manyhands.engine.store.store_opening import make, open_requests
 from manyhands.engine.task_wishes import WISHES
 from manyhands.errors import Conflict, ManyhandsError, UnknownTask
+from manyhands.surfaces.verbs.audit_trail import AuditLine, note_command, user_here
 from manyhands.surfaces.verbs.book_view import BookView
 from manyhands.surfaces.verbs.store_view import View, command_for, find_run, find_task
 from manyhands.surfaces.verbs.task_choice import TaskChoice, check_choice, is_glob
@@ -34,19 +35,27 @@ class Wanted(NamedTuple, Generic[Answer]):
 
 
 def ask(view: View, wanted: Wanted[Answer]) -> Answer:
-    """Leave the request in the store; it is on disk when this returns."""
+    """Leave the request in the store; it is on disk when this returns. The audit trail says who asked."""
     make(view.place, view.config.store.durability)
     asking = open_requests(view.place, view.config.store.durability)
     try:
         for event in wanted.events:
             asking.ask(event)
+            note_command(
+                view.config.store_directory, AuditLine(event.at, user_here(), view.asked_from, _in_words(event))
+            )
         return wanted.answer(asking.heard)
     finally:
         asking.close()
 
 
+def _in_words(event: Input) -> str:
+    named = [str(found) for name in ("run", "task", "host", "kind") if (found := getattr(event, name, ""))]
+    return " ".join([str(event.__struct_config__.tag), *named])
+
+
 def wish_for_task(view: BookView, verb: str, id: str, run: str | None) -> Wanted[Asked]:
-    """Cancel, retry, defer or resume that task of that run, or of the newest run that has it."""
+    """Cancel, retry, defer, resume or publish that task of that run, or of the newest run that has it."""
     wish = WISHES[verb]
     record = find_task(view.book, id, run)
     wish.check(record)
@@ -62,7 +71,7 @@ def wish_for_task(view: BookView, verb: str, id: str, run: str | None) -> Wanted
 
 
 def wish_for_tasks(view: BookView, verb: str, choice: TaskChoice, run: str | None) -> Wanted[Asked]:
-    """Cancel, retry, defer or resume the tasks of that run, or of the newest one, in the states where it makes sense.
+    """Cancel, retry, defer, resume or publish the tasks of that run, or of the newest one, where it makes sense.
 
     A task that is named by its id is refused if it makes no sense for that one.
     """
@@ -75,7 +84,7 @@ def wish_for_tasks(view: BookView, verb: str, choice: TaskChoice, run: str | Non
         if not is_glob(id):
             wish.check(find_task(view.book, id, found.name))
     meant = [record for record in found.records.values() if choice.has(record.task.id, str(record.state))]
-    able = [record for record in meant if not record.is_step and record.state in wish.allowed]
+    able = [record for record in meant if not record.is_step and wish.can(record)]
     if not able:
         raise none_of(found.name, choice, verb, sorted({str(record.state) for record in meant}))
     tasks = f"{len(able):,} {'task' if len(able) == 1 else 'tasks'} of run {found.name}"

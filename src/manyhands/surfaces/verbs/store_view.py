@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from manyhands.core.book import Book
 from manyhands.core.events import AnyEvent, RunOpened
@@ -29,8 +30,9 @@ _ROUNDS_MAX = 20
 class View:
     """A store as one command or call finds it. The book is read once, when it is first needed."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, asked_from: str = "command line") -> None:
         self.config = config
+        self.asked_from = asked_from  # for the audit trail
         self.place: Where = config.store_at
 
     @cached_property
@@ -134,18 +136,23 @@ def is_dispatching(store: Where) -> bool:
 def command_for(run: Run) -> str:
     """The command that continues the run."""
     match run.purpose:
+        case Purpose.PROGRAM:
+            return "python PROGRAM"
         case Purpose.HAND:
             return "manyhands serve"
         case Purpose.EVAL:
             return f"manyhands eval {shlex.quote(run.source)}"
         case Purpose.TRIAL:
             return "manyhands eval SPEC"
+    if urlsplit(run.source).scheme:  # a queue, or GitHub
+        return "manyhands serve"
     if not os.path.isabs(run.source):
         return "manyhands run"
     here = os.getcwd()
     paths = [os.path.relpath(path, here) if path.startswith(here + os.sep) else path for path in run.source.split(", ")]
     if os.path.isdir(run.source):
-        return f"manyhands serve --beads {shlex.join(paths)}"
+        noun = "--markdown" if run.source.endswith("/") else "--beads"
+        return f"manyhands serve {noun} {shlex.join(paths)}"
     return f"manyhands run {shlex.join(paths)}"
 
 

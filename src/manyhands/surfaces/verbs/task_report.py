@@ -8,15 +8,28 @@ from msgspec import Struct
 
 from manyhands.core.explain import explain
 from manyhands.core.state import AttemptRecord, Record
+from manyhands.core.values.ending import Artefact, Ending
+from manyhands.core.values.question import Question
 from manyhands.core.values.task import claims_of
 from manyhands.engine.public_values import fields_of
+from manyhands.engine.run_opening import attempt_directory
+from manyhands.hosts.artefacts.artefact_files import COPIES
+from manyhands.hosts.executors.live_facts import LiveFacts
 from manyhands.readers.plain_file import open_plain
 from manyhands.surfaces.verbs.attempt_output import output_path
 from manyhands.surfaces.verbs.book_view import BookView
+from manyhands.surfaces.verbs.live_attempts import live_facts, live_reasons
 from manyhands.surfaces.verbs.task_verbs import claims_row
 
 #: How much of the output of a running attempt a report shows.
 TAIL_BYTES = 4 << 10
+
+
+class ArtefactRow(Struct):
+    path: str  # in the workspace
+    size_bytes: int
+    sha256: str  # of its content when the attempt ended
+    copy: str  # where a copy of it is kept; "": the file in the workspace is all there is
 
 
 class AttemptRow(Struct):
@@ -29,12 +42,13 @@ class AttemptRow(Struct):
     ending: str  # "" while it runs
     detail: str
     exit_code: int | None
-    tokens_in: int
+    tokens_in: int  # so far, while it runs
     tokens_out: int
     cost: float | None  # None: unknown
     result: str
     tail: str  # the last lines it printed
     notes: list[str]  # what it wants remembered: "decision: …"
+    artefacts: list[ArtefactRow]  # what was saved and kept of it
 
 
 class TaskReport(Struct):
@@ -46,25 +60,32 @@ class TaskReport(Struct):
     plan: dict[str, Any]  # its fields as in a plan; the values of `env` are left out
     claims: list[str]
     attempts: list[AttemptRow]
+    asks: Question | None  # what it asks a person now
     output: str  # the last lines that the latest attempt printed, also while it runs
 
 
 def report_task(view: BookView, record: Record) -> TaskReport:
+    live = live_facts(view.directory, record)
     return TaskReport(
         run=record.run,
         task=record.task.id,
         state=str(record.state),
         since=record.since,
-        why=[reason for reason in explain(view.book, record, view.now) if reason],
+        why=[reason for reason in (*explain(view.book, record, view.now), *live_reasons(view, record)) if reason],
         plan=fields_of(record.task),
         claims=claims_row(claims_of(record.task)),
-        attempts=[_row(tried, number) for number, tried in enumerate(record.history or (), 1)],
+        attempts=[
+            _row(tried, number, Path(attempt_directory(view.directory, record.run, record.task.id, number)), live)
+            for number, tried in enumerate(record.history or (), 1)
+        ],
+        asks=record.question,
         output=_tail(view, record),
     )
 
 
-def _row(tried: AttemptRecord, number: int) -> AttemptRow:
+def _row(tried: AttemptRecord, number: int, directory: Path, live: LiveFacts | None) -> AttemptRow:
     ending = tried.ending
+    used: Ending | LiveFacts | None = ending if ending is not None else live
     return AttemptRow(
         attempt=tried.attempt,
         number=number,
@@ -75,13 +96,19 @@ def _row(tried: AttemptRecord, number: int) -> AttemptRow:
         ending=str(ending.kind) if ending else "",
         detail=ending.detail if ending else "",
         exit_code=ending.exit_code if ending else None,
-        tokens_in=ending.tokens_in if ending else 0,
-        tokens_out=ending.tokens_out if ending else 0,
-        cost=ending.cost if ending else None,
+        tokens_in=used.tokens_in if used else 0,
+        tokens_out=used.tokens_out if used else 0,
+        cost=used.cost if used else None,
         result=ending.result if ending else "",
         tail=ending.tail if ending else "",
         notes=[f"{note.kind}: {note.text}" for note in ending.notes] if ending else [],
+        artefacts=[_artefact_row(one, directory) for one in ending.artefacts] if ending else [],
     )
+
+
+def _artefact_row(artefact: Artefact, directory: Path) -> ArtefactRow:
+    copy = str(directory / COPIES / artefact.path) if artefact.is_copy else ""
+    return ArtefactRow(artefact.path, artefact.size_bytes, artefact.sha256, copy)
 
 
 def queued_at(tried: AttemptRecord) -> float:

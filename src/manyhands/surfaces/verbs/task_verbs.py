@@ -11,11 +11,13 @@ from manyhands.core.values.task import TERMINAL, Claims, TaskState, claims_of
 from manyhands.errors import UsageError
 from manyhands.readers.problems import did_you_mean
 from manyhands.surfaces.verbs.book_view import BookView
+from manyhands.surfaces.verbs.live_attempts import live_reasons
 from manyhands.surfaces.verbs.store_view import command_for
 
 #: The order of a list: running tasks and trouble first, then waiting tasks, then finished ones.
 ORDER = (
     TaskState.RUNNING,
+    TaskState.NEEDS_PERSON,
     TaskState.FAILED,
     TaskState.BACKOFF,
     TaskState.READY,
@@ -171,4 +173,6 @@ def explain_task(view: BookView, record: Record) -> Explained:
     if record.state not in TERMINAL and not view.is_dispatching:
         # Whatever else holds the task, nothing starts without a dispatcher.
         reasons = [f"no dispatcher is running; `{command_for(view.book.runs[record.run])}` continues", *reasons]
+    else:
+        reasons = [*reasons, *live_reasons(view, record)]
     return Explained(record.task.id, record.run, str(record.state), reasons)

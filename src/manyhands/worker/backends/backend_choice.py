@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 
 from manyhands.errors import ConfigError, UsageError
+from manyhands.install_hints import install_hint
 from manyhands.worker.backends.backend import Backend
 from manyhands.worker.values.model_config import ModelConfig
 
@@ -23,7 +24,7 @@ def backend_of(model: ModelConfig, workspace: Path) -> Backend:
     if missing:
         raise ConfigError(
             f"model `{model.name}` needs {' and '.join(missing)}, which is not installed",
-            f"pip install 'manyhands[{_EXTRA[backend]}]'",
+            install_hint(_EXTRA[backend]),
         )
     if backend == "llamacpp":
         from manyhands.worker.backends.llama import LlamaModel

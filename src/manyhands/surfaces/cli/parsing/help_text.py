@@ -31,9 +31,9 @@ def command_help(path: str, command: CliCommand, width: int) -> str:
 
 
 def noun_help(path: str, noun: Noun, width: int) -> str:
-    verbs = _section("Commands", [(name, summary(verb)) for name, verb in noun.verbs.items()], width)
+    verbs = named_section("Commands", [(name, summary(verb)) for name, verb in noun.verbs.items()], width)
     if noun.bare is None:
-        return _whole([f"Usage: {path} COMMAND ...", _paragraphs(noun.text, width), verbs])
+        return _whole([f"Usage: {path} COMMAND ...", paragraphs(noun.text, width), verbs])
     usage = f"Usage: {path} [OPTIONS] [COMMAND ...]"
     return _whole([usage, *_body(noun.bare, width), verbs])
 
@@ -46,21 +46,24 @@ def summary(command: CliCommand) -> str:
 def root_help(
     name: str, text: str, options: Sequence[Field], summaries: Mapping[str, str], epilog: str, width: int
 ) -> str:
-    parts = [f"Usage: {name} [OPTIONS] COMMAND ...", _paragraphs(text, width)]
-    parts += [_section("Options", map(_option_row, options), width), _section("Commands", summaries.items(), width)]
-    return _whole([*parts, _paragraphs(epilog, width)])
+    parts = [f"Usage: {name} [OPTIONS] COMMAND ...", paragraphs(text, width)]
+    parts += [
+        named_section("Options", map(_option_row, options), width),
+        named_section("Commands", summaries.items(), width),
+    ]
+    return _whole([*parts, paragraphs(epilog, width)])
 
 
 def _body(command: CliCommand, width: int) -> Iterable[str]:
-    yield _paragraphs(command.text, width)
-    yield _section("Arguments", ((field.metavar, field.declared.help) for field in command.arguments), width)
+    yield paragraphs(command.text, width)
+    yield named_section("Arguments", ((field.metavar, field.declared.help) for field in command.arguments), width)
     sections: dict[str, list[tuple[str, str]]] = {"Options": []}
     for title, field in _titled_options(command):
         sections.setdefault(title, []).append(_option_row(field))
     sections["Options"].append(("--help", "Show this text and exit."))
     for title, rows in sections.items():
-        yield _section(title, rows, width)
-    yield _paragraphs(command.epilog, width)
+        yield named_section(title, rows, width)
+    yield paragraphs(command.epilog, width)
 
 
 def _titled_options(command: CliCommand) -> Iterable[tuple[str, Field]]:
@@ -96,7 +99,7 @@ def _note_of(field: Field) -> str:
     return f" [default: {default}]"
 
 
-def _section(title: str, rows: Iterable[tuple[str, str]], width: int) -> str:
+def named_section(title: str, rows: Iterable[tuple[str, str]], width: int) -> str:
     rows = list(rows)
     if not rows:
         return ""
@@ -114,7 +117,7 @@ def _row(name: str, text: str, column: int, width: int) -> str:
     return "\n".join([f"  {name:<{column - 2}}{lines[0].lstrip()}", *lines[1:]]) if lines else f"  {name}"
 
 
-def _paragraphs(text: str, width: int) -> str:
+def paragraphs(text: str, width: int) -> str:
     return "\n\n".join(
         textwrap.fill(" ".join(each.split()), width, break_long_words=False, break_on_hyphens=False)
         for each in text.strip().split("\n\n")
