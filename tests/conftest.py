@@ -5,7 +5,7 @@ import os
 import pytest
 from hypothesis import settings
 
-pytest_plugins = ("llama_server", "postgres_server")
+pytest_plugins = ("llama_server", "postgres_server", "redis_server")
 
 # The same examples on every machine: a change is judged by what it changed. `make soak` looks for new ones.
 settings.register_profile("same", derandomize=True, database=None)

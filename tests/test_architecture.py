@@ -22,11 +22,21 @@ ROOMS: dict[str, set[str]] = {
 BESIDE: dict[str, set[str]] = {
     "readers": set(),
     "worker": {"readers"},
-    "assembly": {"sources", "hosts", "engine"},
+    "assembly": {"core", "sources", "hosts", "engine"},
     "__main__": {"surfaces"},
 }
 #: Modules of the package itself that everyone may import.
-GROUND = {"", "errors", "concurrency", "durations", "field_rules", "http_serving", "quantiles", "store_directory"}
+GROUND = {
+    "",
+    "errors",
+    "concurrency",
+    "durations",
+    "field_rules",
+    "http_serving",
+    "install_hints",
+    "quantiles",
+    "store_directory",
+}
 
 #: package → the packages of the same room it may import. Exact as well.
 INSIDE: dict[str, set[str]] = {
@@ -35,10 +45,13 @@ INSIDE: dict[str, set[str]] = {
     "sources.beads": {"sources"},
     "sources.config": {"sources"},
     "sources.plans": {"sources"},
+    "sources.queues": {"sources.plans"},
     "sources.split": {"sources", "sources.split.imports"},
+    "sources.trackers": {"sources.beads"},
     "sources.split.views": {"sources.split"},
     "hosts.agents": {"hosts.executors"},
-    "hosts.landing": {"hosts.executors"},
+    "hosts.artefacts": {"hosts.executors"},
+    "hosts.landing": {"hosts.artefacts", "hosts.executors"},
     "hosts.ray": {"hosts.executors"},
     "engine": {"engine.store", "engine.store.contract"},
     "engine.delivery": {"engine.delivery.sinks"},
@@ -219,8 +232,11 @@ def test_a_module_name_says_what_is_inside_without_its_folder() -> None:
 @pytest.mark.parametrize(
     ("library", "modules"),
     [
-        # What a host takes is decided in one place, and so is which tasks a person means.
-        ("fnmatch", {"core/placement.py", "core/rules.py", "surfaces/verbs/task_choice.py"}),
+        # What a host takes is decided in one place, and so is which tasks a person means and which files are kept.
+        (
+            "fnmatch",
+            {"core/placement.py", "core/rules.py", "hosts/artefacts/kept_files.py", "surfaces/verbs/task_choice.py"},
+        ),
         ("uvicorn", {"http_serving.py"}),
     ],
 )

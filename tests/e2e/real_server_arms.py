@@ -12,6 +12,7 @@ from manyhands.core.values.host import Width
 from manyhands.core.values.task import Task, TaskState
 from manyhands.engine.run_opening import new_name, opening
 from manyhands.sources.config.config_types import Config, OpenaiHost, StoreConfig
+from manyhands.sources.config.probe_config import ProbeConfig
 
 TOKENS = 12
 DRAWS = 1000
@@ -30,7 +31,7 @@ async def run_backlog(server: LlamaServer, store: Path, tasks: int, width: int |
         name="llama",
         url=server.url,
         model=server.model,
-        probe="llamacpp",
+        probe=ProbeConfig("llamacpp"),
         width=Width() if width is None else Width(width, width, width),
     )
     config = Config(store.parent, None, (host,), (), StoreConfig(dir=str(store), durability="crash"), ())

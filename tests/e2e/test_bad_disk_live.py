@@ -59,7 +59,7 @@ def test_a_second_dispatcher_is_turned_away_and_the_first_goes_on(console: Conso
     assert_try_again(
         turned_away, f"in use by process {live.process.pid}", "one dispatcher works on a journal at a time"
     )
-    assert console.run("demo", "--scale", "0.001").code == 75
+    assert console.run("demo", "--mix", "--scale", "0.001").code == 75
     assert console.run("runs", "-o", "ids").ids == ["plan-1"], "looking is always possible"
     (console.directory / "go").touch()
     assert live.end().code == 0

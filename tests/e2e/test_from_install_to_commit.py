@@ -1,8 +1,8 @@
 """On a machine that has nothing of manyhands: from `uv tool install .` to the first landed commit, in four commands."""
 
 import os
-import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,17 +14,23 @@ COMMANDS = ("uv tool install {root}", "manyhands init --yes", "manyhands doctor"
 _NO_NETWORK = ("error sending request", "Failed to fetch", "dns error")
 
 
-@pytest.mark.skipif(shutil.which("uv") is None, reason="uv is not installed")
+#: Goals of a plain install, as `uv tool install` makes it.
+MEGABYTES_MAX, PACKAGES_MAX = 90, 40
+
+
+@pytest.mark.slow
 def test_four_commands_lead_to_a_landed_commit(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     home = tmp_path / "home"
     (home / ".claude").mkdir(parents=True)
-    uv = Path(str(shutil.which("uv"))).parent
+    uv = Path(sys.executable).parent
+    (tmp_path / "uv").mkdir()
+    (tmp_path / "uv" / "uv").symlink_to(uv / "uv")  # alone: nothing else of our environment is on the PATH
     path = [
         str(tmp_path / "tools"),
         str(put_claude(tmp_path / "agents")),
-        str(uv),
+        str(tmp_path / "uv"),
         "/usr/local/bin",
         "/usr/bin",
         "/bin",
@@ -36,6 +42,9 @@ def test_four_commands_lead_to_a_landed_commit(tmp_path: Path) -> None:
         "ANTHROPIC_API_KEY": "stand-in",
         "UV_TOOL_DIR": str(tmp_path / "uv-tools"),
         "UV_TOOL_BIN_DIR": str(tmp_path / "tools"),
+        "UV_CACHE_DIR": os.environ.get("UV_CACHE_DIR", str(Path.home() / ".cache" / "uv")),
+        "UV_LINK_MODE": "copy",
+        "UV_PYTHON": sys.executable,
     }
     (project / "Makefile").write_text("test:\n\ttest -e Makefile\n")
     for words in ("init -q", "add -A", "commit -q -m first"):
@@ -49,6 +58,15 @@ def test_four_commands_lead_to_a_landed_commit(tmp_path: Path) -> None:
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     assert git(project, "log", "--format=%s").splitlines() == ["first-change", "first"]
     assert (project / "NOTES.md").exists()
+    check_size(tmp_path / "uv-tools")
+
+
+def check_size(tools: Path) -> None:
+    files = [file for file in tools.rglob("*") if file.is_file() and not file.is_symlink()]
+    megabytes = sum(file.stat().st_size for file in files) / 1e6
+    packages = [file for file in files if file.name == "METADATA" and file.parent.suffix == ".dist-info"]
+    assert 20 < megabytes <= MEGABYTES_MAX
+    assert 10 < len(packages) <= PACKAGES_MAX
 
 
 def git(directory: Path, *words: str) -> str:

@@ -76,3 +76,30 @@ def test_a_run_that_nothing_works_on_waits_for_its_command(console: Console) -> 
         if items := inbox(console):
             console.run(*shlex.split(items[0]["command"])[1:])
     assert inbox(console) == []
+
+
+BUDGETS = """
+[budgets.careful]
+per = "run"
+cost = 4.0
+[budgets.each]
+per = "task"
+cost = 5.0
+"""
+
+
+def test_budgets_that_are_used_up_are_in_it_and_their_commands_continue(console: Console) -> None:
+    console.config(shell_host(1) + BUDGETS)
+    pays_and_fails = f"test -e paid || {{ touch paid; {PAYS}; exit 1; }}"
+    tasks = [sh("a", PAYS, priority=1), sh("b", pays_and_fails, attempts=5), sh("c", "true", priority=4)]
+    console.plan([task | {"claims": {}} for task in tasks])
+    assert console.run("run", "plan.jsonl").code == 1, "nothing more happens without a person"
+    (item,) = inbox(console)
+    assert item["waits_for"] == "budget"
+    assert item["why"] == "budget careful of run plan-1 is used up: cost 6.00 of at most 4.00"
+    assert item["why"] in console.run("task", "explain", "c").out
+    for _ in range(4):
+        for item in inbox(console):
+            assert console.run(*shlex.split(item["command"])[1:]).code in (0, 1), item["command"]
+    assert inbox(console) == []
+    assert {str(record.state) for record in console.book().runs["plan-1"].records.values()} == {"done"}

@@ -152,7 +152,7 @@ def test_a_run_that_was_killed_does_not_go_on_under_the_name_of_another(console:
 
 
 def test_the_demo_can_be_stopped_and_leaves_nothing_to_do(console: Console) -> None:
-    live = console.start("demo", "--scale", "0.2")
+    live = console.start("demo", "--mix", "--scale", "0.2")
     live.wait_for("done       text-1#1@writer")
     live.interrupt()
     live.wait_for("Ctrl-C again")

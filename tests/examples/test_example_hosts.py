@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ def test_the_plan_for_an_agent_runs_with_arguments_the_agent_takes(console: Cons
     written = (console.directory / "tests" / "test_both.py").read_text()
     assert written.startswith(f"# {agent}: Write tests/test_both.py: tests of")
     (run,) = console.book().runs.values()
+    endings = [tried.ending for record in run.records.values() for tried in record.history or ()]
+    assert [ending.tokens_in for ending in endings if ending is not None] == [1200] * 3
     assert {tried.host for record in run.records.values() for tried in record.history or ()} == {agent}
 
 
@@ -40,10 +43,11 @@ def test_an_agent_that_is_not_there_is_named(console: Console) -> None:
 
 
 def test_the_stand_in_refuses_what_the_agent_would(console: Console) -> None:
-    (console.directory / "claude").symlink_to(EXAMPLES / "agents" / "stand-in")
-    console.plan([{"id": "a", "kind": "claude", "run": ["./claude", "exec", "Write x:"], "attempts": 1}])
-    done = console.run("run", "plan.jsonl", "--hosts", str(EXAMPLES / "agents" / "hosts.toml"))
-    assert done.code == 1
+    program = console.directory / "claude"
+    program.symlink_to(EXAMPLES / "agents" / "stand-in")
+    done = subprocess.run([program, "exec", "Write x:"], capture_output=True, text=True, cwd=console.directory)
+    assert done.returncode == 2
+    assert "unrecognized arguments" in done.stderr or "required" in done.stderr
     assert not (console.directory / "x").exists()
 
 

@@ -1,0 +1,85 @@
+"""The configs in the guides load, and two of them run against real parts: llama.cpp with Beads, and Redis."""
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from llama_server import LlamaServer
+from manyhands.sources.config.config_reading import load_config
+from surfaces.cli.console import Console, console
+
+__all__ = ["console"]
+
+GUIDES = sorted((Path(__file__).parents[1] / "docs" / "guides").glob("*.md"))
+FILE = re.compile(r"^```(?:toml|python)\n# (manyhands\.toml|pipeline\.py)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def files_of(guide: Path) -> dict[str, str]:
+    return dict(FILE.findall(guide.read_text()))
+
+
+@pytest.mark.parametrize("guide", [guide for guide in GUIDES if files_of(guide)], ids=lambda guide: guide.stem)
+def test_the_config_of_a_guide_loads(guide: Path, tmp_path: Path) -> None:
+    (tmp_path / "manyhands.toml").write_text(files_of(guide)["manyhands.toml"])
+    config = load_config(tmp_path, environ={})
+    assert config.hosts
+    assert config.core_hosts()
+
+
+def test_the_pipeline_of_the_guide_works_through_a_stream(console: Console, redis_url: str) -> None:
+    from redis import Redis
+
+    guide = next(guide for guide in GUIDES if guide.stem == "pipeline")
+    files = files_of(guide)
+    console.write("pipeline.py", files["pipeline.py"])
+    console.config(re.sub(r"\{ (stream|type)", rf'{{ url = "{redis_url}", \1', files["manyhands.toml"]))
+    with Redis.from_url(redis_url, decode_responses=True) as redis:
+        for number in range(3):
+            redis.xadd("items", {"url": f"https://example.org/{number}", "app": "search"})
+        live = console.start("serve", "--port", "0")
+        deadline = time.monotonic() + 120
+        while not _is_done(redis) or redis.xlen("results") < 3:
+            assert time.monotonic() < deadline, live.err
+            assert live.process.poll() is None, live.err
+            time.sleep(0.05)
+    live.process.terminate()
+    assert live.end().code == 0
+    records = next(iter(console.book().runs.values())).records.values()
+    assert [(str(one.state), one.last_ending and one.last_ending.result) for one in records] == [
+        ("done", '{"length": 21}')
+    ] * 3
+
+
+def test_the_boxes_of_the_guide_work_through_beads(console: Console, llama_server: LlamaServer) -> None:
+    """A llama.cpp server stands in for the three boxes."""
+    guide = next(guide for guide in GUIDES if guide.stem == "ollama-and-beads")
+    config = re.sub(r'url = "[^"]*"', f'url = "{llama_server.url}"', files_of(guide)["manyhands.toml"])
+    config = re.sub(r'model = "[^"]*"', f'model = "{llama_server.model}"', config)
+    console.config(config.replace('probe = "ollama"', 'probe = "llamacpp"'))
+    (console.directory / ".beads").mkdir()
+    now = "2026-11-01T10:00:00Z"
+    rows = [
+        {"id": f"shop-{label}", "title": f"Say something about {label}", "status": "open", "priority": 1}
+        | {"issue_type": "task", "labels": [label], "created_at": now, "updated_at": now}
+        for label in ("design", "docs", "parser")
+    ]
+    console.write(".beads/issues.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    live = console.start("serve", "--port", "0")
+    file = console.directory / ".beads/issues.jsonl"
+    live.wait_until(lambda: file.read_text().count('"status":"closed"') == 3, "three closed issues")
+    live.process.terminate()
+    assert live.end().code == 0
+    records = next(iter(console.book().runs.values())).records
+    hosts = {id: record.history[-1].host for id, record in records.items() if record.history}
+    assert hosts == {"shop-design": "reasoning", "shop-docs": "text", "shop-parser": "code"}
+    assert sorted(path.name for path in (console.directory / "answers").iterdir()) == [
+        f"{id}.md" for id in sorted(hosts)
+    ]
+
+
+def _is_done(redis: object) -> bool:
+    groups = redis.xinfo_groups("items")  # type: ignore[attr-defined]
+    return bool(groups) and groups[0]["entries-read"] == 3 and groups[0]["pending"] == 0
