@@ -10,7 +10,7 @@ import ast
 import importlib
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -26,7 +26,7 @@ from manyhands.core.values.host_memory import HostMemory
 from manyhands.core.values.widths import Limit
 from manyhands.engine.sim.hosts.random_hosts import random_host
 from manyhands.engine.sim.hosts.reference import DRIFTING, REFERENCE, HostModel
-from manyhands.engine.sim.limit_score import Best, LimitScore, best_fixed, drive, memory_of_a_run, score
+from manyhands.engine.sim.limit_score import BestWidth, LimitScore, best_fixed, drive, memory_of_a_run, score
 from manyhands.engine.sim.rival_limits.aimd import Aimd
 from manyhands.engine.sim.rival_limits.gradient2 import Gradient2
 from manyhands.engine.sim.rival_limits.inspect_rule import InspectRule
@@ -75,12 +75,12 @@ VARIANTS: dict[str, tuple[Callable[[HostModel, int], Limit], bool]] = {
 }
 
 
-def best_of(job: tuple[HostModel, int, int | None]) -> Best:
+def best_of(job: tuple[HostModel, int, int | None]) -> BestWidth:
     model, seeds, tasks = job
     return best_fixed(model, range(seeds), tasks)
 
 
-def score_of(job: tuple[str, HostModel, int, Best, int | None]) -> LimitScore:
+def score_of(job: tuple[str, HostModel, int, BestWidth, int | None]) -> LimitScore:
     name, model, seeds, best, tasks = job
     make, black_box = VARIANTS[name]
     return score(model, make, range(seeds), best, tasks, black_box)
@@ -143,7 +143,8 @@ def short_backlogs(pool: ProcessPoolExecutor, seeds: int) -> None:
 
 
 #: The modules whose constants are tried; `fixed` and `limit_choice` have none.
-PARTS = ("clutch", "difficulty", "drift", "headroom", "overload", "pacer", "ramp", "resources", "steady", "turns")
+PARTS = ("account_load", "beginning", "clutch", "difficulty", "drift", "headroom", "launch", "overload")
+PARTS += ("pacer", "ramp", "resources", "steady", "turns")
 #: Few and short enough for all constants in ten minutes of CPU, and every part of the clutch is at work on one.
 RANDOM_HOSTS = 4  # one of each family
 CHANGES = (0.75, 1.25)
@@ -194,18 +195,16 @@ def measured_hosts() -> list[HostModel]:
     return [msgspec.structs.replace(model, seconds=model.seconds / 2) for model in models]
 
 
-def sensitivity(pool: ProcessPoolExecutor) -> None:
-    names = constants()
+def sensitivity(pool: ProcessPoolExecutor, wanted: Sequence[str]) -> None:
+    names = [(part, constant) for part, constant in constants() if part in wanted]
     jobs = [(part, constant, factor) for part, constant in names for factor in CHANGES]
-    usual, *scores = pool.map(goodputs, [("clutch", "WIDTH_MAX", 1.0), *jobs])
+    scores = pool.map(goodputs, [("clutch", "WIDTH_MAX", 1.0), *jobs])
+    usual = next(scores)
     print("| constant | value | reference, −25 % | +25 % | random, −25 % | +25 % | most on one host |")
     print("|---|---|---|---|---|---|---|")
-    for place, (part, constant) in enumerate(names):
+    for part, constant in names:
         home = importlib.import_module(f"manyhands.core.clutch.{part}")
-        less, more = (
-            [after / before - 1 for before, after in zip(usual, scores[2 * place + turn], strict=True)]
-            for turn in range(2)
-        )
+        less, more = ([after / before - 1 for before, after in zip(usual, next(scores), strict=True)] for _ in CHANGES)
         split = len(REFERENCE)
         cells = [mean(less[:split]), mean(more[:split]), mean(less[split:]), mean(more[split:])]
         most = max((*less, *more), key=abs)
@@ -217,11 +216,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="3 seeds and 12 random hosts")
     parser.add_argument("--sensitivity", action="store_true", help="what each constant does, about ten minutes")
+    parser.add_argument("--parts", default=",".join(PARTS), help="with --sensitivity: only the constants of these")
     asked = parser.parse_args()
     quick = asked.quick
     with ProcessPoolExecutor() as pool:
         if asked.sensitivity:
-            sensitivity(pool)
+            sensitivity(pool, asked.parts.split(","))
             return
         reference_hosts(pool, 3 if quick else 20)
         random_hosts(pool, 12 if quick else 60, 1 if quick else 2)

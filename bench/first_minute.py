@@ -137,7 +137,7 @@ def prompts(rounds: int) -> None:
                 for repetition in range(again):
                     with serving() as (url, meter):
                         put_prompts(Path(place), count, url, extra)
-                        took_s = run(Path(place), *(["--fresh"] if repetition else []))
+                        took_s = run(Path(place), *(["--again"] if repetition else []))
                     label = name if not repetition else f"run {repetition + 1}"
                     share = meter.refused / (meter.taken + meter.refused)
                     print(f"200 prompts at 600 a minute, {label}: {took_s:.1f} s, {share:.1%} refused", flush=True)

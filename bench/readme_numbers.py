@@ -1,16 +1,22 @@
-"""Fills the numbers section of README.md from the newest lines of results.jsonl. `--check` only says whether it is so.
+"""Writes docs/numbers.md and the ten numbers of README.md from the newest lines of results.jsonl. `--check` only looks.
 
 What was measured and what was simulated are never in the same table.
 """
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 RESULTS = Path(__file__).with_name("results.jsonl")
 README = Path(__file__).parents[1] / "README.md"
+ALL = Path(__file__).parents[1] / "docs" / "numbers.md"
+TITLE = """# Numbers
+
+Every figure is written by a script in `bench/` into `bench/results.jsonl`, with the commit that it measured.
+The README has ten of them.
+"""
 BEGIN = "<!-- numbers: generated from bench/results.jsonl by bench/readme_numbers.py -->\n"
 END = "<!-- end of numbers -->\n"
 #: Units of the two ends between which nine tenths of the answers lie, before the unit they belong to.
@@ -39,7 +45,23 @@ MEASURED = {
 SIMULATED = {
     "clutch": ("clutch.py", "reference hosts"),
     "clutch_random_hosts": ("clutch.py", "random hosts"),
-    "clutch_short_backlogs": ("clutch.py", "short backlogs"),
+}
+SHORT = "short_backlogs"
+
+
+#: What the README shows: the row of a measured question, and the limits of a simulated one.
+IN_README = {
+    "durable_throughput": (
+        "manyhands crash",
+        "manyhands crash / nats jetstream",
+        "manyhands power",
+        "manyhands power / nats jetstream fsync",
+    ),
+    "scheduler_throughput": ("",),
+    "recovery_time": ("with a snapshot",),
+    "plan_reading": ("typical",),
+    "clutch_real_server": ("the clutch, cold",),
+    "clutch_random_hosts": ("clutch, cold", "clutch, memory of one run"),
 }
 
 
@@ -62,12 +84,17 @@ def newest(lines: Iterable[str]) -> list[Result]:
     return list(found.values())
 
 
-def section(results: list[Result]) -> str:
-    parts = ["", *measured_table(results), *simulated_table(results)]
+def section(results: list[Result], wanted: Mapping[str, Sequence[str]] | None = None) -> str:
+    """All tables, or only the rows that are wanted."""
+    cases = ("cold",) if wanted is not None else ("cold", "run 2")
+    parts = ["", *measured_table(results, wanted)]
+    for case in cases:
+        parts += short_backlogs_table(results, case)
+    parts += simulated_table(results, wanted)
     return "\n".join(parts) + "\n"
 
 
-def measured_table(results: list[Result]) -> Iterator[str]:
+def measured_table(results: list[Result], wanted: Mapping[str, Sequence[str]] | None) -> Iterator[str]:
     rows = [result for result in results if is_for_readme(result)]
     if not rows:
         return
@@ -82,6 +109,8 @@ def measured_table(results: list[Result]) -> Iterator[str]:
                 which = ", ".join(named(result.params[each]) for each in question.tells if each in result.params)
                 told.setdefault(which, {})[result.unit] = result
         for which, values in told.items():
+            if wanted is not None and which not in wanted.get(name, ()):
+                continue
             value = " · ".join(written(values, unit) for unit in values if not unit.startswith(RANGE))
             commit = list(values.values())[-1].commit
             what = f"{question.asks}: {which}" if which else question.asks
@@ -99,11 +128,11 @@ def is_for_readme(result: Result) -> bool:
     return question is not None and all(result.params.get(name) == value for name, value in question.only)
 
 
-def simulated_table(results: list[Result]) -> Iterator[str]:
+def simulated_table(results: list[Result], wanted: Mapping[str, Sequence[str]] | None) -> Iterator[str]:
     """Limits down, places across: each cell a fraction of what the best fixed width reaches there."""
     for question, (script, asks) in SIMULATED.items():
         rows = [result for result in results if result.question == question]
-        if not rows:
+        if not rows or (wanted is not None and question not in wanted):
             continue
         size = {name: rows[-1].params[name] for name in ("hosts", "seeds") if name in rows[-1].params}
         rows = [result for result in rows if size.items() <= result.params.items()]
@@ -115,9 +144,37 @@ def simulated_table(results: list[Result]) -> Iterator[str]:
         yield "| limit | " + " | ".join(places) + " |"
         yield "|---|" + "--:|" * len(places)
         for limit in dict.fromkeys(result.params["limit"] for result in rows):
+            if wanted is not None and limit not in wanted[question]:
+                continue
             values = [cells.get((limit, place)) for place in places]
             yield f"| {limit} | " + " | ".join("" if value is None else f"{value:.3f}" for value in values) + " |"
         yield ""
+
+
+def short_backlogs_table(results: list[Result], case: str) -> Iterator[str]:
+    """Kinds of hosts down, numbers of tasks across: mean and tenth percentile of many runs."""
+    rows = [result for result in results if result.question == SHORT and result.params.get("case") == case]
+    rows = [row for row in rows if row.params["what"] in ("mean", "p10")]
+    cells = {(row.params["family"], row.params["tasks"], row.params["what"]): row for row in rows}
+    if not cells:
+        return
+    sizes = sorted({tasks for _, tasks, _ in cells})
+    when = "with nothing learned yet" if case == "cold" else f"{case}, with what the runs before have taught"
+    at = ", ".join(dict.fromkeys(row.commit for row in rows))
+    yield f"Simulated, under virtual time: short backlogs through the whole scheduler, {when}."
+    hosts = sorted({row.params["hosts"] for row in rows})
+    many = f"{hosts[0]} to {hosts[-1]} hosts of each kind"
+    yield f"Mean / tenth percentile, {rows[-1].unit} (`bench/{SHORT}.py` at {at}; {many}).\n"
+    yield "| hosts | " + " | ".join(f"{tasks} tasks" for tasks in sizes) + " |"
+    yield "|---|" + "--:|" * len(sizes)
+    for family in dict.fromkeys(family for family, _, _ in cells):
+        pairs = [[cells.get((family, tasks, what)) for what in ("mean", "p10")] for tasks in sizes]
+        yield (
+            f"| {family} | "
+            + " | ".join(" / ".join(f"{one.value:.2f}" for one in pair if one) for pair in pairs)
+            + " |"
+        )
+    yield ""
 
 
 def place_of(result: Result) -> str:
@@ -144,13 +201,18 @@ def with_section(readme: str, generated: str) -> str:
 
 
 def main() -> int:
-    readme = README.read_text()
-    filled = with_section(readme, section(newest(RESULTS.read_text().splitlines())))
+    results = newest(RESULTS.read_text().splitlines())
+    files = {
+        README: with_section(README.read_text(), section(results, IN_README)),
+        ALL: TITLE + section(results).rstrip("\n") + "\n",
+    }
+    behind = [file.name for file, text in files.items() if not file.exists() or file.read_text() != text]
     if "--check" in sys.argv:
-        if filled != readme:
-            print("README.md is behind bench/results.jsonl; run `python bench/readme_numbers.py`", file=sys.stderr)
-        return int(filled != readme)
-    README.write_text(filled)
+        for name in behind:
+            print(f"{name} is behind bench/results.jsonl; run `python bench/readme_numbers.py`", file=sys.stderr)
+        return int(bool(behind))
+    for file, text in files.items():
+        file.write_text(text)
     return 0
 
 

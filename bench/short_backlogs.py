@@ -1,26 +1,25 @@
 """How near does a short backlog come to the best fixed width, through the whole scheduler, on hosts nobody knows?
 
 Simulated hosts under virtual time, with lanes, difficulty and placement as they run live. Each figure is the time at
-the best fixed width, found by sweeping for the same tasks, divided by ours. Runs are cold, then repeated twice with
-what the run before has taught. `--quick` for a short look.
+the best fixed width, found by sweeping for the same tasks, divided by ours. The cases are: nothing known (`cold`), the
+second and third run on the same host, and the first run of these tasks with a memory of other kinds on this host, or of
+another model under its name. `--best FILE` keeps what the sweeps found, which no change of the clutch can alter.
 """
 
 import argparse
+import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from random import Random
+from hashlib import sha256
+from pathlib import Path
 from statistics import mean
+from typing import NamedTuple
 
-from msgspec import Struct
+import msgspec
 from record import record
 
-from manyhands.core.commands import StartAttempt
-from manyhands.core.events import AnyEvent, AttemptEnded, HostsConfigured, RunOpened, TasksSubmitted
-from manyhands.core.scheduler import Scheduler
-from manyhands.core.values.ending import EndingKind
-from manyhands.core.values.host import Host, Width
-from manyhands.core.values.task import TaskState
+from manyhands.engine.sim.backlog_trial import BacklogRun, best_fixed_s, play
 from manyhands.engine.sim.hosts.random_hosts import random_agents, random_host
 from manyhands.engine.sim.hosts.reference import (
     AGENTS_CLOSED,
@@ -31,68 +30,64 @@ from manyhands.engine.sim.hosts.reference import (
     PROCESSES,
     SLOTS,
     HostModel,
-    build,
 )
-from manyhands.engine.sim.hosts.simulated_host import Job
-from manyhands.engine.sim.scenario import a_task
-from manyhands.engine.sim.simulation import Simulation
 
 SIZES = (8, 15, 30, 60, 300)
-RUNS = 3
-WIDTHS = (1, 2, 3, 4, 6, 8, 11, 16, 22, 32, 45, 64, 90, 128)
 FAMILIES = ("batching", "api", "processes", "slots", "agents", "agents-ended", "agents-closed")
+CASES = ("cold", "run 2", "run 3", "other kinds", "other model")
+#: After the first loss so many seconds count as the same burst: what was already under way could not be called back.
+BURST_S = 60.0
 
 
-class Played(Struct, frozen=True):
-    seconds: float  # infinite where a task was given up: that is no way to be fast
+class Cell(NamedTuple):
+    model: HostModel
+    other: HostModel
+    tasks: int
+    seed: int
+    again: bool  # also play the cases with memory
+
+
+class Outcome(NamedTuple):
+    pace: float  # of the best fixed width
     overloads: float  # per attempt
     kills: int
+    later: float  # overloads after the first burst, per attempt
 
 
-def play(model: HostModel, tasks: int, seed: int, width: int | None = None, runs: int = 1) -> list[Played]:
-    """So many runs one after the other on one host, each with tasks of its own."""
-    host = build(model.parameters)
-    jobs: dict[str, Job] = {}
-    ended: list[EndingKind] = []
-
-    def job_for(order: StartAttempt) -> Job:
-        return jobs[f"{order.run}/{order.task.id}"]
-
-    def watch(event: AnyEvent) -> None:
-        if isinstance(event, AttemptEnded):
-            ended.append(event.ending.kind)
-
-    simulation = Simulation(Scheduler(), {"h": host}, job_for, watch)
-    widths = Width(1, None, model.width_max) if width is None else Width(width, width, width)
-    played: list[Played] = []
-    for number in range(runs):
-        random = Random(seed * 1009 + number)
-        name, at, kills = f"run-{number}", simulation.now + 600.0 * bool(number), host.kills
-        drawn = {f"t{n}": host.draw(random) for n in range(tasks)}
-        jobs |= {f"{name}/{id}": job for id, job in drawn.items()}
-        ended.clear()
-        simulation.expect(HostsConfigured(at, (Host("h", width=widths, nature=model.nature),)))
-        simulation.expect(RunOpened(at, name, seed))
-        simulation.expect(TasksSubmitted(at, name, tuple(a_task(id, job) for id, job in drawn.items())))
-        simulation.run()
-        run = simulation.scheduler.book.runs[name]
-        seconds = (run.ended_at or simulation.now) - at if run.counts[TaskState.DONE] == tasks else math.inf
-        overloads = sum(kind is EndingKind.OVERLOADED for kind in ended) / len(ended)
-        played.append(Played(seconds, overloads, host.kills - kills))
-    return played
+class Found(NamedTuple):
+    outcomes: dict[str, Outcome]
+    best_s: dict[str, float]
 
 
-def compare(job: tuple[HostModel, int, int]) -> list[tuple[float, float, int]]:
-    """(pace of the best fixed width, overloads per attempt, kills) of each run."""
-    model, tasks, seed = job
-    widths = [width for width in WIDTHS if width <= min(1.5 * tasks, model.width_max)]
-    fixed = [play(model, tasks, seed, width, RUNS) for width in widths]
-    best = [min(each[number].seconds for each in fixed) for number in range(RUNS)]
-    ours = play(model, tasks, seed, None, RUNS)
-    return [(min(1.0, best[n] / ours[n].seconds), ours[n].overloads, ours[n].kills) for n in range(RUNS)]
+KNOWN_S: dict[str, float] = {}  # what earlier sweeps found
 
 
-def hosts_of(family: str, count: int) -> Iterable[HostModel]:
+def key_of(backlog: BacklogRun) -> str:
+    drawn = (backlog.model.parameters, backlog.model.width_max, backlog.tasks, backlog.seed, backlog.number)
+    return f"{backlog.model.name}/{backlog.tasks}/{sha256(msgspec.json.encode(drawn)).hexdigest()[:12]}"
+
+
+def compare(cell: Cell) -> Found:
+    model, other, tasks, seed, again = cell
+    runs = [BacklogRun(model, tasks, seed, number) for number in range(3 if again else 1)]
+    best_s = {key_of(run): KNOWN_S.get(key_of(run)) or best_fixed_s(run)[0] for run in runs}
+    played = dict(zip(CASES, zip(runs, play(runs), strict=True), strict=False))
+    if again:
+        elsewhere = {
+            "other kinds": BacklogRun(model, tasks, seed, of_other_kinds=True),
+            "other model": BacklogRun(other, tasks, seed),
+        }
+        played |= {case: (runs[1], play([first, runs[1]])[1]) for case, first in elsewhere.items()}
+    outcomes = {}
+    for case, (run, ours) in played.items():
+        first_at = ours.lost_at[0] if ours.lost_at else 0.0
+        later = sum(at > first_at + BURST_S for at in ours.lost_at) / max(1, ours.attempts)
+        pace = min(1.0, best_s[key_of(run)] / ours.seconds) if ours.seconds < math.inf else 0.0
+        outcomes[case] = Outcome(pace, ours.overloads, ours.kills, later)
+    return Found(outcomes, best_s)
+
+
+def hosts_of(family: str, count: int) -> list[HostModel]:
     """The reference host of the family, and others drawn from wide ranges."""
     if family == "agents":
         return [AGENTS_OPEN, *(random_agents(n) for n in range(count))]
@@ -104,44 +99,73 @@ def hosts_of(family: str, count: int) -> Iterable[HostModel]:
     return [reference[family], *(random_host(4 * n + FAMILIES.index(family)) for n in range(count))]
 
 
+def cells_of(family: str, tasks: int, hosts: int, seeds: Iterable[int], memory_seeds: int) -> Iterator[Cell]:
+    models = hosts_of(family, hosts)
+    for place, model in enumerate(models):
+        for number, seed in enumerate(seeds):
+            yield Cell(model, models[place - 1], tasks, seed, number < memory_seeds)
+
+
+def tell(family: str, tasks: int, found: list[Found], parameters: dict[str, object]) -> None:
+    told = []
+    for case in CASES:
+        outcomes = [each.outcomes[case] for each in found if case in each.outcomes]
+        if not outcomes:
+            continue
+        paces = sorted(each.pace for each in outcomes)
+        figures = {
+            "mean": mean(paces),
+            "p10": paces[len(paces) // 10],
+            "overloads": mean(each.overloads for each in outcomes),
+            "repeated": mean(each.later for each in outcomes),
+            "kills": float(max(each.kills for each in outcomes)),
+        }
+        for what, value in figures.items():
+            unit = "of the best fixed width" if what in ("mean", "p10") else what
+            if parameters:
+                record("short_backlogs", parameters | {"case": case, "runs": len(paces), "what": what}, value, unit)
+        told.append(
+            f"{case} {figures['mean']:.3f}/{figures['p10']:.3f}"
+            f" ({figures['overloads']:.1%} {figures['repeated']:.1%} {figures['kills']:.0f})"
+        )
+    print(f"{family:13} {tasks:4}  {'   '.join(told)}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--hosts", type=int, default=15, help="random hosts of each family")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--memory-seeds", type=int, default=4, help="of these seeds, so many with memory too")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
     parser.add_argument("--families", default=",".join(FAMILIES))
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--best", type=Path, help="a file that keeps what the sweeps found")
+    parser.add_argument("--record", action="store_true", help="for the README's table")
+    parser.add_argument("--each", action="store_true", help="also print every host")
     wanted = parser.parse_args()
-    hosts, seeds = (3, 2) if wanted.quick else (15, 4)
-    print(
-        "pace of the best fixed width, mean / p10: cold, second run, third run; overloads per attempt and kills, cold"
-    )
-    with ProcessPoolExecutor() as pool:
+    if wanted.best is not None and wanted.best.exists():
+        for line in wanted.best.read_text().splitlines():
+            KNOWN_S.update(json.loads(line))
+    print("pace of the best fixed width, mean/p10 (overloads per attempt, those after the first burst, most kills)")
+    seeds = range(wanted.first_seed, wanted.first_seed + wanted.seeds)
+    with ProcessPoolExecutor(wanted.processes) as pool:
         for family in wanted.families.split(","):
             for tasks in map(int, wanted.sizes.split(",")):
-                jobs = [(model, tasks, seed) for model in hosts_of(family, hosts) for seed in range(seeds)]
-                found = list(pool.map(compare, jobs))
-                cells = []
-                for number in range(RUNS):
-                    paces = sorted(each[number][0] for each in found)
-                    cells.append(f"{mean(paces):.3f} / {paces[len(paces) // 10]:.3f}")
-                    parameters = {
-                        "family": family,
-                        "tasks": tasks,
-                        "run": number + 1,
-                        "hosts": hosts + 1,
-                        "seeds": seeds,
-                    }
-                    record("short_backlogs", parameters, mean(paces), "of the best fixed width")
-                    record(
-                        "short_backlogs",
-                        parameters | {"what": "p10"},
-                        paces[len(paces) // 10],
-                        "of the best fixed width",
-                    )
-                overloads, kills = mean(each[0][1] for each in found), max(each[0][2] for each in found)
-                record(
-                    "short_backlogs", {"family": family, "tasks": tasks, "what": "overloads"}, overloads, "per attempt"
-                )
-                print(f"{family:13} {tasks:4}  {'   '.join(cells)}   {overloads:.3f} {kills}", flush=True)
+                cells = list(cells_of(family, tasks, wanted.hosts, seeds, wanted.memory_seeds))
+                found = []
+                for cell, each in zip(cells, pool.map(compare, cells), strict=True):
+                    found.append(each)
+                    if wanted.best is not None and (
+                        fresh := {k: v for k, v in each.best_s.items() if k not in KNOWN_S}
+                    ):
+                        with wanted.best.open("a") as kept:
+                            kept.write(json.dumps(fresh) + "\n")
+                    if wanted.each:
+                        paces = " ".join(f"{outcome.pace:.2f}" for outcome in each.outcomes.values())
+                        print(f"  {cell.model.name} seed {cell.seed}: {paces}", flush=True)
+                parameters = {"family": family, "tasks": tasks, "hosts": wanted.hosts + 1, "seeds": wanted.seeds}
+                tell(family, tasks, found, parameters if wanted.record else {})
 
 
 if __name__ == "__main__":
