@@ -12,15 +12,18 @@ from typing import Any, Literal, get_args, get_origin
 import msgspec
 
 from manyhands.core.values.host import Rule
+from manyhands.core.values.spending_limit import SpendingLimit
 from manyhands.core.values.task import Task
 from manyhands.readers.constraints import Declared, declared, is_union, members
 from manyhands.readers.shape import words, written_fields
 from manyhands.sources.config.config_types import HOST_TYPES, LandingConfig, StoreConfig
+from manyhands.sources.config.tell_config import TellConfig
 from manyhands.sources.plans.plan_settings import PlanSettings
 
 _TABLE = re.compile(r"(<!-- fields (\w+): ([\w ]+) -->\n).*?(<!-- end of fields -->\n)", re.DOTALL)
 _STRUCTS: dict[str, type[msgspec.Struct]] = {
-    kind.__name__: kind for kind in (Task, PlanSettings, Rule, StoreConfig, LandingConfig, *HOST_TYPES.values())
+    kind.__name__: kind
+    for kind in (Task, PlanSettings, Rule, SpendingLimit, TellConfig, StoreConfig, LandingConfig, *HOST_TYPES.values())
 }
 
 
