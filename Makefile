@@ -2,17 +2,28 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-torch test-agents agents parts check mutants bench soak format clean
+.PHONY: setup demo test test-torch test-agents test-few-agents run-agents agents parts check mutants bench soak format clean
+
+PIP_INSTALL := $(BIN)/pip install --disable-pip-version-check --constraint constraints.txt
 
 setup: .venv/.ready
 
-.venv/.ready: pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "manyhands needs Python 3.11 or newer; try `make PYTHON=python3.12`")'
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
-	touch $@
+# What a user installs: about 80 MB. It is enough for the demo and for every command without an extra.
+.venv/.plain: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "manyhands needs Python 3.11 or newer; try `make PYTHON=python3.12`")'
+	@echo "installing manyhands into .venv (about 80 MB)"
+	@$(PYTHON) -m venv .venv
+	@$(PIP_INSTALL) --quiet --editable .
+	@touch $@
 
-demo: setup
+# What the tests need in addition: Ray, models, PostgreSQL. It takes minutes, so it shows what it does.
+.venv/.ready: pyproject.toml constraints.txt | .venv/.plain
+	@echo "installing what the tests need into .venv (about 1.4 GB; some minutes)"
+	@$(PIP_INSTALL) --editable '.[dev]' | grep --line-buffered -E '^(Collecting|  Downloading|Installing|Successfully|ERROR)' || true
+	@$(BIN)/python -c 'import pytest, ruff, uv' || { echo "the parts of the tests could not be installed; run \`make setup\` again"; exit 1; }
+	@touch $@
+
+demo: .venv/.plain
 	$(BIN)/manyhands demo
 
 # Three at a time also on two cores: much of a test is waiting for processes and servers.
@@ -26,16 +37,27 @@ parts:
 		|| { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $$part; } >/dev/null 2>&1 \
 		|| echo "$$part could not be installed; the tests that need it are skipped"; done
 
-# Real agent programs, beside the repository; about 700 MB. Tests that need them are skipped where they are not.
+# Real agent programs, beside the repository; about 1.9 GB. Tests that need them are skipped where they are not.
 AGENTS ?= $(HOME)/.cache/manyhands-agents
+AGENT_PACKAGES ?= @openai/codex @anthropic-ai/claude-code @qwen-code/qwen-code@0.15.10 @google/gemini-cli opencode-ai
 agents:
-	npm install --silent --no-audit --no-fund --prefix $(AGENTS) \
-		@openai/codex @anthropic-ai/claude-code @qwen-code/qwen-code@0.15.10
+	mkdir -p $(AGENTS)
+	npm install --silent --no-audit --no-fund --prefix $(AGENTS) $(AGENT_PACKAGES)
+	[ -x $(AGENTS)/aider/bin/aider ] || { $(PYTHON) -m venv $(AGENTS)/aider && $(AGENTS)/aider/bin/pip install --quiet aider-chat; } \
+		|| echo "aider could not be installed; its tests are skipped"
 
 # With loopback alone, where this user may have a network of its own: no agent reaches a real service from a test.
 RUN_AGENTS := MANYHANDS_AGENTS=$(AGENTS) $(BIN)/pytest tests/hosts/agents $(ARGS)
-test-agents: setup agents
-	if unshare -rn true 2>/dev/null; then unshare -rn sh -c 'ip link set lo up && $(RUN_AGENTS)'; else $(RUN_AGENTS); fi
+test-agents: setup agents run-agents
+run-agents:
+	if unshare -rn ip link set lo up 2>/dev/null; then unshare -rn sh -c 'ip link set lo up && $(RUN_AGENTS)'; else $(RUN_AGENTS); fi
+
+# One program that prints and one over ACP, in about two minutes. Without npm or its registry nothing is tested, and that is said.
+FEW_AGENTS := nothing_left and (codex or qwen-acp) or codex-quota or codex-hang
+test-few-agents: setup
+	mkdir -p $(AGENTS)
+	if timeout 300 npm install --silent --no-audit --no-fund --prefix $(AGENTS) $(wordlist 1,1,$(AGENT_PACKAGES)) $(wordlist 3,3,$(AGENT_PACKAGES)); \
+	then $(MAKE) run-agents ARGS='-k "$(FEW_AGENTS)"'; else echo "SKIPPED: no agent program could be installed"; fi
 
 # The tests that hold our encoders against torch, in an environment of their own: torch is large and nothing else needs it.
 test-torch: .venv-torch/.ready
@@ -62,7 +84,7 @@ format: setup
 
 # Each file answers one question, prints a table and appends to bench/results.jsonl.
 bench: setup
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,peers]'
+	$(PIP_INSTALL) --quiet --editable '.[dev,peers]'
 	for question in bench/[a-z]*.py; do $(BIN)/python $$question || exit 1; done
 	$(BIN)/python bench/readme_numbers.py
 
