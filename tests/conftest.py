@@ -1,9 +1,14 @@
 """Fixtures every test may ask for; each is started only when one does."""
 
 import os
+import sys
 
 import pytest
 from hypothesis import settings
+
+# The suite starts some thousand Python processes. Where the machine forbids bytecode, each would compile its modules.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 pytest_plugins = ("llama_server", "postgres_server", "redis_server")
 
