@@ -24,6 +24,17 @@ ROOT = Path(__file__).parent.parent
 #: Each cost is counted with so few and so many, so that what a start costs is left out.
 FEW, MANY = 1_000, 5_000
 TASKS = 20_000
+#: Reads a plan, in this commit or in one before the rooms. The collector of garbage starts by thresholds, so that a
+#: few objects more can cost a whole collection: it is switched off.
+_READING = """
+import gc, sys
+try:
+    from manyhands.sources.plans.plan_reading import read_plan
+except ImportError:
+    from manyhands.backlogs.plan import read_plan
+gc.disable()
+read_plan([sys.argv[1]])
+"""
 
 
 def core_instructions(tree: Path) -> float:
@@ -41,7 +52,7 @@ def plan_instructions(shape: str) -> Callable[[Path], float]:
             with tempfile.TemporaryDirectory() as directory:
                 file = Path(directory) / "plan.jsonl"
                 write_plan(file, shape, rows)
-                return _counted(tree, str(tree / "bench" / "plan_reading.py"), str(file))
+                return _counted(tree, "-c", _READING, str(file))
 
         return (count(MANY) - count(FEW)) / (MANY - FEW)
 
@@ -71,22 +82,24 @@ def _counted(tree: Path, *arguments: str) -> int:
 
 
 def _run(tree: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": f"{tree / 'src'}:{tree / 'bench'}", "PYTHONHASHSEED": "0"}
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {**kept, "PYTHONPATH": f"{tree / 'src'}:{tree / 'bench'}", "PYTHONHASHSEED": "0"}
     return subprocess.run(command, env=environment, cwd=tree, capture_output=True, text=True, check=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("commit", help="the earlier commit")
+    parser.add_argument("--only", choices=COUNTED, help="count only this cost")
     parser.add_argument("--rounds", type=int, default=9, help="of the durable throughput; 0 leaves it out")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         before = Path(directory) / "before"
         subprocess.run(["git", "worktree", "add", "--detach", str(before), asked.commit], cwd=ROOT, check=True)
         try:
-            for name, count in COUNTED.items():
+            for name, count in COUNTED.items() if asked.only is None else [(asked.only, COUNTED[asked.only])]:
                 _tell(name, "instructions", count(before), count(ROOT), {"before": asked.commit})
-            if asked.rounds:
+            if asked.rounds and asked.only is None:
                 _compare_durable(before, asked)
         finally:
             subprocess.run(["git", "worktree", "remove", "--force", str(before)], cwd=ROOT, check=True)
