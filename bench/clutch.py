@@ -2,7 +2,7 @@
 
 Simulated hosts under virtual time: the figures are fractions, not speeds of this machine. Every limit gets the same
 tasks for a seed; the best fixed width is found by sweeping. `--quick` for a short look. `--sensitivity` instead
-prints, as a table in Markdown, what it does to change each constant of the clutch by a quarter.
+changes each constant of the clutch by a quarter, and writes what that does into the table of docs/clutch.md.
 """
 
 import argparse
@@ -10,7 +10,7 @@ import ast
 import importlib
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -21,6 +21,7 @@ from types import ModuleType
 import msgspec
 from record import record
 
+from manyhands.core.clutch import clutch
 from manyhands.core.clutch.clutch import Clutch
 from manyhands.core.values.host_memory import HostMemory
 from manyhands.core.values.widths import Limit
@@ -142,10 +143,11 @@ def short_backlogs(pool: ProcessPoolExecutor, seeds: int) -> None:
                 record("clutch_short_backlogs", params, each.fraction, "of the best fixed width's makespan")
 
 
-#: The modules whose constants are tried; `fixed` and `limit_choice` have none.
-PARTS = ("account_load", "beginning", "clutch", "difficulty", "drift", "headroom", "launch", "overload")
-PARTS += ("pacer", "ramp", "resources", "steady", "turns")
-#: Few and short enough for all constants in ten minutes of CPU, and every part of the clutch is at work on one.
+#: The modules of the clutch, whose constants are tried.
+PARTS = sorted(file.stem for file in Path(str(clutch.__file__)).parent.glob("*.py") if file.stem != "__init__")
+DOCS = Path(__file__).parents[1] / "docs" / "clutch.md"
+HEAD = "| constant | value | reference, −25 % | +25 % | random, −25 % | +25 % | most on one host |"
+#: Few and short enough for all constants in three minutes of CPU, and every part of the clutch is at work on one.
 RANDOM_HOSTS = 4  # one of each family
 CHANGES = (0.75, 1.25)
 
@@ -195,13 +197,12 @@ def measured_hosts() -> list[HostModel]:
     return [msgspec.structs.replace(model, seconds=model.seconds / 2) for model in models]
 
 
-def sensitivity(pool: ProcessPoolExecutor, wanted: Sequence[str]) -> None:
-    names = [(part, constant) for part, constant in constants() if part in wanted]
+def sensitivity(pool: ProcessPoolExecutor) -> Iterator[str]:
+    """The rows of the table."""
+    names = constants()
     jobs = [(part, constant, factor) for part, constant in names for factor in CHANGES]
     scores = pool.map(goodputs, [("clutch", "WIDTH_MAX", 1.0), *jobs])
     usual = next(scores)
-    print("| constant | value | reference, −25 % | +25 % | random, −25 % | +25 % | most on one host |")
-    print("|---|---|---|---|---|---|---|")
     for part, constant in names:
         home = importlib.import_module(f"manyhands.core.clutch.{part}")
         less, more = ([after / before - 1 for before, after in zip(usual, next(scores), strict=True)] for _ in CHANGES)
@@ -209,19 +210,26 @@ def sensitivity(pool: ProcessPoolExecutor, wanted: Sequence[str]) -> None:
         cells = [mean(less[:split]), mean(more[:split]), mean(less[split:]), mean(more[split:])]
         most = max((*less, *more), key=abs)
         row = " | ".join(f"{cell:+.1%}" for cell in (*cells, most))
-        print(f"| `{part}.{constant}` | {getattr(home, constant):g} | {row} |", flush=True)
+        yield f"| `{part}.{constant}` | {getattr(home, constant):g} | {row} |"
+
+
+def write_table(rows: list[str]) -> None:
+    """The table is the last thing on its page."""
+    text, found, _ = DOCS.read_text().partition(HEAD)
+    if not found:
+        raise SystemExit(f"{DOCS} has no table that begins with: {HEAD}")
+    DOCS.write_text("\n".join([text + HEAD, "|---|---|---|---|---|---|---|", *rows]) + "\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="3 seeds and 12 random hosts")
-    parser.add_argument("--sensitivity", action="store_true", help="what each constant does, about ten minutes")
-    parser.add_argument("--parts", default=",".join(PARTS), help="with --sensitivity: only the constants of these")
+    parser.add_argument("--sensitivity", action="store_true", help="what each constant does, about three minutes")
     asked = parser.parse_args()
     quick = asked.quick
     with ProcessPoolExecutor() as pool:
         if asked.sensitivity:
-            sensitivity(pool, asked.parts.split(","))
+            write_table(list(sensitivity(pool)))
             return
         reference_hosts(pool, 3 if quick else 20)
         random_hosts(pool, 12 if quick else 60, 1 if quick else 2)

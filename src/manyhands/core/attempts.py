@@ -75,7 +75,9 @@ def end(book: Book, event: AttemptEnded) -> None:
     running = book.running.pop(event.attempt, None)
     if running is None:
         return  # it was reported twice
-    ending = pulling.with_usage(_as_decided(event.ending, running), running.lease)
+    ending = _as_decided(event.ending, running)
+    if running.lease is not None:
+        ending = pulling.with_usage(ending, running.lease)
     ending = _priced(ending, running.host.host.prices)
     _let_go(book, running)
     running.tried.ended_at = book.at

@@ -83,7 +83,8 @@ class Book:
         record.cause = cause
         record.held = False
         record.question = None
-        self.note_change(record)
+        for changed in self.changed_for:  # as `note_change` does; each task comes by here three times
+            changed[record.number] = record
         if state in TERMINAL:
             self._count_unfinished(run, record, -1)
         elif was in TERMINAL:

@@ -137,10 +137,8 @@ def end_overdue(book: Book) -> None:
         book.commands.append(StopAttempt(running.attempt))
 
 
-def with_usage(ending: Ending, lease: PullLease | None) -> Ending:
+def with_usage(ending: Ending, lease: PullLease) -> Ending:
     """What the agent said that it used counts, unless the ending says more."""
-    if lease is None:
-        return ending
     return replace(
         ending,
         tokens_in=ending.tokens_in or lease.tokens_in,

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from manyhands.core.ready import Group
 
 
+_STEP = Origin.STEP  # a name costs less to look up than a member of an enum
+
+
 class AttemptRecord(Struct, omit_defaults=True, gc=False):
     """One attempt at a task, as it is remembered."""
 
@@ -69,12 +72,12 @@ class Record(Struct, omit_defaults=True, gc=False):
 
     @property
     def is_step(self) -> bool:
-        return self.origin is Origin.STEP
+        return self.origin is _STEP
 
     @property
     def barrier(self) -> bool | FamilyBarrier:
         """Does it need its host alone? A step of a family shares it with the other steps."""
-        return FamilyBarrier(self.run, self.task.parent) if self.is_step else bool(self.task.barrier)
+        return FamilyBarrier(self.run, self.task.parent) if self.origin is _STEP else bool(self.task.barrier)
 
     @property
     def seen_bytes(self) -> int:
