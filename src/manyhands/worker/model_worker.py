@@ -10,10 +10,11 @@ from msgspec import Struct
 
 from manyhands.errors import UsageError
 from manyhands.worker.backends.backend import Backend
-from manyhands.worker.backends.backend_choice import backend_of
+from manyhands.worker.backends.backend_choice import backends_of
 from manyhands.worker.devices.device_choice import open_devices
 from manyhands.worker.loop.computing import keep_freed_memory
 from manyhands.worker.loop.hosting import Hosting
+from manyhands.worker.loop.image_sources import ImageSources
 from manyhands.worker.loop.prep_processes import PrepProcesses
 from manyhands.worker.loop.text_requests import Preparer, TextRequests, Threads
 from manyhands.worker.loop.worker_loop import WorkerLoop
@@ -36,7 +37,7 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
     learned_file: Path | None = None  # where the worker stores what it learned about memory
     apps: dict[str, float] = {}  # app → its share
     batch_seconds_max: float | None = None  # a longer batch holds a single item; None: the device's default
-    prep_processes: int = 0  # how many processes tokenise; 0: a thread tokenises
+    prep_processes: int = 0  # how many processes tokenise and decode images; 0: a thread does
 
 
 @asynccontextmanager
@@ -51,7 +52,8 @@ async def working(settings: WorkerSettings) -> AsyncIterator[TextRequests]:
     devices = await open_devices(settings.device, os.environ.get("CUDA_VISIBLE_DEVICES"))
     store = LearnedStore(settings.learned_file) if settings.learned_file else None
     device = "cpu" if list(await devices.read()) == ["cpu"] else "cuda"
-    backends: dict[str, Backend] = {model.name: backend_of(model, settings.workspace) for model in settings.models}
+    hosted = [(each, model) for model in settings.models for each in backends_of(model, settings.workspace)]
+    backends: dict[str, Backend] = {each.description.name: each for each, _ in hosted}
     hosting = Hosting(backends, threads)
     planner = Planner(
         store.load() if store else None,
@@ -64,19 +66,25 @@ async def working(settings: WorkerSettings) -> AsyncIterator[TextRequests]:
     longest_s = settings.batch_seconds_max or (CPU_BATCH_SECONDS_MAX if device == "cpu" else DEVICE_BATCH_SECONDS_MAX)
     engine.start(
         [
-            backends[model.name].description.spec(
+            backend.description.spec(
                 in_flight_max=threads,
                 batch_seconds_max=longest_s,
                 pinned=model.pinned,
                 priority=model.priority,
                 weight=model.weight,
             )
-            for model in settings.models
+            for backend, model in hosted
         ]
     )
     saving = asyncio.create_task(_save_now_and_then(planner, store)) if store else None
     try:
-        yield TextRequests(engine, preparer, {model.name: model.truncate for model in settings.models})
+        cuts = {model.name: model.truncate for model in settings.models}
+        sources = {
+            model.name: ImageSources(settings.workspace, model.images_from)
+            for backend, model in hosted
+            if backend.description.modality == "image"
+        }
+        yield TextRequests(engine, preparer, cuts, sources)
     finally:
         if saving is not None:
             saving.cancel()

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import psutil
 import pytest
+from PIL import Image
 
 from llama_server import cached_model
 from surfaces.cli.console import Console
 from worker.http.live_worker import Worker
+from worker.tiny_image_models import WIDTH, write_image_model
 
 #: All tests use the same worker process.
 pytestmark = pytest.mark.xdist_group("model-worker")
@@ -56,6 +58,20 @@ def test_tasks_are_answered_and_embedded_by_the_models_they_name(console: Consol
 
 def _line(process: psutil.Process) -> str:
     return " ".join(process.info["cmdline"] or ())
+
+
+def test_a_task_embeds_an_image_that_its_prompt_names(console: Console) -> None:
+    folder = write_image_model(console.directory / "clip", "clip")
+    (console.directory / "photos").mkdir()
+    Image.new("RGB", (60, 80), "red").save(console.directory / "photos" / "red.png")
+    model = f'[models.clip]\npath = "{folder}"\nimages_from = ["photos"]\n'
+    console.config(model + '[hosts.gpu]\ntype = "worker"\nwidth = 1\nthreads = 1\n')
+    image = {"model": "clip", "modality": "image"}
+    console.plan([{"id": "seen", "kind": "image", "prompt": "photos/red.png", "args": image}])
+    done = console.run("run", "plan.jsonl")
+    assert done.code == 0, done.err
+    ending = console.book().runs["plan-1"].records["seen"].history[-1].ending
+    assert len(json.loads(ending.result)[0]) == WIDTH
 
 
 def test_a_worker_that_runs_already_is_used_by_its_url(console: Console, worker: Worker) -> None:

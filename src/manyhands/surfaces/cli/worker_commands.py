@@ -31,7 +31,16 @@ class WorkerOptions(NamedTuple):
         int, Option(min=0, help="Compute this many batches at once; 0 is one for each core, at most 4.")
     ] = 0
     device: Annotated[Literal["auto", "cpu", "cuda"], Option(help="Where to compute.")] = "auto"
-    prep: Annotated[int, Option(min=0, help="Tokenize in this many processes; 0 is in a thread of the worker.")] = 0
+    prep: Annotated[
+        int, Option(min=0, help="Tokenize and decode images in this many processes; 0 is in a thread of the worker.")
+    ] = 0
+    images_from: Annotated[
+        Sequence[str],
+        Option(
+            metavar="PLACE",
+            help="A folder or an origin (https://host) that images may be read from. Can be given more than once.",
+        ),
+    ] = ()
     with_parent: Annotated[bool, Option("--with-parent", help="Stop when standard input closes.", hidden=True)] = False
 
 

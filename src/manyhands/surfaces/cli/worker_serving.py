@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 import msgspec
+from msgspec import structs
 
 from manyhands.errors import ManyhandsError, UsageError
 from manyhands.hosts.executors.worker_process import WorkerStart
@@ -37,6 +38,9 @@ def _run(options: WorkerOptions, settings: Settings) -> int:
     names = [model.name for model in models]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"there are two models called `{twice}`", "write `NAME=PATH` to give one of them another name")
+    if options.images_from:
+        added = tuple(options.images_from)
+        models = tuple(structs.replace(model, images_from=(*model.images_from, *added)) for model in models)
     worker = WorkerSettings(
         models=models,
         workspace=config.workspace,

@@ -12,7 +12,11 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from msgspec import Struct
 
+from manyhands.worker.values.framing import Framing
 from manyhands.worker.values.planner_values import Growth, ModelSpec
+
+#: Decoded images that wait for a batch. More of them are refused, as texts are when the queue is full.
+WAITING_IMAGES_BYTES_MAX = 256 * 2**20
 
 Task = Literal["embed", "classify", "rerank", "generate"]
 
@@ -24,6 +28,13 @@ class Tokens(NamedTuple):
     types: Sequence[int] = ()  # for each token, which text of a pair it belongs to; empty: all belong to the first
 
 
+class Pixels(NamedTuple):
+    """One image, resized as its model wants it."""
+
+    values: bytes  # height by width by colour
+    length: int  # what it costs: its pixels by the model's patches
+
+
 class Chat(NamedTuple):
     """One request for generated text, in OpenAI's own fields."""
 
@@ -32,7 +43,7 @@ class Chat(NamedTuple):
     told: Callable[[dict[str, Any]], bool] | None = None
 
 
-Row = Tokens | Chat
+Row = Tokens | Pixels | Chat
 #: An encoder's numbers (a row of float32), or a generator's answer in OpenAI's form.
 Output = Any
 
@@ -58,13 +69,18 @@ class Description(Struct, frozen=True, kw_only=True):
     length_max: int  # tokens of a text, or of a prompt and its answer together
     width: int = 0  # numbers in an embedding, or labels
     labels: tuple[str, ...] = ()
-    tokenizer_file: str = ""  # only for encoders
+    tokenizer_file: str = ""  # only for encoders of texts
+    modality: Literal["text", "image"] = "text"
+    framing: Framing | None = None  # only for encoders of images
+    is_fixed_length: bool = False  # every item is computed at `length_max`
     activation: Growth = Growth()
     slots: int = 0  # only for generators: how many answers are generated at once
 
     def spec(self, **of_config: Any) -> ModelSpec:
         if self.task == "generate":
             of_config |= {"batch_items_max": 1, "in_flight_max": self.slots, "batch_seconds_max": 600.0}
+        if self.framing is not None:
+            of_config |= {"queue_items_max": max(1, WAITING_IMAGES_BYTES_MAX // self.framing.image_bytes)}
         return ModelSpec(
             name=self.name,
             weights_bytes=self.weights_bytes,

@@ -6,6 +6,7 @@ from pathlib import Path
 from manyhands.errors import ConfigError, UsageError
 from manyhands.install_hints import install_hint
 from manyhands.worker.backends.backend import Backend
+from manyhands.worker.backends.image_text_folder import is_image_text, read_image_text
 from manyhands.worker.values.model_config import ModelConfig
 
 _NEEDS = {
@@ -16,16 +17,36 @@ _NEEDS = {
 _EXTRA = {"onnx": "models", "torch": "torch", "llamacpp": "models"}
 
 
+def image_tower_of(model: str) -> str:
+    """The name under which the worker hosts the image tower of a model of images and texts."""
+    return f"{model}/image"
+
+
+def backends_of(model: ModelConfig, workspace: Path) -> tuple[Backend, ...]:
+    """The backends of a model. A model of images and texts has two: its text tower has the model's own name."""
+    place = _place_of(model, workspace)
+    if place.is_file() or not is_image_text(place):
+        return (backend_of(model, workspace),)
+    _refuse_missing(model, "onnx", *_NEEDS["onnx"], "PIL")
+    if model.backend not in ("", "onnx") or model.task not in ("", "embed"):
+        raise ConfigError(
+            f"model `{model.name}` embeds images and texts, on the onnx backend alone",
+            "leave out `backend` and `task`",
+        )
+    from manyhands.worker.backends.onnx_tower import OnnxTower
+
+    folder = read_image_text(place)
+    return (
+        OnnxTower(model.name, folder, "text", model.length_max),
+        OnnxTower(image_tower_of(model.name), folder, "image"),
+    )
+
+
 def backend_of(model: ModelConfig, workspace: Path) -> Backend:
     """The backend of a model. This reads the model's small files and loads nothing."""
     place = _place_of(model, workspace)
     backend = model.backend or ("llamacpp" if place.suffix == ".gguf" else "onnx")
-    missing = [name for name in _NEEDS[backend] if importlib.util.find_spec(name) is None]
-    if missing:
-        raise ConfigError(
-            f"model `{model.name}` needs {' and '.join(missing)}, which is not installed",
-            install_hint(_EXTRA[backend]),
-        )
+    _refuse_missing(model, backend, *_NEEDS[backend])
     if backend == "llamacpp":
         from manyhands.worker.backends.llama import LlamaModel
 
@@ -44,6 +65,15 @@ def backend_of(model: ModelConfig, workspace: Path) -> Backend:
     from manyhands.worker.backends.onnx_encoder import OnnxEncoder
 
     return OnnxEncoder(model.name, encoder, model.length_max)
+
+
+def _refuse_missing(model: ModelConfig, backend: str, *needed: str) -> None:
+    missing = [name for name in needed if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ConfigError(
+            f"model `{model.name}` needs {' and '.join(missing)}, which is not installed",
+            install_hint(_EXTRA[backend]),
+        )
 
 
 def _place_of(model: ModelConfig, workspace: Path) -> Path:

@@ -4,17 +4,10 @@ It uses fused operators of onnxruntime that compute the same result (`Gelu` is t
 Weights keep the layout of the file: products use the transposed matrix, which onnxruntime packs once.
 """
 
-from typing import TYPE_CHECKING, Any
-
 from manyhands.errors import UsageError
 from manyhands.worker.backends.encoder_folder import LAYOUTS, EncoderFolder
+from manyhands.worker.backends.graph_drawing import OUTPUT, GraphDrawing
 from manyhands.worker.backends.safetensors_weights import Weights
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-FUSED = "com.microsoft"
-OUTPUT = "answers"
 
 _BERT_LAYER = {
     "query": "attention.self.query",
@@ -38,7 +31,7 @@ _DISTILBERT_LAYER = {
 }
 
 
-class Graph:
+class BertGraph(GraphDrawing):
     """The graph without its weights, and the weights by name."""
 
     def __init__(self, encoder: EncoderFolder, weights: Weights) -> None:
@@ -50,46 +43,19 @@ class Graph:
             )
         if encoder.activation != "gelu":
             raise UsageError(f"`{encoder.folder}` uses `{encoder.activation}`; the onnx backend can only build `gelu`")
+        super().__init__(weights)
         self._encoder = encoder
-        self._weights = weights
-        self._nodes: list[Any] = []
-        self.initializers: dict[str, NDArray[Any]] = {}
 
     def model(self) -> bytes:
-        from onnx import TensorProto, helper
-
-        encoder = self._encoder
         hidden = self._embedded()
-        for number in range(encoder.layers):
+        for number in range(self._encoder.layers):
             hidden = self._layer(number, hidden)
         width = self._head(hidden)
-        numbers = [helper.make_tensor_value_info(name, TensorProto.INT32, ["items", "length"]) for name in self.inputs]
-        answers = helper.make_tensor_value_info(OUTPUT, TensorProto.FLOAT, ["items", width])
-        declared = [_outside(name, array) for name, array in self.initializers.items()]
-        graph = helper.make_graph(self._nodes, "encoder", numbers, [answers], declared)
-        opsets = [helper.make_opsetid("", 17), helper.make_opsetid(FUSED, 1)]
-        written: bytes = helper.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString()
-        return written
+        return self._written({name: ("int32", ["items", "length"]) for name in self.inputs}, width)
 
     @property
     def inputs(self) -> list[str]:
         return ["ids", "mask", "types"] if self._encoder.has_types else ["ids", "mask"]
-
-    def _op(self, kind: str, inputs: list[str], output: str = "", fused: bool = False, **attributes: Any) -> str:
-        from onnx import helper
-
-        output = output or f"{kind}-{len(self._nodes)}"
-        # This operator requires a second output, although nothing here uses it.
-        outputs = [output, f"{output}-mask"] if kind == "EmbedLayerNormalization" else [output]
-        self._nodes.append(helper.make_node(kind, inputs, outputs, domain=FUSED if fused else "", **attributes))
-        return output
-
-    def _constant(self, name: str, array: "NDArray[Any]") -> str:
-        self.initializers[name] = array
-        return name
-
-    def _weight(self, name: str) -> str:
-        return self._constant(name, self._weights.get(name))
 
     def _embedded(self) -> str:
         encoder, at = self._encoder, "embeddings."
@@ -127,9 +93,6 @@ class Graph:
         inner = self._product(mixed, name_of["inner"])
         inner = self._op("BiasGelu", [inner, self._weight(name_of["inner"] + ".bias")], fused=True)
         return self._added_and_normed(inner, mixed, name_of["outer"], name_of["outer_norm"])
-
-    def _product(self, value: str, linear: str) -> str:
-        return self._op("FusedMatMul", [value, self._weight(linear + ".weight")], fused=True, transB=1)
 
     def _added_and_normed(self, value: str, beside: str, linear: str, norm: str) -> str:
         inputs = [self._product(value, linear), beside, *map(self._weight, (norm + ".weight", norm + ".bias"))]
@@ -174,21 +137,3 @@ class Graph:
         inner = self._op(function, [self._linear(token, names[0])])
         self._linear(inner, names[1], OUTPUT)
         return int(self.initializers[names[1] + ".bias"].shape[0])
-
-    def _linear(self, value: str, name: str, output: str = "") -> str:
-        inputs = [value, self._weight(name + ".weight"), self._weight(name + ".bias")]
-        return self._op("Gemm", inputs, output, transB=1)
-
-
-def _outside(name: str, array: "NDArray[Any]") -> Any:
-    """Declare an array as external data; the session is given the array itself. Small arrays are stored inside."""
-    from onnx import TensorProto, helper, numpy_helper
-
-    if array.nbytes < 1024:  # onnxruntime reads shapes and axes itself, and cannot do that outside
-        return numpy_helper.from_array(array, name)
-    tensor = TensorProto(name=name, data_type=helper.np_dtype_to_tensor_dtype(array.dtype), dims=array.shape)
-    tensor.data_location = TensorProto.EXTERNAL
-    for key, value in (("location", "given"), ("offset", "0"), ("length", str(array.nbytes))):
-        entry = tensor.external_data.add()
-        entry.key, entry.value = key, value
-    return tensor

@@ -55,7 +55,7 @@ class LoadedEncoder:
         if encoder.weights and encoder.onnx_file is None:
             self._session = self._drawn(encoder, device)
         else:
-            self._session = _session(str(encoder.onnx_file), _options(), device)
+            self._session = open_session(str(encoder.onnx_file), session_options(), device)
         self._kind_of = {node.name: node.type for node in self._session.get_inputs()}
         # The first run allocates memory and keeps it. Do that here, so that it counts as loading.
         self.compute([Tokens([self._pad_id])], 1)
@@ -80,23 +80,19 @@ class LoadedEncoder:
         self.give_back()
 
     def _drawn(self, encoder: EncoderFolder, device: str) -> "onnxruntime.InferenceSession":
-        import onnxruntime
-
-        from manyhands.worker.backends.bert_graph import Graph
+        from manyhands.worker.backends.bert_graph import BertGraph
 
         self._weights = Weights(list(encoder.weights), ("", encoder.layout.prefix))
-        graph = Graph(encoder, self._weights)
+        graph = BertGraph(encoder, self._weights)
         written = graph.model()
-        outside = {name: array for name, array in graph.initializers.items() if array.nbytes >= 1024}
-        values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in outside.values()]
-        options = _options()
-        options.add_external_initializers(list(outside), values)
-        session = _session(written, options, device)
+        options = session_options()
+        graph.give_weights(options)
+        session = open_session(written, options, device)
         self._weights.let_go_of_pages()
         return session
 
 
-def _options() -> "onnxruntime.SessionOptions":
+def session_options() -> "onnxruntime.SessionOptions":
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -108,7 +104,9 @@ def _options() -> "onnxruntime.SessionOptions":
     return options
 
 
-def _session(model: str | bytes, options: "onnxruntime.SessionOptions", device: str) -> "onnxruntime.InferenceSession":
+def open_session(
+    model: str | bytes, options: "onnxruntime.SessionOptions", device: str
+) -> "onnxruntime.InferenceSession":
     import onnxruntime
 
     wanted: list[Any] = ["CPUExecutionProvider"]

@@ -62,6 +62,11 @@ class Weights:
             return (flat.astype(np.uint32) << 16).view(np.float32)
         return flat if entry["dtype"] == "F32" else flat.astype(np.float32)
 
+    def bytes_of(self, part: str) -> int:
+        """The size of the tensors whose names begin like one part of the model."""
+        sizes = [entry["data_offsets"] for name, (_, _, entry) in self._place_of.items() if name.startswith(part)]
+        return sum(last - first for first, last in sizes)
+
     def let_go_of_pages(self) -> None:
         """Release the mapped pages. They stay in the page cache, and those still used are mapped again from there."""
         for mapped in self._maps:

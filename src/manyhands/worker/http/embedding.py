@@ -1,4 +1,4 @@
-"""Embeddings in the forms of OpenAI and TEI."""
+"""Embeddings in the forms of OpenAI and TEI. Images are taken in the form of infinity."""
 
 import base64
 from typing import Any
@@ -33,7 +33,7 @@ class Embedding:
         if coding not in ("float", "base64"):
             raise BadBody('`encoding_format` must be "float" or "base64"')
         dimensions = self._dimensions(body, model)
-        answers = await self._answers(body, "input", model)
+        answers = await self._answers(body, "input", model, text_field(body, "modality", "text"))
         troubles = [answer for answer in answers if isinstance(answer, Trouble)]
         if len(troubles) == len(answers):
             return all_failed(troubles)
@@ -51,8 +51,12 @@ class Embedding:
             return all_failed(troubles)
         return as_json([answer.output.tolist() for answer in answers if isinstance(answer, ItemAnswer)])
 
-    async def _answers(self, body: Body, field: str, model: str) -> list[ItemAnswer | Trouble]:
+    async def _answers(self, body: Body, field: str, model: str, modality: str = "text") -> list[ItemAnswer | Trouble]:
         inputs = inputs_of(body, field)
+        if modality == "image":
+            return await self._texts.images(model, inputs, app=app_of(body), priority=priority_of(body))
+        if modality != "text":
+            raise BadBody('`modality` must be "text" or "image"')
         cut = flag_field(body, "truncate")
         return await self._texts.answers(model, inputs, cut=cut, app=app_of(body), priority=priority_of(body))
 

@@ -8,7 +8,7 @@ from manyhands.worker.values.item_answers import WrongTask
 
 def model_for(engine: WorkerLoop, body: Body, *tasks: Task) -> str:
     name = body.get("model")
-    fitting = [each.name for each in engine.descriptions() if each.task in tasks]
+    fitting = [each.name for each in engine.descriptions() if each.task in tasks and each.modality == "text"]
     if name is None or name == "":
         if len(fitting) == 1:
             return fitting[0]
@@ -17,6 +17,8 @@ def model_for(engine: WorkerLoop, body: Body, *tasks: Task) -> str:
     if not isinstance(name, str):
         raise BadBody("`model` must be a string")
     description = engine.description(name)
+    if description.modality != "text":
+        raise WrongTask(f"`{name}` is a part of a model", 'name the model, and set `"modality": "image"`')
     if description.task not in tasks:
         there = f"use {' or '.join(f'`{each}`' for each in fitting)}" if fitting else "this worker hosts none that does"
         raise WrongTask(f"model `{name}` does {description.task}, not {' or '.join(tasks)}", there)

@@ -8,6 +8,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from starlette.requests import Request
 from starlette.responses import Response
 
+from manyhands.worker.backends.backend_choice import image_tower_of
 from manyhands.worker.http.bodies import as_json
 from manyhands.worker.loop.worker_loop import WorkerLoop
 
@@ -22,6 +23,8 @@ class Pages:
         self._registry.register(_Figures(engine))
 
     async def models(self, request: Request) -> Response:
+        descriptions = self._engine.descriptions()
+        images = {each.name for each in descriptions if each.modality == "image"}
         phase_of = {each.model: each.phase for each in self._engine.statistics().models}
         rows = [
             {
@@ -30,12 +33,14 @@ class Pages:
                 "created": self._began_at,
                 "owned_by": "manyhands",
                 "task": each.task,
+                "modalities": ["text", "image"] if image_tower_of(each.name) in images else ["text"],
                 "backend": each.backend,
                 "length_max": each.length_max,
                 "width": each.width,
                 "state": phase_of.get(each.name, ""),
             }
-            for each in self._engine.descriptions()
+            for each in descriptions
+            if each.name not in images
         ]
         return as_json({"object": "list", "data": rows})
 

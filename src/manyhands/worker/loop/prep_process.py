@@ -1,4 +1,4 @@
-"""A process that only tokenises. It is small, uses no device, and ends when its pipe closes.
+"""A process that only tokenises texts and decodes images. It is small, uses no device, and ends when its pipe closes.
 
 It reads and writes frames of msgpack on standard input and output, each preceded by its length in four bytes. It
 imports little, because each of these processes holds its own copy of every import.
@@ -9,7 +9,9 @@ from typing import Any
 
 import msgspec
 
+from manyhands.worker.loop.image_decoding import decoded
 from manyhands.worker.loop.tokenizing import Tokenizing
+from manyhands.worker.values.framing import Framing
 
 
 def main() -> None:
@@ -23,8 +25,11 @@ def main() -> None:
 
 
 def _answered(request: Any, tokenizing_of: dict[tuple[str, int], Tokenizing]) -> dict[str, Any]:
-    file, length_max, texts, cut = request
     try:
+        if "image" in request:
+            found = decoded(request["image"], msgspec.convert(request["framing"], Framing))
+            return {"pixels": found} if isinstance(found, bytes) else {"trouble": msgspec.to_builtins(found)}
+        file, length_max, texts, cut = request["tokenize"]
         key = (file, length_max)
         if key not in tokenizing_of:
             tokenizing_of[key] = Tokenizing(file, length_max)

@@ -1,4 +1,4 @@
-"""Tokenises in separate processes, for machines with idle cores. This takes no time from compute threads."""
+"""Tokenises and decodes in separate processes, for machines with idle cores. It takes no time from compute threads."""
 
 import asyncio
 import itertools
@@ -13,13 +13,15 @@ from manyhands.worker.backends.backend import Description
 from manyhands.worker.devices.device_choice import cpu_only_environment
 from manyhands.worker.loop.text_requests import CHUNK
 from manyhands.worker.loop.tokenizing import Encoded, Text, shortened
+from manyhands.worker.values.framing import Framing
+from manyhands.worker.values.item_answers import Trouble
 
 #: A process holds about a hundred bytes for each character while it tokenises.
 CHARACTERS_AT_ONCE = 32_768
 
 
 class PrepFailed(Unavailable):
-    """The process could not tokenise the texts, or it has ended."""
+    """The process could not prepare the items, or it has ended."""
 
 
 class PrepProcesses:
@@ -38,6 +40,12 @@ class PrepProcesses:
     async def vocabulary(self, description: Description) -> int:
         answer = await self._each[0].ask(_request(description, (), False))
         return int(answer["vocabulary"])
+
+    async def decode(self, framing: Framing, files: Sequence[bytes]) -> list[bytes | Trouble]:
+        # One by one: a process then holds one decoded image, however many a request has.
+        asked = [next(self._turn).ask(msgspec.msgpack.encode({"image": file, "framing": framing})) for file in files]
+        answers = await asyncio.gather(*asked)
+        return [each["pixels"] if "pixels" in each else msgspec.convert(each["trouble"], Trouble) for each in answers]
 
     async def close(self) -> None:
         await asyncio.gather(*(each.close() for each in self._each))
@@ -63,7 +71,7 @@ def chunks_of(texts: Sequence[Text]) -> Iterator[list[Text]]:
 
 
 def _request(description: Description, texts: Sequence[Text], cut: bool) -> bytes:
-    return msgspec.msgpack.encode((description.tokenizer_file, description.length_max, texts, cut))
+    return msgspec.msgpack.encode({"tokenize": (description.tokenizer_file, description.length_max, texts, cut)})
 
 
 class _Process:
@@ -87,7 +95,7 @@ class _Process:
                 except (OSError, asyncio.IncompleteReadError):
                     await self.close()
                     if last:
-                        raise PrepFailed("the process that tokenises ended twice in a row") from None
+                        raise PrepFailed("the process that prepares items ended twice in a row") from None
         raise AssertionError("unreachable")
 
     async def close(self) -> None:

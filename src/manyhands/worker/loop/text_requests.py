@@ -1,15 +1,19 @@
-"""Turns requests into answers. Each item is checked and tokenised by itself; the valid ones are computed together."""
+"""Turns requests into answers. Each item is checked and prepared by itself; the valid ones are computed together."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
-from manyhands.worker.backends.backend import Chat, Description, Tokens
+from manyhands.worker.backends.backend import Chat, Description, Pixels, Tokens
+from manyhands.worker.backends.backend_choice import image_tower_of
+from manyhands.worker.loop.image_decoding import decoded
+from manyhands.worker.loop.image_sources import ImageSources
 from manyhands.worker.loop.tokenizing import Encoded, Text, Tokenizing
 from manyhands.worker.loop.validation import wrong_with_ids, wrong_with_length, wrong_with_text
 from manyhands.worker.loop.worker_loop import WorkerLoop
-from manyhands.worker.values.item_answers import ItemAnswer, Trouble
+from manyhands.worker.values.framing import Framing
+from manyhands.worker.values.item_answers import ItemAnswer, Trouble, WrongTask
 
 #: Texts tokenised in one call: enough to be cheap, few enough to be shared among threads.
 CHUNK = 64
@@ -17,17 +21,19 @@ ANSWER_TOKENS = 256
 
 
 class Preparer(Protocol):
-    """Tokenises off the event loop."""
+    """Tokenises texts and decodes images off the event loop."""
 
     async def encode(self, description: Description, texts: Sequence[Text], cut: bool) -> list[Encoded]: ...
 
     async def vocabulary(self, description: Description) -> int: ...
 
+    async def decode(self, framing: Framing, files: Sequence[bytes]) -> list[bytes | Trouble]: ...
+
     async def close(self) -> None: ...
 
 
 class Threads:
-    """A `Preparer` on threads. Tokenizers release the GIL while they work, which is enough for most uses."""
+    """A `Preparer` on threads. Tokenizers and decoders release the GIL, which is enough for most uses."""
 
     def __init__(self, count: int = 1) -> None:
         self._pool = ThreadPoolExecutor(count, "prepare")
@@ -42,6 +48,10 @@ class Threads:
     async def vocabulary(self, description: Description) -> int:
         loop = asyncio.get_running_loop()
         return (await loop.run_in_executor(self._pool, self._of, description)).vocabulary
+
+    async def decode(self, framing: Framing, files: Sequence[bytes]) -> list[bytes | Trouble]:
+        loop = asyncio.get_running_loop()
+        return list(await asyncio.gather(*(loop.run_in_executor(self._pool, decoded, file, framing) for file in files)))
 
     async def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -60,9 +70,16 @@ class Threads:
 class TextRequests:
     """What the HTTP server and other callers ask of the worker."""
 
-    def __init__(self, engine: WorkerLoop, preparer: Preparer, cuts: dict[str, bool] | None = None) -> None:
+    def __init__(
+        self,
+        engine: WorkerLoop,
+        preparer: Preparer,
+        cuts: dict[str, bool] | None = None,
+        sources: Mapping[str, ImageSources] | None = None,
+    ) -> None:
         self.engine = engine
         self._preparer = preparer
+        self._sources = sources or {}  # model of images and texts → where its images may come from
         self._cuts = cuts or {}  # model → whether over-long texts are cut when the caller does not say
 
     async def answers(
@@ -89,10 +106,30 @@ class TextRequests:
         for place, one in rows:
             told[place] = wrong_with_length(len(one.ids), description.length_max)
         good = [(place, one) for place, one in rows if told[place] is None]
-        tokens = [(Tokens(one.ids, one.types), len(one.ids)) for _, one in good]
+        whole = description.length_max if description.is_fixed_length else 0
+        tokens = [(Tokens(one.ids, one.types), whole or len(one.ids)) for _, one in good]
         for (place, _), answer in zip(good, await self.engine.run(model, tokens, app, priority), strict=True):
             told[place] = answer
         return [answer for answer in told if answer is not None]
+
+    async def images(
+        self, model: str, inputs: Sequence[object], *, app: str = "", priority: int = 2
+    ) -> list[ItemAnswer | Trouble]:
+        """One answer for each image, which is a data URI, a URL or a path. The vectors are of the texts' space."""
+        if model not in self._sources:
+            there = f"use {' or '.join(f'`{each}`' for each in self._sources)}" if self._sources else ""
+            raise WrongTask(f"model `{model}` does not embed images", there or "host a CLIP or SigLIP model")
+        tower = image_tower_of(model)
+        description = self.engine.description(tower)
+        assert description.framing is not None
+        found = await self._sources[model].read(inputs)
+        places = [place for place, file in enumerate(found) if isinstance(file, bytes)]
+        files = [file for file in found if isinstance(file, bytes)]
+        for place, pixels in zip(places, await self._preparer.decode(description.framing, files), strict=True):
+            found[place] = pixels
+        rows = [Pixels(each, description.length_max) for each in found if isinstance(each, bytes)]
+        computed = iter(await self.engine.run(tower, [(row, row.length) for row in rows], app, priority))
+        return [each if isinstance(each, Trouble) else next(computed) for each in found]
 
     async def chat(self, model: str, chat: Chat, app: str = "", priority: int = 2) -> ItemAnswer | Trouble:
         description = self.engine.description(model)

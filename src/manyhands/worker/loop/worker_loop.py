@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from manyhands.worker.backends.backend import Description, Output, Row, Tokens
+from manyhands.worker.backends.backend import Description, Output, Pixels, Row, Tokens
 from manyhands.worker.backends.out_of_memory import is_out_of_memory
 from manyhands.worker.devices.device import Devices
 from manyhands.worker.loop.batch_peaks import Peaks
@@ -359,8 +359,8 @@ def _tokens_of(rows: Sequence[Row], outputs: Sequence[Output | Trouble]) -> int:
     """How many tokens were computed: an encoder's input, or what a generator reports to have read and written."""
     tokens = 0
     for row, output in zip(rows, outputs, strict=True):
-        if isinstance(row, Tokens):
-            tokens += len(row.ids)
+        if isinstance(row, Tokens | Pixels):
+            tokens += _length_of(row)
         elif isinstance(output, dict):
             timings = output.get("timings", {})
             tokens += timings.get("prompt_n", 0) + timings.get("predicted_n", 0)
@@ -370,7 +370,11 @@ def _tokens_of(rows: Sequence[Row], outputs: Sequence[Output | Trouble]) -> int:
 def _answer(row: Row, output: Output | Trouble) -> ItemAnswer | Trouble:
     if isinstance(output, Trouble):
         return output
-    return ItemAnswer(output, len(row.ids) if isinstance(row, Tokens) else 0)
+    return ItemAnswer(output, _length_of(row) if isinstance(row, Tokens | Pixels) else 0)
+
+
+def _length_of(row: Tokens | Pixels) -> int:
+    return row.length if isinstance(row, Pixels) else len(row.ids)
 
 
 def _now() -> float:

@@ -38,6 +38,13 @@ class ModelConfig(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
         Count | None,
         says("How many tokens a text may have. By default, the model's own files decide."),
     ] = None
+    images_from: Annotated[
+        tuple[str, ...],
+        says(
+            "For models of images: folders and origins (`https://host`) that images may be read from. "
+            "Images in the request itself and on loopback are always read."
+        ),
+    ] = ()
     slots: Annotated[Count, says("For `generate`: how many answers are generated at once.")] = 2
     context: Annotated[
         int,
