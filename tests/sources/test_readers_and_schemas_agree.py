@@ -134,6 +134,19 @@ PLAN = {
     "parents": [{}, {"a": 1}, {"a": 0}, {"a": "1"}, []],
     "concurrency": [*COUNTS, None],
     "fail_fast": FLAGS,
+    "title": TEXTS,
+    "goal": TEXTS,
+    "description": TEXTS,
+    "epics": [
+        {},
+        {"a": {}},
+        {"a": {"title": "t", "goal": "g"}},
+        {"a": {"titel": "t"}},
+        {"a": "t"},
+        {"a": {"goal": 1}},
+        [],
+    ],
+    "lessons": FLAGS,
     "colour": [1],
 }
 HOST: dict[str, list[Any]] = {

@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from manyhands.core.values.about import RunAbout
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import Family, Host, ProcessHandle, Route, Rule
 from manyhands.core.values.provenance import CausedBy, Origin, Purpose
@@ -47,6 +48,7 @@ class RunOpened(Event, frozen=True, tag="run"):
     weight: float = 1.0  # its share of the hosts, against other runs
     purpose: Purpose | None = None
     max_cost: float | None = None  # nothing more starts once its attempts have cost this much
+    about: RunAbout | None = None  # what it is for
 
 
 class RunResumed(Event, frozen=True, tag="resumed"):
@@ -57,6 +59,7 @@ class RunResumed(Event, frozen=True, tag="resumed"):
     fail_fast: bool = False
     weight: float | None = None  # None: as before
     max_cost: float | None = None
+    about: RunAbout | None = None  # None: as before
 
 
 class RunDrained(Event, frozen=True, tag="drained"):

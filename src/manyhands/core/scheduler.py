@@ -232,6 +232,7 @@ class Scheduler:
         run = Run(event.run, event.seed, event.source, dict(event.parents), event.at, event.at, purpose=purpose)
         run.concurrency, run.fail_fast, run.weight = event.concurrency, event.fail_fast, event.weight
         run.max_cost = event.max_cost
+        run.about = event.about or run.about
         self.book.runs[event.run] = run
         self.book.touch(run)
 
@@ -244,6 +245,7 @@ class Scheduler:
         run.concurrency, run.fail_fast, run.draining = event.concurrency, event.fail_fast, False
         run.weight = run.weight if event.weight is None else event.weight
         run.max_cost = event.max_cost
+        run.about = event.about or run.about
         run.draining = run.max_cost is not None and run.cost >= run.max_cost
         run.bounded_at = book.at
         if was_serial != (run.concurrency == 1) and not book.replaying:

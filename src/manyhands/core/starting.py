@@ -9,6 +9,7 @@ from manyhands.core import attempts, budgets, intake
 from manyhands.core.book import Book
 from manyhands.core.commands import StartAttempt
 from manyhands.core.events import AttemptStarted
+from manyhands.core.lessons import with_lessons
 from manyhands.core.longest_first import LongestFirst
 from manyhands.core.obstacles import (
     Obstacle,
@@ -263,9 +264,8 @@ def _start(book: Book, group: Group, host: HostState) -> None:
     if book.budgets:
         book.spending_changed = True
         budgets.review(book)
-    order = StartAttempt(
-        event.attempt, record.run, record.task, number, host.name, last, record.origin, record.guidance
-    )
+    task = with_lessons(record.task, book.runs[record.run].about)
+    order = StartAttempt(event.attempt, record.run, task, number, host.name, last, record.origin, record.guidance)
     book.commands.append(order)
 
 

@@ -6,6 +6,7 @@ from msgspec import Struct, field
 
 from manyhands.core.clutch.difficulty import Difficulty
 from manyhands.core.clutch.limit_choice import AnyLimit
+from manyhands.core.values.about import NO_WORDS, RunAbout
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import Host, ProcessHandle
 from manyhands.core.values.lease import PullLease, PullWish
@@ -134,6 +135,7 @@ class KeptRun(Struct, omit_defaults=True, eq=False):
     families: dict[str, FamilyState] = {}
     notes: list[RunNote] = []  # an application's own, in order; the core does not read them
     purpose: Purpose = Purpose.PLAN
+    about: RunAbout = NO_WORDS
 
 
 class Run(KeptRun, eq=False):

@@ -7,9 +7,12 @@ from zlib import crc32
 
 from manyhands.core.book import Book
 from manyhands.core.events import Input, RunOpened, TasksSubmitted
+from manyhands.core.lessons import lessons_of
 from manyhands.core.state import Run
+from manyhands.core.values.about import NO_WORDS, RunAbout
 from manyhands.core.values.provenance import Origin, Purpose
 from manyhands.core.values.task import Task
+from manyhands.sources.plans.plan_settings import PlanSettings
 
 #: Tasks in one event: large enough to cost little each, small enough to stream.
 TASKS_PER_EVENT = 1000
@@ -54,11 +57,24 @@ def opening(
     parents: dict[str, int] | None = None,
     purpose: Purpose = Purpose.PLAN,
     max_cost: float | None = None,
+    about: RunAbout | None = None,
 ) -> Iterator[Input]:
     """The events that open a run; on disk together or not at all."""
     seed = crc32(f"{name}@{at}".encode())
-    yield RunOpened(at, name, seed, concurrency, fail_fast, source, parents or {}, purpose=purpose, max_cost=max_cost)
+    bounds = parents or {}
+    yield RunOpened(
+        at, name, seed, concurrency, fail_fast, source, bounds, purpose=purpose, max_cost=max_cost, about=about
+    )
     yield from submitting(name, at, tasks)
+
+
+def about_run(book: Book, name: str, settings: PlanSettings) -> RunAbout | None:
+    """What the plan says of itself, with the lessons of the other runs if it asks for them. None: nothing is new."""
+    others = [run for run in book.runs.values() if run.name != name and run.purpose is not Purpose.TRIAL]
+    lessons = lessons_of(others) if settings.lessons else ()
+    about = RunAbout(settings.title, settings.goal, settings.description, settings.epics, lessons)
+    known = book.runs[name].about if name in book.runs else NO_WORDS
+    return about if about != known else None
 
 
 def submitting(run: str, at: float, tasks: Iterable[Task], origin: Origin = Origin.PLAN) -> Iterator[Input]:

@@ -11,7 +11,9 @@ import pytest
 
 from helpers import Player, a_host, a_task
 from manyhands.assembly import open_session
+from manyhands.core.events import QuestionAsked
 from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.core.values.question import Question, QuestionKind
 from manyhands.core.values.task import NO_CLAIMS, Task
 from manyhands.engine.run_opening import opening
 from manyhands.engine.telling.messengers import form_of
@@ -48,6 +50,21 @@ def test_each_cause_is_told_once() -> None:
     seen = len(player.journal)
     player.run_to_end()
     assert told(player, tidings, seen) == [("end", "run r has ended")]
+
+
+def test_a_question_is_told_when_it_is_asked_and_not_again_when_the_attempt_ends() -> None:
+    player = Player()
+    tidings = Tidings(player.book)
+    player.open(a_task("t0"))
+    assert told(player, tidings, 0) == []
+    seen = len(player.journal)
+    asks = Question(QuestionKind.QUESTION, "which database?")
+    player.play(QuestionAsked(player.at, player.attempt_of("t0"), asks))
+    assert told(player, tidings, seen) == [("person", "t0 of run r asks you")]
+    seen = len(player.journal)
+    player.end("t0", ending=Ending(EndingKind.FAILED, "asks: which database?", needs_person=True, asks=asks))
+    assert player.state("t0") == "needs_person"
+    assert told(player, tidings, seen) == []
 
 
 HOSTILE = Tiding("failure", "a failed", "<!channel> @everyone & more", "r")

@@ -22,7 +22,7 @@ from manyhands.core.state import Run
 from manyhands.core.values.provenance import Origin
 from manyhands.core.values.task import TERMINAL
 from manyhands.engine.dispatcher import Dispatcher
-from manyhands.engine.run_opening import new_name, newest_run, opening
+from manyhands.engine.run_opening import about_run, new_name, newest_run, opening
 from manyhands.errors import ManyhandsError
 from manyhands.readers.problems import LISTED_MAX, Problem
 from manyhands.sources.plans.plan_settings import PlanSettings
@@ -139,11 +139,12 @@ class Desk:
             return []
         self._settings = settings
         concurrency, fail_fast, weight = settings.concurrency, settings.fail_fast, self.backlog.weight
+        about = about_run(self._dispatcher.book, self.run, settings)
         if self.run in self._dispatcher.book.runs:
-            return [RunResumed(now, self.run, concurrency, fail_fast, weight)]
+            return [RunResumed(now, self.run, concurrency, fail_fast, weight, about=about)]
         opened = next(opening(self.run, now, (), self.backlog.source, concurrency, fail_fast, settings.parents))
         assert isinstance(opened, RunOpened)
-        return [replace(opened, weight=weight)]
+        return [replace(opened, weight=weight, about=about)]
 
     def _tell_untaken(self) -> None:
         """Report tasks that no host takes, because they would wait without end."""

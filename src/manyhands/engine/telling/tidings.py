@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from manyhands.core.book import Book
-from manyhands.core.events import AnyEvent, AttemptEnded, AttemptStarted, BudgetReached
+from manyhands.core.events import AnyEvent, AttemptEnded, AttemptStarted, BudgetReached, QuestionAsked
 from manyhands.core.state import HostState, Record, Run
+from manyhands.core.values.question import Question
 from manyhands.core.values.task import TaskState
 from manyhands.sources.config.tell_config import TellCause
 
@@ -28,6 +29,7 @@ class Tidings:
         self._needing = {host.name for host in book.hosts.values() if host.needs_person}
         self._failed = {run.name for run in book.runs.values() if run.counts[TaskState.FAILED]}
         self._ended = {run.name: run.ended_at for run in book.runs.values()}
+        self._asked: set[tuple[str, str, str]] = set()  # run, task and words of each question that was told
 
     def of(self, batch: Sequence[AnyEvent]) -> list[Tiding]:
         found: list[Tiding] = []
@@ -40,6 +42,8 @@ class Tidings:
                 if run is not None:
                     touched[run.name] = run
                     found += self._of_task(run, record)
+            elif isinstance(event, QuestionAsked) and (record := self._record_of.get(event.attempt)) is not None:
+                found += self._of_question(record, event.question)
             elif isinstance(event, BudgetReached):
                 found.append(Tiding("person", f"budget {event.budget} is used up", event.why))
         for host in self._book.hosts.values():
@@ -53,8 +57,17 @@ class Tidings:
         if record.state is TaskState.FAILED and run.name not in self._failed:
             self._failed.add(run.name)
             yield Tiding("failure", f"{id} failed in run {run.name}", record.cause.why, run.name)
-        elif record.state is TaskState.NEEDS_PERSON:
+        elif record.state is TaskState.NEEDS_PERSON and not self._is_told(record, record.question):
             yield Tiding("person", f"{id} of run {run.name} waits for you", record.cause.why, run.name)
+
+    def _of_question(self, record: Record, question: Question) -> Iterator[Tiding]:
+        """While it runs. If its attempt ends and the question stays open, that is not told again."""
+        if not self._is_told(record, question):
+            self._asked.add((record.run, record.task.id, question.text))
+            yield Tiding("person", f"{record.task.id} of run {record.run} asks you", question.text, record.run)
+
+    def _is_told(self, record: Record, question: Question | None) -> bool:
+        return question is not None and (record.run, record.task.id, question.text) in self._asked
 
     def _of_host(self, host: HostState) -> Iterator[Tiding]:
         is_known, is_needing = host.name in self._closed, host.name in self._needing

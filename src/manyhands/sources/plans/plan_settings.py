@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Struct
 
+from manyhands.core.values.about import About
 from manyhands.field_rules import Count, says
 from manyhands.readers.problems import Sheet
 from manyhands.readers.shape import REFUSED, is_clean, is_too_deep, read_as
@@ -27,6 +28,17 @@ class PlanSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         says("The most attempts at once in a run of this plan. `--concurrency` overrides it.", _NO_BOUND),
     ] = None
     fail_fast: Annotated[bool, says("Once a task has failed, the tasks that wait are cancelled.")] = False
+    title: Annotated[str, says("One line for people: what the plan is.")] = ""
+    goal: Annotated[str, says("What is reached when all of it is done. Reviews and handoffs begin with it.")] = ""
+    description: Annotated[str, says("What else people should know.")] = ""
+    epics: Annotated[
+        dict[str, About],
+        says('Parent → its `title`, `goal` and `description`: `{ epic-1 = { title = "Typed API" } }`.'),
+    ] = {}
+    lessons: Annotated[
+        bool,
+        says("`true`: prompts are told the lessons that tasks of earlier runs noted, the most confirmed first."),
+    ] = False
 
 
 def settings_from(table: object, sheet: Sheet) -> dict[str, Any]:
@@ -40,8 +52,8 @@ def settings_from(table: object, sheet: Sheet) -> dict[str, Any]:
 def merge_settings(known: dict[str, Any], more: dict[str, Any], sheet: Sheet) -> None:
     """Several files make one plan: no file may contradict another."""
     for name, value in more.items():
-        if name == "parents":
-            merge_settings(known.setdefault("parents", {}), value, sheet.below(("parents",)))
+        if name in ("parents", "epics"):
+            merge_settings(known.setdefault(name, {}), value, sheet.below((name,)))
         elif known.setdefault(name, value) != value:
             hint = f"another file of this plan says {known[name]!r}; say it once"
             sheet.wrong((name,), value, "is set twice", hint)

@@ -10,7 +10,7 @@ from manyhands.core.events import Input, RetryAsked, RunResumed, TaskEdited, Tas
 from manyhands.core.state import Run
 from manyhands.core.values.provenance import Origin
 from manyhands.core.values.task import Task, TaskState
-from manyhands.engine.run_opening import new_name, newest_run, opening
+from manyhands.engine.run_opening import about_run, new_name, newest_run, opening
 from manyhands.errors import UsageError
 from manyhands.readers.problems import did_you_mean
 from manyhands.sources.plans.plan_reading import Plan
@@ -37,7 +37,9 @@ def steps_of(book: Book, plan: Plan, source: str, stem: str, options: RunOptions
     if run is None:
         name = new_name(book, plan.settings.name or stem)
         parents = plan.settings.parents
-        opened = opening(name, now, wanted.values(), source, concurrency, fail_fast, parents, max_cost=options.max_cost)
+        about = about_run(book, name, plan.settings)
+        bounds = (concurrency, fail_fast, parents)
+        opened = opening(name, now, wanted.values(), source, *bounds, max_cost=options.max_cost, about=about)
         return RunSteps(name, list(opened), [], ())
     planned = {task.id for task in plan.tasks}
 
@@ -54,7 +56,8 @@ def steps_of(book: Book, plan: Plan, source: str, stem: str, options: RunOptions
             f"nothing to do: the tasks of run {run.name} have ended and were not edited; `--again` runs all of it again"
         )
         return RunSteps(run.name, [], [idle, *said], gone)
-    resumed = RunResumed(now, run.name, concurrency, fail_fast, max_cost=options.max_cost)
+    about = about_run(book, run.name, plan.settings)
+    resumed = RunResumed(now, run.name, concurrency, fail_fast, max_cost=options.max_cost, about=about)
     return RunSteps(run.name, [resumed, *steps.events], [*_told(run, steps.events), *said], gone)
 
 

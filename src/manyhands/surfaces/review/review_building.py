@@ -8,6 +8,7 @@ from manyhands.core.book import Book
 from manyhands.core.events import AnyEvent
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import AttemptRecord, Record, Run
+from manyhands.core.values.about import About
 from manyhands.core.values.ending import EndingKind, total_cost
 from manyhands.core.values.task import TERMINAL, TaskState
 from manyhands.engine.observed_peaks import peaks
@@ -65,7 +66,7 @@ def review_of(
         len(decisions),
         questions[:QUESTIONS_MAX],
         len(questions),
-        tree_of(run.records),
+        tree_of(run.records, run.about.epics),
         notes[:NOTES_MAX],
         len(notes),
     )
@@ -93,6 +94,7 @@ def _goal(run: Run) -> Goal:
         dict(sorted(Counter(task.priority for task in wanted).items())),
         run.concurrency,
         tuple(sorted({tried.host for _, tried in _attempts(run)})),
+        About(run.about.title, run.about.goal, run.about.description),
     )
 
 

@@ -19,6 +19,7 @@ def as_markdown(review: Review) -> str:
         f"# Run {review.run}: {outcome.headline}",
         "",
         "## Goal",
+        *(_one_line(text) for text in (goal.about.title, goal.about.goal, goal.about.description) if text),
         f"{goal.tasks:,} tasks ({kinds}) from `{goal.source or 'the API'}`{bound}, opened {when(goal.opened_at)}.",
         "",
         "## Outcome",

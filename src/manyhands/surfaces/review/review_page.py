@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from html import escape
 from importlib.resources import files
 
+from msgspec.structs import astuple
+
 from manyhands.surfaces.review.review_markdown import duration, when
 from manyhands.surfaces.review.review_types import Moment, OpenQuestion, Review, RunOutcome, TaskTreeNode
 from manyhands.surfaces.review.spending import money, spending
@@ -24,7 +26,8 @@ def as_page(review: Review) -> str:
         f"<p class=headline data-good={_is_good(outcome)}>{escape(outcome.headline)}</p></header>",
         _section(
             "Goal",
-            f"<p>{goal.tasks:,} tasks from <code>{escape(goal.source or 'the API')}</code></p>"
+            "".join(f"<p>{escape(text)}</p>" for text in astuple(goal.about) if text)
+            + f"<p>{goal.tasks:,} tasks from <code>{escape(goal.source or 'the API')}</code></p>"
             f"<p class=quiet>{kinds}{bound} · opened {when(goal.opened_at)}</p>",
         ),
         _section("Outcome", _outcome(outcome)),

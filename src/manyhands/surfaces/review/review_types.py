@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from manyhands.core.values.about import About
 from manyhands.surfaces.review.task_notes import TaskNote
 
 
@@ -13,6 +14,7 @@ class Goal(Struct, frozen=True):
     by_priority: dict[int, int]
     concurrency: int | None
     hosts: tuple[str, ...]  # hosts that attempts ran on
+    about: About = About()  # as the plan says it
 
 
 class HostShare(Struct, frozen=True):

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from manyhands.core.state import Record
+from manyhands.core.values.about import About
 from manyhands.core.values.ending import total_cost
 from manyhands.core.values.provenance import Origin
 from manyhands.core.values.task import TaskState
@@ -16,7 +17,7 @@ WORST_FIRST = (
 )
 
 
-def tree_of(records: Mapping[str, Record]) -> list[TaskTreeNode]:
+def tree_of(records: Mapping[str, Record], epics: Mapping[str, About] | None = None) -> list[TaskTreeNode]:
     """The roots in the order they came. A parent that is not a task has a node too."""
     nodes = {id: _node(record) for id, record in records.items()}
     roots: list[TaskTreeNode] = []
@@ -27,7 +28,7 @@ def tree_of(records: Mapping[str, Record]) -> list[TaskTreeNode]:
             roots.append(nodes[id])
             continue
         if parent not in nodes:
-            nodes[parent] = TaskTreeNode(parent, "", "", (), 0, 0, [])
+            nodes[parent] = TaskTreeNode(parent, (epics or {}).get(parent, About()).title, "", (), 0, 0, [])
             roots.append(nodes[parent])
         nodes[parent].children.append(nodes[id])
     _flatten(roots)

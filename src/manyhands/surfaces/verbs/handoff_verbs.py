@@ -69,7 +69,8 @@ def _standing(run: Run, notes: list[TaskNote]) -> list[str]:
         f"{left:,} tasks are left; `{command_for(run)}` continues the run." if left else "No task is left.",
         f"`manyhands review {run.name}` tells the whole story, `manyhands task --run {run.name}` lists the tasks.",
     ]
-    return [*lines, *_said(notes, NoteKind.OUTCOME)]
+    words = [_short(text) for text in (run.about.title, run.about.goal, run.about.description) if text]
+    return [*words, *lines, *_said(notes, NoteKind.OUTCOME)]
 
 
 def _waiting(item: InboxItem) -> str:

@@ -3,8 +3,10 @@
 from msgspec import Struct
 
 from manyhands.core.book import Book
+from manyhands.core.lessons import with_lessons
 from manyhands.core.placement import matches
 from manyhands.core.state import AttemptRecord, HostState, Record, Running
+from manyhands.core.values.about import RunAbout
 from manyhands.core.values.ending import Ending
 from manyhands.core.values.task import TERMINAL, claims_of
 from manyhands.surfaces.verbs.task_verbs import claims_row
@@ -50,10 +52,10 @@ class WorkTaken(Struct, frozen=True):
     done: str
 
 
-def held_work(running: Running) -> HeldWork:
+def held_work(running: Running, about: RunAbout) -> HeldWork:
     record, lease = running.record, running.lease
     assert lease is not None
-    task, history = record.task, record.history or []
+    task, history = with_lessons(record.task, about), record.history or []
     told = history[record.told_from : -1]
     last = told[-1].ending if told else None
     return HeldWork(

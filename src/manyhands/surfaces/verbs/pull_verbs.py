@@ -103,7 +103,7 @@ async def _wait_for(link: WorkLink, host: HostState, wish: WorkWanted, wait_s: f
     def find() -> HeldWork | None:
         here = link.book.hosts.get(host.name)
         running = None if here is None else pulling.held_by(here, wish.puller)
-        return None if running is None else held_work(running)
+        return None if running is None else held_work(running, link.book.runs[running.record.run].about)
 
     if (held := find()) is not None:
         return held
