@@ -25,6 +25,13 @@ test("a run has an outcome once it has ended, or as soon as a task has failed", 
   assert.equal(tabState(outcomeOf(ran({ done: 3 }), 500), 0), "done");
 });
 
+test("while a run is open, what is in flight counts as far as it has come", () => {
+  const model = ran({ done: 1, failed: 1, running: 2 }, null);
+  applyFrame(model, { seq: 3, at: 111, changes: [start(3, 112), start(4, 113)] });
+  const { alone, tookS } = outcomeOf(model, 130);
+  assert.deepEqual([alone, tookS], [9 + 18 + 17, 30]);
+});
+
 test("what was skipped is told by the task that it is due to, however far away", () => {
   const model = ran({ done: 1, failed: 1, skipped: 2 });
   applyFrame(model, { seq: 3, at: 111, changes: [task("t4", { state: "skipped", needs: ["t3"] })] });

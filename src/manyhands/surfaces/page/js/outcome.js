@@ -17,12 +17,13 @@ export function outcomeOf(model, now) {
 	const isOver = run.ended_at != null && run.total > 0;
 	if (!isOver && !counts.failed) return null;
 	const tasks = [...model.tasks.values()].filter((task) => task.run === run.run);
-	const bars = [...model.bars.values()].filter((bar) => bar.run === run.run && bar.end !== null);
+	const bars = [...model.bars.values()].filter((bar) => bar.run === run.run);
+	const spent = sum(bars.map((bar) => Math.max(0, (bar.end ?? now) - bar.start))); // what is in flight counts as far as it has come
 	const tookS = (run.ended_at ?? now) - run.opened_at;
 	return {
 		run, isOver, bad, counts, tookS,
-		alone: sum(bars.map((bar) => bar.end - bar.start)),
-		...(isOver ? idealOf(model, tasks, bars, run, now) : { chain: null, ideal: null }),
+		alone: spent,
+		...(isOver ? idealOf(model, tasks, spent, run, now) : { chain: null, ideal: null }),
 		isPartial: bars.length < model.barsTotal && model.barsKnownFrom > run.opened_at,
 		cost: bars.some((bar) => bar.cost != null) ? sum(bars.map((bar) => bar.cost ?? 0)) : null,
 		tokens: sum(bars.map((bar) => bar.tokens)),
@@ -33,10 +34,10 @@ export function outcomeOf(model, now) {
 }
 
 /** `chain`: the longest chain of needs, with what each task took. `ideal`: no less than that, and all of it without a gap as wide as it ever was. */
-function idealOf(model, tasks, bars, run, now) {
+function idealOf(model, tasks, spent, run, now) {
 	const took = tookSoFar(model, run.run, now);
 	const chain = criticalPath(tasks, (task) => took.get(task.task) ?? 0).seconds;
-	return { chain, ideal: Math.max(chain, sum(bars.map((bar) => bar.end - bar.start)) / Math.max(1, run.peak ?? 1)) };
+	return { chain, ideal: Math.max(chain, spent / Math.max(1, run.peak ?? 1)) };
 }
 
 /** What was skipped, grouped by the tasks that it needs and that did not end well. */

@@ -5,7 +5,6 @@ import { mainRun, outcomeOf, retried, verdict } from "./outcome.js";
 import { count, duration, money, plural, short } from "./words.js";
 
 const NAMED_MAX = 4;
-const AGAIN_S = 5;
 
 export class OutcomeBox {
 	/** `open(task)` opens a task, `pick(filter)` filters by a text. */
@@ -14,11 +13,11 @@ export class OutcomeBox {
 	}
 
 	update(model, now, isServed) {
-		// With thousands of tasks it takes a while to find, and a run that has ended stays as it is.
+		// A run that has ended stays as it is; the times of one that runs grow.
 		const run = mainRun(model);
 		const told = run && [run.run, run.ended_at, run.total, run.counts?.failed, run.counts?.cancelled, run.counts?.skipped].join();
-		const isSame = this.model === model && this.told === told && (this.outcome?.isOver || now - this.foundAt < AGAIN_S);
-		if (!isSame) Object.assign(this, { model, told, foundAt: now, outcome: outcomeOf(model, now) });
+		const isSame = this.model === model && this.told === told && this.outcome?.isOver;
+		if (!isSame) Object.assign(this, { model, told, outcome: outcomeOf(model, now) });
 		const { outcome } = this;
 		this.element.hidden = !outcome;
 		if (!outcome) return;
@@ -58,12 +57,13 @@ export class OutcomeBox {
 }
 
 function figures({ isOver, tookS, alone, chain, ideal, cost, tokens, isPartial }) {
-	const told = [`${isOver ? "took" : "runs for"} ${duration(tookS)}`];
-	if (alone > 0 && tookS > 0 && !isPartial) told.push(`one at a time ${duration(alone)} (${(alone / tookS).toFixed(1)} × as long)`);
+	const told = [`${isOver ? "took" : "has run for"} ${duration(tookS)}`];
+	const soFar = isOver ? "" : " so far";
+	if (alone > 0 && tookS > 0 && !isPartial) told.push(`one at a time ${duration(alone)}${soFar} (${(alone / tookS).toFixed(1)} × as long)`);
 	if (ideal && tookS > 0 && !isPartial) told.push(`ideal ${duration(ideal)} (took ${(tookS / ideal).toFixed(2)} ×)`);
 	if (chain) told.push(`longest chain of needs ${duration(chain)}`);
-	if (cost !== null) told.push(`cost ${money(cost)}`);
-	if (tokens) told.push(`${short(tokens)} tokens`);
+	if (cost !== null) told.push(`cost ${money(cost)}${soFar}`);
+	if (tokens) told.push(`${short(tokens)} tokens${soFar}`);
 	return told;
 }
 
