@@ -76,20 +76,22 @@ async def working(settings: WorkerSettings) -> AsyncIterator[TextRequests]:
             for backend, model in hosted
         ]
     )
+    sources = {
+        model.name: ImageSources(settings.workspace, model.images_from)
+        for backend, model in hosted
+        if backend.description.modality == "image"
+    }
     saving = asyncio.create_task(_save_now_and_then(planner, store)) if store else None
     try:
         cuts = {model.name: model.truncate for model in settings.models}
-        sources = {
-            model.name: ImageSources(settings.workspace, model.images_from)
-            for backend, model in hosted
-            if backend.description.modality == "image"
-        }
         yield TextRequests(engine, preparer, cuts, sources)
     finally:
         if saving is not None:
             saving.cancel()
         await engine.close()
         await preparer.close()
+        for each in sources.values():
+            await each.close()
         if store is not None:
             store.save(planner.learned())
 

@@ -160,3 +160,10 @@ def test_a_worker_says_which_models_take_images(images: Worker) -> None:
     assert (part.status_code, "name the model" in part.text) == (400, True)
     audio = images.post("/v1/embeddings", {"model": "clip", "input": "a", "modality": "audio"})
     assert (audio.status_code, "must be" in audio.text) == (400, True)
+
+
+def test_a_request_of_too_many_images_is_refused_before_any_is_read(images: Worker) -> None:
+    answer = images.post("/v1/embeddings", {"model": "clip", "input": ["photos/a b.png"] * 20_000, "modality": "image"})
+    assert answer.status_code == 413
+    assert "20,000 images" in answer.text
+    assert "several requests" in answer.text

@@ -41,11 +41,9 @@ class PrepProcesses:
         answer = await self._each[0].ask(_request(description, (), False))
         return int(answer["vocabulary"])
 
-    async def decode(self, framing: Framing, files: Sequence[bytes]) -> list[bytes | Trouble]:
-        # One by one: a process then holds one decoded image, however many a request has.
-        asked = [next(self._turn).ask(msgspec.msgpack.encode({"image": file, "framing": framing})) for file in files]
-        answers = await asyncio.gather(*asked)
-        return [each["pixels"] if "pixels" in each else msgspec.convert(each["trouble"], Trouble) for each in answers]
+    async def decode(self, framing: Framing, file: bytes) -> bytes | Trouble:
+        answer = await next(self._turn).ask(msgspec.msgpack.encode({"image": file, "framing": framing}))
+        return answer["pixels"] if "pixels" in answer else msgspec.convert(answer["trouble"], Trouble)
 
     async def close(self) -> None:
         await asyncio.gather(*(each.close() for each in self._each))

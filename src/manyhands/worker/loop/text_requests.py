@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Protocol
 
 from manyhands.worker.backends.backend import Chat, Description, Pixels, Tokens
 from manyhands.worker.backends.backend_choice import image_tower_of
 from manyhands.worker.loop.image_decoding import decoded
+from manyhands.worker.loop.image_room import ImageRoom
 from manyhands.worker.loop.image_sources import ImageSources
 from manyhands.worker.loop.tokenizing import Encoded, Text, Tokenizing
 from manyhands.worker.loop.validation import wrong_with_ids, wrong_with_length, wrong_with_text
@@ -27,7 +29,7 @@ class Preparer(Protocol):
 
     async def vocabulary(self, description: Description) -> int: ...
 
-    async def decode(self, framing: Framing, files: Sequence[bytes]) -> list[bytes | Trouble]: ...
+    async def decode(self, framing: Framing, file: bytes) -> bytes | Trouble: ...
 
     async def close(self) -> None: ...
 
@@ -49,9 +51,8 @@ class Threads:
         loop = asyncio.get_running_loop()
         return (await loop.run_in_executor(self._pool, self._of, description)).vocabulary
 
-    async def decode(self, framing: Framing, files: Sequence[bytes]) -> list[bytes | Trouble]:
-        loop = asyncio.get_running_loop()
-        return list(await asyncio.gather(*(loop.run_in_executor(self._pool, decoded, file, framing) for file in files)))
+    async def decode(self, framing: Framing, file: bytes) -> bytes | Trouble:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, decoded, file, framing)
 
     async def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -80,6 +81,7 @@ class TextRequests:
         self.engine = engine
         self._preparer = preparer
         self._sources = sources or {}  # model of images and texts → where its images may come from
+        self._rooms: dict[str, ImageRoom] = {}
         self._cuts = cuts or {}  # model → whether over-long texts are cut when the caller does not say
 
     async def answers(
@@ -122,14 +124,13 @@ class TextRequests:
         tower = image_tower_of(model)
         description = self.engine.description(tower)
         assert description.framing is not None
-        found = await self._sources[model].read(inputs)
-        places = [place for place, file in enumerate(found) if isinstance(file, bytes)]
-        files = [file for file in found if isinstance(file, bytes)]
-        for place, pixels in zip(places, await self._preparer.decode(description.framing, files), strict=True):
-            found[place] = pixels
-        rows = [Pixels(each, description.length_max) for each in found if isinstance(each, bytes)]
-        computed = iter(await self.engine.run(tower, [(row, row.length) for row in rows], app, priority))
-        return [each if isinstance(each, Trouble) else next(computed) for each in found]
+        room = self._rooms.setdefault(model, ImageRoom(model, description.spec().queue_items_max))
+        with room.taken(len(inputs)):
+            decode = partial(self._preparer.decode, description.framing)
+            found = await self._sources[model].read_into(decode, inputs)
+            rows = [Pixels(each, description.length_max) for each in found if isinstance(each, bytes)]
+            computed = iter(await self.engine.run(tower, [(row, row.length) for row in rows], app, priority))
+            return [each if isinstance(each, Trouble) else next(computed) for each in found]
 
     async def chat(self, model: str, chat: Chat, app: str = "", priority: int = 2) -> ItemAnswer | Trouble:
         description = self.engine.description(model)
