@@ -119,7 +119,7 @@ async def test_static_files_have_their_types_and_are_asked_for_anew(client: http
     for path, kind in (
         ("/", "text/html"),
         ("/static/style.css", "text/css"),
-        ("/static/js/model.js", "text/javascript"),
+        ("/static/page.js", "text/javascript"),
     ):
         answer = await client.get(path)
         assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-cache")
@@ -128,7 +128,7 @@ async def test_static_files_have_their_types_and_are_asked_for_anew(client: http
         plain = await client.get(path, headers={"accept-encoding": "identity"})
         assert plain.text == answer.text
         assert "content-encoding" not in plain.headers
-    again = await client.get("/static/js/model.js", headers={"if-none-match": answer.headers["etag"]})
+    again = await client.get("/static/page.js", headers={"if-none-match": answer.headers["etag"]})
     assert again.status_code == 304
     for path in ("/static/../errors.py", "/static/%2e%2e/errors.py", "/static/..%2ferrors.py", "/static/js"):
         assert (await client.get(path)).status_code == 404

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from manyhands.surfaces.page.inlining import single_page
-from surfaces.page.browsing import open_page, saved_page, until
+from surfaces.page.browsing import Served, open_page, saved_page, until
 from surfaces.page.planned_run import planned_run
 
 pytestmark = pytest.mark.xdist_group("page")
@@ -87,6 +87,28 @@ def test_axe_finds_nothing_in_any_view_in_light_and_dark_wide_and_narrow(browser
     axe = pytest.importorskip("axe_playwright_python", reason="axe is not installed: `make setup`")
     page = open_page(browser, saved, reduced_motion="reduce")
     page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text())
+    found = looked_everywhere(page, "night", "task-11")
+    assert found == []
+    page.context.close()
+
+
+def test_axe_finds_nothing_where_the_token_brings_buttons_and_none_is_off_the_screen(
+    browser: Any, served: Served
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python", reason="axe is not installed: `make setup`")
+    page = open_page(browser, served.entry, reduced_motion="reduce", bypass_csp=True)
+    page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text())
+    until(page, "document.querySelectorAll('#run-tools button').length >= 4")
+    found = looked_everywhere(page, "plan-1", "text-5")
+    page.click("#run-tools button:text-is('cancel')")  # its question is the longest of the buttons
+    until(page, "document.getElementById('run-tools').textContent.includes('really cancel plan-1?')")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert found == []
+    page.context.close()
+
+
+def looked_everywhere(page: Any, run: str, task: str) -> list[str]:
+    """In every view and on a task, in light and dark, wide and narrow."""
     found: list[str] = []
     for scheme, width in itertools.product(("light", "dark"), (1280, 390)):
         page.emulate_media(color_scheme=scheme)
@@ -97,12 +119,11 @@ def test_axe_finds_nothing_in_any_view_in_light_and_dark_wide_and_narrow(browser
             until(page, f"document.querySelector('[data-show={view}]').hidden === false")
             found += looked_at(page, f"{view}, {scheme}, {width}")
             assert page.evaluate("document.documentElement.scrollWidth") <= width, view
-        page.evaluate("manyhands.openTask('night', 'task-11')")
-        until(page, "document.querySelector('#task h2')?.textContent === 'task-11'")
+        page.evaluate(f"manyhands.openTask('{run}', '{task}')")
+        until(page, f"document.querySelector('#task h2')?.textContent === '{task}'")
         found += looked_at(page, f"a task, {scheme}, {width}")
         page.evaluate("manyhands.closeTask()")
-    assert found == []
-    page.context.close()
+    return found
 
 
 def looked_at(page: Any, where: str) -> list[str]:

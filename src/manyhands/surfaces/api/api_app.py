@@ -25,7 +25,6 @@ from manyhands.surfaces.api.page_files import PageFiles
 from manyhands.surfaces.api.refusals import JSON, on_error, on_http_error, refusal
 from manyhands.surfaces.api.security import Gate
 from manyhands.surfaces.api.watched import Watched
-from manyhands.surfaces.page.inlining import FOLDER
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -104,12 +103,10 @@ def _figures(dispatcher: Watched, metrics: Metrics) -> list[BaseRoute]:
 
 
 def _pages() -> list[BaseRoute]:
-    files = PageFiles(FOLDER)
-    # Preload all modules: otherwise a browser finds them one import at a time.
-    ahead = ", ".join(f"</static/{name}>; rel=modulepreload" for name in files.modules)
+    files = PageFiles()
 
     async def show_page(request: Request) -> Response:
         nothing = refusal(404, "this installation has no page", "/api/v1/openapi.json lists all addresses")
-        return files.answer("index.html", request, {"link": ahead}) or nothing
+        return files.answer("index.html", request) or nothing
 
     return [Route("/", show_page), Mount("/static", files)]

@@ -8,6 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from manyhands.surfaces.page.inlining import FOLDER, joined_modules
+
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 TYPES |= {".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 
@@ -18,24 +20,28 @@ def packed(body: bytes) -> bytes:
 
 
 class PageFiles:
-    """Browsers keep the files but check for new ones each time, so that old and new parts never mix."""
+    """Browsers keep the files but check for new ones each time, so that old and new parts never mix.
 
-    def __init__(self, folder: Path) -> None:
-        found = [path for path in folder.rglob("*") if path.suffix in TYPES and path.is_file()]
-        self._files = {str(path.relative_to(folder)): (path.read_bytes(), TYPES[path.suffix]) for path in sorted(found)}
+    The modules travel as one script: asked for one by one, they held up the first picture.
+    """
+
+    def __init__(self) -> None:
+        bodies = {name: (FOLDER / name).read_bytes() for name in ("index.html", "style.css", "icon.svg")}
+        bodies["page.js"] = joined_modules().encode()
+        self._files = {name: (body, TYPES[Path(name).suffix]) for name, body in bodies.items()}
         self._tags = {name: f'"{hashlib.sha256(body).hexdigest()[:20]}"' for name, (body, _) in self._files.items()}
         self._packed = {name: packed(body) for name, (body, _) in self._files.items()}
 
     @property
-    def modules(self) -> list[str]:
-        return [name for name in self._files if name.endswith(".js")]
+    def travelling_bytes(self) -> int:
+        return sum(len(body) for body in self._packed.values())
 
-    def answer(self, name: str, request: Request, headers: dict[str, str] | None = None) -> Response | None:
+    def answer(self, name: str, request: Request) -> Response | None:
         """None if there is no such file."""
         if name not in self._files:
             return None
         body, kind = self._files[name]
-        common = {"etag": self._tags[name], "cache-control": "no-cache", "vary": "accept-encoding", **(headers or {})}
+        common = {"etag": self._tags[name], "cache-control": "no-cache", "vary": "accept-encoding"}
         if request.headers.get("if-none-match") == self._tags[name]:
             return Response(status_code=304, headers=common)
         if "gzip" in request.headers.get("accept-encoding", ""):

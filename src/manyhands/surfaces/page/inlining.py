@@ -1,4 +1,4 @@
-"""The page as one HTML file that needs nothing else: its style, its modules and a recording inside it.
+"""The modules of the page as one script, and the page as one HTML file that needs nothing else.
 
 The modules keep to two forms, `import { … } from "./name.js"` and `export` before a declaration, so that making
 functions of them takes no parser.
@@ -22,7 +22,7 @@ def single_page(recording_json: str) -> str:
     recording = recording_json.replace("<", "\\u003c")
     page = re.sub(r'<link rel="icon"[^>]*>\n', "", page)
     page = _put(page, '<link rel="stylesheet" href="/static/style.css">', f"<style>\n{style}</style>")
-    page = _put(page, '<script type="module" src="/static/js/main.js"></script>', "")
+    page = _put(page, '<script type="module" src="/static/page.js"></script>', "")
     page = _put(page, "<title>", f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n<title>')
     embedded = f'<script type="application/json" id="recording">{recording}</script>'
     return _put(page, "</body>", f'{embedded}\n<script type="module">\n{joined_modules()}</script>\n</body>')
