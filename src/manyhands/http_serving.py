@@ -6,11 +6,13 @@ request has a deadline and a largest size.
 
 import asyncio
 import logging
+import os
 import resource
 import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -32,13 +34,12 @@ SORTS_MAX = 1_000
 
 @asynccontextmanager
 async def serving(
-    app: ASGIApp, address: str, port: int, grace_s: int, before_end: Callable[[], None] = lambda: None
-) -> AsyncIterator[int]:
-    """The port, while it serves. Port 0 takes any free port.
+    app: ASGIApp, listening: socket.socket, grace_s: int, before_end: Callable[[], None] = lambda: None
+) -> AsyncIterator[None]:
+    """Serves at a socket of `listen` or `listen_at`, and closes it in the end.
 
     At the end, `before_end` is called first; then running answers have `grace_s` seconds to finish.
     """
-    listening = _listen(address, port)
     _log_sparingly()
     config = uvicorn.Config(
         app,
@@ -55,7 +56,7 @@ async def serving(
     task = asyncio.create_task(server.serve([listening]))
     try:
         await server.wait_up(task)
-        yield listening.getsockname()[1]
+        yield
     finally:
         before_end()
         server.should_exit = True
@@ -169,7 +170,8 @@ class _Server(uvicorn.Server):
             task.result()
 
 
-def _listen(address: str, port: int) -> socket.socket:
+def listen(address: str, port: int) -> socket.socket:
+    """Port 0 takes any free port."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -181,3 +183,37 @@ def _listen(address: str, port: int) -> socket.socket:
             f"cannot serve on {address} port {port}: {error.strerror}", "`--port 0` takes any port that is free"
         ) from None
     return listening
+
+
+@contextmanager
+def listen_at(path: Path) -> Iterator[socket.socket]:
+    """A Unix socket that this account alone can open. Its file is there for as long as it is served."""
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        _remove_dead_socket(path)
+        before = os.umask(0o177)  # the file must never be open to others, not even for a moment
+        try:
+            listening.bind(str(path))
+        finally:
+            os.umask(before)
+    except OSError as error:
+        listening.close()
+        raise Unavailable(
+            f"cannot serve at `{path}`: {error.strerror or error}",
+            "name a file that is not there yet, in a directory of yours, with a path of less than 108 bytes",
+        ) from None
+    try:
+        yield listening
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _remove_dead_socket(path: Path) -> None:
+    """After a crash the file is still there, and nobody listens."""
+    if not path.is_socket():
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
+        try:
+            asking.connect(str(path))
+        except ConnectionRefusedError:
+            path.unlink()

@@ -3,7 +3,7 @@
 import ipaddress
 import os
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from manyhands.engine.redaction import Secrets
 from manyhands.engine.store.contract.env_vault import EnvVault
 from manyhands.engine.store.store_opening import Where
 from manyhands.errors import UsageError
-from manyhands.http_serving import serving
+from manyhands.http_serving import listen, listen_at, serving
 from manyhands.surfaces.api.api_app import make_app
 from manyhands.surfaces.api.api_context import ApiContext
 from manyhands.surfaces.api.token import token_of
@@ -28,6 +28,7 @@ GRACE_S = 2
 class ApiServer(NamedTuple):
     url: str
     token: str
+    socket_file: Path | None = None
 
     @property
     def entry(self) -> str:
@@ -45,19 +46,23 @@ async def offering(
     where: Where | None = None,
     secrets: Secrets | None = None,
     mounted: Mapping[str, ASGIApp] | None = None,
+    socket_file: Path | None = None,
 ) -> AsyncIterator[ApiServer]:
     """Serves the page and the API of a dispatcher. Its journal is in `directory`, or at `where`.
 
-    `mounted` has applications of others: path → application.
+    With `socket_file` it serves at that Unix socket and at no port. `mounted` has applications of others:
+    path → application.
     """
-    beyond_loopback = not is_loopback(address)
+    beyond_loopback = socket_file is None and not is_loopback(address)
     token = token_of(directory)
     secrets = secrets or Secrets(os.environ, vault=EnvVault(directory))
     secrets.know([token])
     served = make_app(ApiContext(dispatcher, directory, where or directory, secrets), beyond_loopback, mounted)
     try:
-        async with serving(served.app, address, port, GRACE_S, before_end=served.close) as port_taken:
-            yield ApiServer(f"http://{_shown(address)}:{port_taken}", token)
+        with nullcontext(listen(address, port)) if socket_file is None else listen_at(socket_file) as listening:
+            url = f"unix:{socket_file}" if socket_file else f"http://{_shown(address)}:{listening.getsockname()[1]}"
+            async with serving(served.app, listening, GRACE_S, before_end=served.close):
+                yield ApiServer(url, token, socket_file)
     finally:
         served.close()
 

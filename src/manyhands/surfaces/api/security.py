@@ -88,7 +88,7 @@ class Gate:
 
         async def noted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                address = (scope.get("client") or ("unknown",))[0]
+                address = (scope.get("client") or ("the Unix socket",))[0]
                 asked = f"{scope['method']} {scope['path']}"
                 line = AuditLine(time.time(), holder.name, address, asked, str(message["status"]))
                 try:

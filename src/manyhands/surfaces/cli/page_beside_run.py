@@ -25,6 +25,10 @@ def say_address(offered: "ApiServer", run: str = "", view: str = "") -> str:
     """The address with the token is printed only to a terminal, never to a file or a log. It opens on the run, or on
     one of the views.
     """
+    if offered.socket_file is not None:
+        say(f"page: at {offered.url}; a browser reaches it through `ssh -L 8642:{offered.socket_file} HOST`, then")
+        say(f"  http://127.0.0.1:8642/?token={offered.token}")
+        return offered.url
     place = f"#/?run={quote(run)}" if run else f"#/?show={view}" if view else ""
     address = f"{offered.entry if sys.stderr.isatty() else f'{offered.url}/'}{place}"
     say(f"page: {address}")

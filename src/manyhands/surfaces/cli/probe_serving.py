@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from manyhands.errors import UsageError
 from manyhands.hosts.probes.this_machine import report_machine
-from manyhands.http_serving import serving
+from manyhands.http_serving import listen, serving
 from manyhands.readers.nvml_reader import NvmlReader
 from manyhands.surfaces.cli.printing import put, say
 from manyhands.surfaces.cli.worker_serving import token_in
@@ -56,7 +56,9 @@ async def _serve(address: str, port: int, token: str) -> None:
 
     app = Starlette(routes=[Route("/probe", answer, methods=["GET"])])
     try:
-        async with serving(app, address, port, grace_s=1) as bound:
+        listening = listen(address, port)
+        bound = listening.getsockname()[1]
+        async with serving(app, listening, grace_s=1):
             host = f"[{address}]" if ":" in address else address
             put(f"http://{host}:{bound}\n")
             say("answers GET /probe until it is stopped")

@@ -37,6 +37,7 @@ def serve(
     markdown: Sequence[Path],
     address: str,
     port: int,
+    socket_file: Path | None,
     settings: Settings,
 ) -> int:
     config = settings.load()
@@ -44,7 +45,7 @@ def serve(
     if not backlogs:
         say("note: there is no backlog to watch; tasks come from `manyhands add` and from the page")
     try:
-        asyncio.run(_serve(config, backlogs, address, port))
+        asyncio.run(_serve(config, backlogs, address, port, socket_file))
     except StoppedStandingBy:
         say("stopped before it became the leader")
     return 0
@@ -103,7 +104,9 @@ def _backlog(row: BacklogConfig, config: Config) -> LiveBacklog:
     return BeadsBacklog(path, row.weight, rules_of(row), config.store_directory)
 
 
-async def _serve(config: Config, backlogs: Sequence[LiveBacklog], address: str, port: int) -> None:
+async def _serve(
+    config: Config, backlogs: Sequence[LiveBacklog], address: str, port: int, socket_file: Path | None
+) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -140,9 +143,11 @@ async def _serve(config: Config, backlogs: Sequence[LiveBacklog], address: str, 
                 where=config.store_at,
                 secrets=secrets,
                 mounted={} if agents is None else {"/mcp": agents},
+                socket_file=socket_file,
             )
         )
-        dispatcher.page = offered.url
+        if socket_file is None:  # links in messages need an address that others can open
+            dispatcher.page = offered.url
         talk("serving", offered.url, backlogs=len(backlogs), store=printable(config.store_at))
         if sys.stderr.isatty():
             say_address(offered)

@@ -37,6 +37,10 @@ def serve(
     port: Annotated[
         int, Option(min=0, max=65535, help="Serve the page and the API at this port; 0 is any free one.")
     ] = 8642,
+    socket: Annotated[
+        Path | None,
+        Option(metavar="FILE", help="Serve at this Unix socket and at no port. Only your own account can open it."),
+    ] = None,
 ) -> int:
     """Watch plans, Beads, GitHub issues and Markdown files, and run their tasks until stopped.
 
@@ -46,7 +50,7 @@ def serve(
     """
     from manyhands.surfaces.cli.serve import serve as serve_backlogs
 
-    return serve_backlogs(beads, plan, github, label, markdown, address, port, settings)
+    return serve_backlogs(beads, plan, github, label, markdown, address, port, socket, settings)
 
 
 noun = Noun(serve, epilog=EXIT_CODES)

@@ -22,6 +22,8 @@ async def serving(app: ASGIApp, address: str, port: int, token: str) -> AsyncIte
             f"cannot serve on `{address}` without a token: anyone could use the models",
             "name the environment variable that holds one with `--token-env NAME`",
         )
-    async with http_serving.serving(app, address, port, GRACE_S) as port_taken:
+    listening = http_serving.listen(address, port)
+    port_taken = listening.getsockname()[1]
+    async with http_serving.serving(app, listening, GRACE_S):
         shown = f"[{address}]" if ":" in address else address
         yield f"http://{shown}:{port_taken}"
