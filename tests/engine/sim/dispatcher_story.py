@@ -1,8 +1,8 @@
 """A seeded world around the real dispatcher, which dies, restarts and recovers while hosts, sinks and disks fail.
 
-One seed is one story. Run this file with a seed to tell that story again:
+One profile of faults and one seed are one story. Run this file with both to tell that story again:
 
-    .venv/bin/python tests/engine/sim/dispatcher_story.py 17
+    .venv/bin/python tests/engine/sim/dispatcher_story.py crashes 17
 """
 
 import asyncio
@@ -11,6 +11,7 @@ import logging
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from pathlib import Path
 from random import Random
 
@@ -20,6 +21,7 @@ if __name__ == "__main__":
 from msgspec.structs import replace
 
 from engine.sim.drawn_world import FAMILY, ROUTES, draw_hosts, draw_task, job_source
+from engine.sim.fault_profiles import PROFILES
 from engine.sim.story_checks import Promises, check_store, key_of, left_over, unfinished_business
 from manyhands.core import events as ev
 from manyhands.core.events import AnyEvent
@@ -39,11 +41,11 @@ from manyhands.errors import ManyhandsError, StoreBroken
 from manyhands.hosts.probes.guarded_probe import GuardedProbe
 
 RUNS = ("r", "s")
-#: For so long things go wrong; from then on nothing does, and all must come to its end.
-TROUBLE_S = 240.0
 #: Far longer than everything takes that is left then.
 PATIENCE_S = 5_000.0
 WALL_AHEAD_S = 1_000_000.0
+#: Of an ending: by then its host may have been given up, and its dispatcher may be another one.
+LATE_S = 2.0
 
 
 class MoodyProbe(GuardedProbe):
@@ -67,8 +69,11 @@ class MoodyProbe(GuardedProbe):
 
 
 class DispatcherStory:
-    def __init__(self, seed: int) -> None:
+    def __init__(self, profile: str, seed: int, trouble_s: float | None = None) -> None:
+        """`trouble_s` ends the trouble sooner than the profile does: a shorter story with the same beginning."""
+        self.profile = PROFILES[profile]
         self.seed = seed
+        self._trouble_s = self.profile.for_s if trouble_s is None else trouble_s
         self.seen: Counter[str] = Counter()  # what happened, for whoever wants to know whether anything did
         self.timeline = Timeline()
         self.store = MemoryStore()
@@ -76,6 +81,7 @@ class DispatcherStory:
         self.life: DispatcherLife | None = None
         self.is_calm = False
         self.is_told = False
+        self._below = [*zip(self.profile.troubles, accumulate(self.profile.troubles.values()), strict=True)]
         self._draws = Random(f"{seed} draws")
         self._faults = Random(f"{seed} faults")
         self._times = Random(f"{seed} times")
@@ -83,13 +89,13 @@ class DispatcherStory:
         self._tasks = dict.fromkeys(self._runs, 0)
         self._wanted: list[ev.Input] = []  # what a client submits until it is acknowledged
         self._deaths: list[tuple[str, int]] = []  # the dispatcher dies at the nth such deed from now on
-        self._disk_is_full = False
+        self._disk_is_full = self._answer_is_lost = False
         self._sink_mood = self._probe_mood = "fine"
         self._wall_ahead_s = WALL_AHEAD_S
         self._recorded: set[int] = set()  # attempts whose start is on disk
         self._seen_last = 0
         self.attempts = LiveAttempts(self._is_recorded)
-        self.hosts = draw_hosts(self._draws)
+        self.hosts = draw_hosts(self._draws, self.profile)
         job_for = job_source(seed, self.hosts)
         self.sites = {
             name: SimulatedSite(name, model, bond, self.timeline, self.attempts, job_for, self._delay_s, self._told)
@@ -108,8 +114,8 @@ class DispatcherStory:
             for _ in range(self._draws.randint(1, 3)):
                 self._wanted.append(self._submission(run))
         self._plan_trouble()
-        self.timeline.plan(TROUBLE_S, self._calm_down)
-        self.timeline.plan(TROUBLE_S + PATIENCE_S, self._lose_patience)
+        self.timeline.plan(self._trouble_s, self._calm_down)
+        self.timeline.plan(self._trouble_s + PATIENCE_S, self._lose_patience)
         while not self.is_told:
             self._live()
             check_store(self.store, self.promises, self.sinks)
@@ -138,7 +144,7 @@ class DispatcherStory:
             probes={
                 name: MoodyProbe(model, lambda: self._probe_mood)
                 for name, (host, model, _) in self.hosts.items()
-                if is_adaptive(host)
+                if is_adaptive(host) and self.profile.has_probes
             },
             routes=ROUTES,
             sinks=self.sinks,
@@ -167,6 +173,8 @@ class DispatcherStory:
         assert not wrong, f"after {batch}: {wrong}"
         for event in batch:
             self.seen[type(event).__name__] += 1
+            if isinstance(event, ev.AttemptEnded):
+                self.seen[f"ended {event.ending.kind.value}"] += 1
 
     def _is_recorded(self, attempt: int) -> bool:
         for number, event in self.store.open_reader().read(self._seen_last):
@@ -183,6 +191,10 @@ class DispatcherStory:
             self._disk_is_full = False
             self.seen["disk full"] += 1
             raise StoreBroken("the disk is full")
+        if deed == "appended" and self._answer_is_lost and not self.life.is_dead:
+            self._answer_is_lost = False
+            self.seen["lost answer"] += 1
+            raise StoreBroken("the disk did not say whether it has written")
         for place, (fatal, left) in enumerate(self._deaths):
             if fatal == deed:
                 self._deaths[place] = (fatal, left - 1)
@@ -193,40 +205,43 @@ class DispatcherStory:
                     return
 
     def _plan_trouble(self) -> None:
-        at = self.timeline.now + self._faults.expovariate(1 / 4.0)
-        if at < TROUBLE_S:
+        at = self.timeline.now + self._faults.expovariate(1 / self.profile.every_s)
+        if at < self._trouble_s:
             self.timeline.plan(at, self._make_trouble)
 
     def _make_trouble(self) -> None:
         faults = self._faults
         draw = faults.random()
-        if draw < 0.06 and self.life is not None:
-            self.seen["crash"] += 1
-            self.life.crash()
-        elif draw < 0.20:
-            deeds = ("append", "appended", "start", "release", "stop", "deliver", "snapshot", "reclaim")
-            self._deaths.append((faults.choice(deeds), faults.randrange(4)))
-        elif draw < 0.23 and self.life is not None:
-            self.life.close()
-        elif draw < 0.26:
-            self._disk_is_full = True
-        elif draw < 0.32:
-            self._wall_ahead_s = WALL_AHEAD_S + faults.choice((-1e5, -3.0, 0.0, 3.0, 1e5))
-        elif draw < 0.40:
-            self._sink_mood = faults.choice(("fine", "down", "moody", "refuses"))
-        elif draw < 0.46:
-            self._probe_mood = faults.choice(("fine", "hangs", "fails", "lies"))
-        elif draw < 0.56:
-            self._wanted.append(self._submission(faults.choice(self._runs)))
-            self._act_as_clients()
-        else:
-            self._wish(self._some_wish())
+        match next((name for name, below in self._below if draw < below), "wish"):
+            case "crash" if self.life is not None:
+                self.seen["crash"] += 1
+                self.life.crash()
+            case "close" if self.life is not None:
+                self.life.close()
+            case "death at a deed":
+                self._deaths.append((faults.choice(self.profile.deeds), faults.randrange(4)))
+            case "disk full":
+                self._disk_is_full = True
+            case "lost answer":
+                self._answer_is_lost = True
+            case "clock jump":
+                self._wall_ahead_s = WALL_AHEAD_S + faults.choice(self.profile.jumps_s)
+                self.seen["clock jump"] += 1
+            case "sink":
+                self._sink_mood = faults.choice(("fine", "down", "moody", "refuses"))
+            case "probe":
+                self._probe_mood = faults.choice(("fine", "hangs", "fails", "lies"))
+            case "submission":
+                self._wanted.append(self._submission(faults.choice(self._runs)))
+                self._act_as_clients()
+            case _:
+                self._wish(self._some_wish())
         self._plan_trouble()
 
     def _thread_times(self) -> tuple[float, float]:
         if self.is_calm:
             return 0.001, 0.0
-        return self._times.choice((0.0, 0.001, 0.02, 0.5)), self._times.choice((0.0, 0.0, 0.001, 0.1))
+        return self._times.choice(self.profile.write_s), self._times.choice((0.0, 0.0, 0.001, 0.1))
 
     def _delay_s(self) -> float:
         return self._times.choice((0.0, 0.0, 0.01, 0.3))
@@ -235,7 +250,10 @@ class DispatcherStory:
         """When an ending is told: mostly once, soon."""
         if self.is_calm:
             return (0.0,)
-        return self._times.choice(((0.0,), (0.0,), (0.05,), (2.0,), (0.0, 0.0), (0.0, 4.0)))
+        told = self._times.choice(self.profile.told)
+        self.seen["told twice"] += len(told) > 1
+        self.seen["told late"] += max(told) >= LATE_S
+        return told
 
     def _receive(self) -> Reception:
         match self._sink_mood:
@@ -310,7 +328,7 @@ class DispatcherStory:
     def _calm_down(self) -> None:
         self.is_calm = True
         self._deaths = []
-        self._disk_is_full = False
+        self._disk_is_full = self._answer_is_lost = False
         self._sink_mood = self._probe_mood = "fine"
         self._look_whether_done()
 
@@ -336,14 +354,40 @@ class DispatcherStory:
         raise AssertionError(f"it never comes to its end: {left_over(book)}; {[*self.attempts.of]} still work")
 
 
-def tell(seed: int) -> DispatcherStory:
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-    story = DispatcherStory(seed)
+def tell(profile: str, seed: int, trouble_s: float | None = None) -> DispatcherStory:
+    for noisy in ("asyncio", "manyhands"):
+        logging.getLogger(noisy).setLevel(logging.CRITICAL)
+    story = DispatcherStory(profile, seed, trouble_s)
     story.tell()
     return story
 
 
+def shortest_that_fails(profile: str, seed: int) -> float | None:
+    """The least time of trouble, to about a second, with which the story still fails. None if it does not fail."""
+
+    def fails(trouble_s: float) -> bool:
+        try:
+            tell(profile, seed, trouble_s)
+        except Exception:
+            return True
+        return False
+
+    enough, too_short = PROFILES[profile].for_s, 0.0
+    if not fails(enough):
+        return None
+    while enough - too_short > 1.0:
+        middle = (enough + too_short) / 2
+        if fails(middle):
+            enough = middle
+        else:
+            too_short = middle
+    return enough
+
+
 if __name__ == "__main__":
-    for number in sys.argv[1:]:
-        told = tell(int(number))
+    for number in map(int, sys.argv[2:]):
+        least_s = shortest_that_fails(sys.argv[1], number)
+        if least_s is not None:
+            print(f"seed {number} fails with {least_s:.1f} s of trouble:")
+        told = tell(sys.argv[1], number, least_s)
         print(f"seed {number}: {told.digest()} after {told.timeline.now:.1f} s, {dict(sorted(told.seen.items()))}")

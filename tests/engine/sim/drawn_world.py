@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from random import Random
 
+from engine.sim.fault_profiles import FaultProfile
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.host import Family, Host, Width
 from manyhands.core.values.task import NO_CLAIMS, Claims, Task
@@ -12,6 +13,7 @@ from manyhands.engine.sim.hosts.outage_host import OutageHost
 from manyhands.engine.sim.hosts.process_host import Processes, ProcessHost, ProcessShare
 from manyhands.engine.sim.hosts.simulated_host import Job, SimulatedHost
 from manyhands.engine.sim.hosts.slot_host import SizeShare, SlotHost, Slots
+from manyhands.engine.sim.hosts.storm_host import StormHost
 from manyhands.engine.sim.hosts.timed_host import Timed, TimedHost, TimedShare
 from manyhands.sources.config.route_config import FileSinkConfig, RouteConfig
 
@@ -32,24 +34,39 @@ ROUTES = {
 }
 
 
-def draw_hosts(random: Random) -> dict[str, tuple[Host, SimulatedHost, Bond]]:
+def draw_hosts(random: Random, profile: FaultProfile) -> dict[str, tuple[Host, SimulatedHost, Bond]]:
     def width() -> Width:
         pinned = random.randint(1, 6)
         return Width(pinned, pinned, pinned) if random.random() < 0.5 else Width(1, None, 12)
 
+    def outages() -> tuple[tuple[float, float], ...]:
+        starts = sorted(random.uniform(5, profile.for_s + 10) for _ in range(random.randrange(profile.outages_max + 1)))
+        drawn = tuple((at, at + random.uniform(1, 20)) for at in starts)
+        return tuple(one for place, one in enumerate(drawn) if not place or one[0] > drawn[place - 1][1])
+
     shell = ProcessHost(PROCESSES) if random.random() < 0.5 else TimedHost(TIMED)
-    starts = sorted(random.uniform(5, 250) for _ in range(random.randrange(3)))
-    outages = tuple((at, at + random.uniform(1, 20)) for at in starts if at > 5)
-    apart = tuple(one for place, one in enumerate(outages) if not place or one[0] > outages[place - 1][1])
     hosts: dict[str, tuple[Host, SimulatedHost, Bond]] = {
         "shell": (Host("shell", ("fix", "build"), width=width()), shell, Bond.PROCESS),
         "api": (Host("api", ("ask",), width=width()), ApiHost(ASKED), Bond.CALL),
-        "remote": (Host("remote", ("item",), width=width()), OutageHost(SlotHost(REMOTE), apart), Bond.REMOTE),
+        "remote": (Host("remote", ("item",), width=width()), SlotHost(REMOTE), Bond.REMOTE),
     }
     if random.random() < 0.4:
         spare = Host("spare", ("*",), width=width(), fallback=random.random() < 0.5)
         hosts["spare"] = (spare, TimedHost(TIMED), random.choice((Bond.PROCESS, Bond.REMOTE)))
+    for name in profile.flapping:
+        if name in hosts:
+            host, model, bond = hosts[name]
+            hosts[name] = (host, OutageHost(model, outages()), bond)
+    if profile.storms:
+        for name in ("api", "remote"):
+            host, model, bond = hosts[name]
+            hosts[name] = (host, StormHost(model, draw_storms(random, profile.for_s)), bond)
     return hosts
+
+
+def draw_storms(random: Random, for_s: float) -> tuple[tuple[float, float, bool], ...]:
+    starts = [random.uniform(0, for_s) for _ in range(random.randint(1, 4))]
+    return tuple((at, at + random.uniform(2, 40), random.random() < 0.4) for at in starts)
 
 
 def job_source(seed: int, hosts: dict[str, tuple[Host, SimulatedHost, Bond]]) -> Callable[[StartAttempt], Job]:

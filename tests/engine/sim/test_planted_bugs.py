@@ -144,4 +144,4 @@ def test_a_planted_bug_is_found(plant: Plant, complaint: str, monkeypatch: pytes
 
 def tell_some() -> None:
     for seed in range(STORIES_MAX):
-        tell(seed)
+        tell("everything", seed)

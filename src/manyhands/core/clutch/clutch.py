@@ -43,7 +43,7 @@ NEAR_GROWTH, NEAR_PAYS, NEAR_SPREAD = 1.3, 0.4, 0.35
 
 class Clutch(Struct, tag="clutch"):
     width: int
-    target: float  # the width before rounding and gauges
+    target: float  # the width before rounding and gauges; never an int, which a snapshot would give back as a float
     width_min: int = 1
     width_max: int = WIDTH_MAX
     why: str = ""
@@ -87,7 +87,7 @@ class Clutch(Struct, tag="clutch"):
     ) -> "Clutch":
         known = beginning(start, memory, nature, streams)
         memory = None if memory is not None and memory.of else memory  # another host's rates and kinds are its own
-        target = max(float(width_min), min(float(width_max), known.width))
+        target = float(max(width_min, min(width_max, known.width)))
         clutch = cls(
             width=max(1, int(target)),
             target=target,
@@ -253,7 +253,7 @@ class Clutch(Struct, tag="clutch"):
         if self.kv.read_at is not None and (self.ticked_at or 0.0) - self.kv.read_at > STALE_S:
             top = min(top, self.target)
             why = f"{why}; no growth while the gauges are silent"
-        target = max(float(self.width_min), min(float(self.width_max), top, target))
+        target = float(max(self.width_min, min(self.width_max, top, target)))
         if int(target + 0.5) != self._aim():
             self.why = why
             self.moved_at = self.ticked_at or 0.0
@@ -375,7 +375,7 @@ class Clutch(Struct, tag="clutch"):
         self.noise.learn_samples(turn)
         filled = sums.most_in_flight >= FILLED * self._aim()
         if self.settled and (filled or sums.held_by):  # a width that demand never reached was not found by the search
-            self.settled_widths.append(self.target if filled else max(1.0, min(self.target, sums.most_in_flight)))
+            self.settled_widths.append(float(self.target if filled else max(1, min(self.target, sums.most_in_flight))))
             del self.settled_widths[:-25]
         self.ceiling.turn_ended()
         if self.narrowed_at < sums.began_at:
