@@ -6,7 +6,7 @@ from helpers import Player, a_host, a_task, writes
 from manyhands.core import events as ev
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.widths import Reading
-from manyhands.surfaces.api.picture.gauges import EVERY_S
+from manyhands.surfaces.api.picture.gauges import AT_FIRST_READINGS, EVERY_S
 from manyhands.surfaces.api.picture.lane_log import lane_log
 from manyhands.surfaces.api.picture.picture import Picture
 from manyhands.surfaces.api.picture.recording import Recording
@@ -72,13 +72,15 @@ def test_a_log_says_in_which_slot_everything_happened() -> None:
     assert [line["at"] for line in lines] == sorted(line["at"] for line in lines)
 
 
-def test_readings_of_a_probe_are_told_now_and_then_and_to_a_page_that_opens_later() -> None:
+def test_readings_of_a_probe_are_told_each_second_at_first_then_less_often_and_to_a_page_that_opens_later() -> None:
     player = Player(a_host())
     picture = Picture(player.book)
     told = []
-    for at in (1.0, 2.0, 1.0 + EVERY_S):
+    first = [float(n) for n in range(AT_FIRST_READINGS)]
+    later = first[-1] + EVERY_S
+    for at in (*first[:2], 1.5, *first[2:], later - 1, later):
         reading = Reading(at, memory_used_bytes=int(at), memory_total_bytes=100)
         told += [row for row in picture.changes([ev.HostRead(at, "local", reading)]) if row["t"] == "gauge"]
-    told += picture.changes([ev.HostRead(99.0, "local", Reading(99.0))])  # it saw nothing that a page shows
-    assert [(row["at"], row["memory_used_bytes"]) for row in told] == [(1.0, 1), (1.0 + EVERY_S, 6)]
-    assert [row["at"] for row in picture.snapshot()["gauges"]] == [1.0, 1.0 + EVERY_S]
+    told += picture.changes([ev.HostRead(later + 9, "local", Reading(later + 9))])  # it saw nothing that a page shows
+    assert [(row["at"], row["memory_used_bytes"]) for row in told] == [(at, int(at)) for at in (*first, later)]
+    assert [row["at"] for row in picture.snapshot()["gauges"]] == [*first, later]

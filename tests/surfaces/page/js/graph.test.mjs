@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { heldArc } from "../../../../src/manyhands/surfaces/page/js/graph_edges.js";
 import { blocking, mayMeet } from "../../../../src/manyhands/surfaces/page/js/claim_conflicts.js";
 import { criticalPath, wholeTimes } from "../../../../src/manyhands/surfaces/page/js/critical_path.js";
 import { fitView, layGraph, neighbour } from "../../../../src/manyhands/surfaces/page/js/graph_layout.js";
@@ -72,4 +73,14 @@ test("claims meet as the scheduler has it: a path holds what is below it, and re
   const waits = (name, ...claims) => task(name, { claims });
   const found = blocking([runs("h1", "write src/app"), runs("h2", "read docs/x.md", "append log"), waits("w1", "read src/app/main.py"), waits("w2", "read docs/x.md"), waits("w3", "append log"), waits("w4", "write log", "write src"), waits("w5", "write **/*.md")]);
   assert.deepEqual(found.map(({ holder, waiter }) => [holder.task, waiter.task]), [["h1", "w1"], ["h2", "w4"], ["h1", "w4"], ["h1", "w5"], ["h2", "w5"]]);
+});
+
+test("a wait for files goes around the boxes between the two, in one row and in one column", () => {
+  const box = (x, y) => ({ x, y, w: 148, h: 24 });
+  const middle = ([x0, y0, a, b, p, q, x1, y1]) => [(x0 + 3 * a + 3 * p + x1) / 8, (y0 + 3 * b + 3 * q + y1) / 8];
+  for (const far of [200, 2000]) {
+    assert.ok(middle(heldArc(box(0, 100), box(far, 100)))[1] < 95);
+    assert.ok(middle(heldArc(box(far, 100), box(0, 100)))[1] < 95);
+    assert.ok(middle(heldArc(box(0, 100), box(0, 100 + far)))[0] > 155);
+  }
 });

@@ -2,6 +2,7 @@
 import { blocking } from "./claim_conflicts.js";
 import { criticalPath, wholeTimes } from "./critical_path.js";
 import { button, h, renew, setText, taskHref } from "./dom.js";
+import { strokeHeld, strokeNeeds } from "./graph_edges.js";
 import { fitView, layGraph, neighbour } from "./graph_layout.js";
 import { mainRun } from "./outcome.js";
 import { fitCanvas } from "./paint.js";
@@ -231,16 +232,18 @@ export class Graph {
 		const inSight = (node) => node.x + node.w >= view.x && node.x <= view.x + w / view.k && node.y + node.h >= view.y && node.y <= view.y + height / view.k;
 		c.translate(-view.x * view.k, -view.y * view.k);
 		c.scale(view.k, view.k);
-		this.edges(c, view.k, inSight);
+		const drawHeld = this.edges(c, view.k, inSight);
 		const nodes = this.laid.nodes.filter(inSight);
 		if (view.k < FAR) this.far(c, nodes.filter((node) => !node.epic));
 		for (const node of nodes) {
 			if (view.k >= FAR || node.epic) this.node(c, node, view.k);
 			this.outline(c, node, view.k);
 		}
+		drawHeld();
 		setText(this.said.parentElement.querySelector("[data-empty]"), this.laid.nodes.length ? "" : "No tasks yet.");
 	}
 
+	/** Draws the needs, and returns what draws the waits for files: those go over the boxes, which would hide them. */
 	edges(c, k, inSight) {
 		const { paint, laid } = this;
 		const looked = this.hover ?? this.focus;
@@ -250,12 +253,10 @@ export class Graph {
 		const some = laid.edges.filter(isMany(laid.edges) ? isNear : isSeen);
 		const isCritical = (edge) => this.steps.has(`${edge.from.index},${edge.to.index}`);
 		const thin = Math.max(1, 0.7 / k);
-		stroke(c, some.filter((edge) => !isCritical(edge)), paint.faint, thin, looked ? 0.35 : 0.7);
-		stroke(c, some.filter((edge) => isNear(edge)), paint.ink, 1.6 * thin, 1);
-		stroke(c, laid.edges.filter((edge) => isCritical(edge) && isSeen(edge)), paint.warn, 2.6 * thin, 1);
-		c.setLineDash([5 * thin, 4 * thin]);
-		stroke(c, this.held.filter(isMany(this.held) ? isNear : isSeen), paint.cause("claims"), 1.6 * thin, 1, true);
-		c.setLineDash([]);
+		strokeNeeds(c, some.filter((edge) => !isCritical(edge)), paint.faint, thin, looked ? 0.35 : 0.7);
+		strokeNeeds(c, some.filter((edge) => isNear(edge)), paint.ink, 1.6 * thin, 1);
+		strokeNeeds(c, laid.edges.filter((edge) => isCritical(edge) && isSeen(edge)), paint.warn, 2.6 * thin, 1);
+		return () => strokeHeld(c, this.held.filter(isMany(this.held) ? isNear : isSeen), paint.cause("claims"), 1.6 * thin);
 	}
 
 	node(c, node, k) {
@@ -369,32 +370,4 @@ export class Graph {
 		c.textAlign = "right";
 		c.fillText(`${count(counts.get("done") ?? 0)}/${count(node.tasks.length)}`, node.x + node.w - 6, node.y + 13);
 	}
-}
-
-/** All edges of one look in one path: from the right side of what is needed to the left side of what needs it. */
-function stroke(c, edges, style, width, alpha, isHeld = false) {
-	if (!edges.length) return;
-	c.strokeStyle = c.fillStyle = style;
-	c.lineWidth = width;
-	c.globalAlpha = alpha;
-	c.beginPath();
-	for (const { from, to } of edges) {
-		const x0 = isHeld ? from.x + from.w / 2 : from.x + from.w;
-		const y0 = isHeld ? from.y + (to.y > from.y ? from.h : 0) : from.y + from.h / 2;
-		const x1 = isHeld ? to.x + to.w / 2 : to.x;
-		const y1 = isHeld ? to.y + (to.y > from.y ? 0 : to.h) : to.y + to.h / 2;
-		c.moveTo(x0, y0);
-		if (isHeld) c.lineTo(x1, y1);
-		else {
-			const bend = Math.max(20, (x1 - x0) / 2);
-			c.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
-		}
-	}
-	c.stroke();
-	if (isHeld) for (const { from, to } of edges) {
-		c.beginPath();
-		c.arc(to.x + to.w / 2, to.y + (to.y > from.y ? 0 : to.h), 2.5 * width, 0, 7);
-		c.fill();
-	}
-	c.globalAlpha = 1;
 }
