@@ -2,18 +2,19 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-torch test-agents test-few-agents run-agents agents parts check mutants bench soak format clean
+.PHONY: setup demo test test-torch test-agents test-few-agents run-agents agents parts check lock sbom audit mutants bench soak format clean
 
 PIP_INSTALL := $(BIN)/pip install --disable-pip-version-check --constraint constraints.txt
 
 setup: .venv/.ready
 
 # What a user installs: about 80 MB. It is enough for the demo and for every command without an extra.
-.venv/.plain: pyproject.toml constraints.txt
+.venv/.plain: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "manyhands needs Python 3.11 or newer; try `make PYTHON=python3.12`")'
 	@echo "installing manyhands into .venv (about 80 MB)"
 	@$(PYTHON) -m venv .venv
-	@$(PIP_INSTALL) --quiet --editable .
+	@$(BIN)/pip install --disable-pip-version-check --quiet --require-hashes --requirement requirements.lock
+	@$(BIN)/pip install --disable-pip-version-check --quiet --no-deps --editable .
 	@touch $@
 
 # What the tests need in addition: Ray, models, PostgreSQL. It takes minutes, so it shows what it does.
@@ -77,6 +78,21 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+# What users install, each file with its hash: after a change of the dependencies or of constraints.txt.
+lock:
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --constraint constraints.txt \
+		--python-version 3.11 pyproject.toml --output-file requirements.lock
+
+# What is in an installation, in CycloneDX, for those who must list it.
+sbom: setup
+	mkdir -p dist
+	$(BIN)/uv tool run --from cyclonedx-bom cyclonedx-py requirements requirements.lock --pyproject pyproject.toml \
+		--output-reproducible --output-file dist/manyhands.cdx.json
+
+# Known weaknesses of what users install. It asks PyPI, so it is not part of `make check`.
+audit: setup
+	$(BIN)/uv tool run pip-audit --strict --disable-pip --require-hashes --requirement requirements.lock
 
 format: setup
 	$(BIN)/ruff format .

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -83,3 +84,14 @@ def test_the_container_file_copies_what_is_there() -> None:
     copied = [word for line in re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE) for word in line.split()]
     assert len(copied) >= 4
     assert [name for name in copied if not (ROOT / name).exists()] == []
+
+
+def test_the_lock_has_what_users_install_as_it_was_tested_and_with_hashes() -> None:
+    lock = (ROOT / "requirements.lock").read_text()
+    locked = dict(re.findall(r"^([\w.-]+)==(\S+)[^\n]*\\\n    --hash=sha256:[0-9a-f]{64}", lock, re.MULTILINE))
+    assert len(locked) == len(re.findall(r"^\w", lock, re.MULTILINE)) >= 30  # every package has a hash
+    tested = dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
+    assert {name: version for name, version in locked.items() if tested.get(name, version) != version} == {}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [re.split(r"[\[<>=;~! ]", each)[0].lower() for each in project["dependencies"]]
+    assert [name for name in wanted if name not in locked] == [], "run `make lock`"
