@@ -31,8 +31,11 @@ def test_every_line_is_json_with_the_event_in_it_and_no_secret(console: Console)
     done = console.run("runs", "log", "--output", "jsonl")
     rows = [json.loads(line) for line in done.out.splitlines()]
     assert [row["text"] for row in rows] == console.run("runs", "log").out.splitlines()
-    kinds = [row["event"].get("type") for row in rows]
-    assert {"run", "submitted", "started", "ended"} <= {kind for kind in kinds if kind}, kinds
+    kinds = [row["event"]["type"] for row in rows]
+    assert {"run", "submitted", "began", "started", "ended"} <= set(kinds), kinds
+    lane = next(row["event"] for row in rows if row["event"]["type"] == "began" and "kind" in row["event"])
+    assert (lane["host"], lane["kind"], lane["width"]) == ("local", "shell", 1)
+    assert lane["why"]
     assert "hush-hush" not in done.out
 
 

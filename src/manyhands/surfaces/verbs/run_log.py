@@ -16,7 +16,7 @@ from manyhands.engine.store.contract.journal import Reader
 class LogEntry(Struct, frozen=True):
     at: float
     text: str  # one line, as `manyhands serve` logs it
-    event: dict[str, Any]  # as journalled, without secrets; empty for a line that explains where a width began
+    event: dict[str, Any]  # as journalled, without secrets; `began` is not journalled: it says where a width began
 
 
 class RunLog:
@@ -63,7 +63,7 @@ class RunLog:
             self._entries.append(LogEntry(event.at, text, msgspec.json.decode(told)))
         if isinstance(event, RunOpened):
             for host in self._book.hosts.values():
-                self._explain(event.at, {"action": "began", "host": host.name, "width": host.width}, host.limit.reason)
+                self._explain(event.at, {"host": host.name, "width": host.width}, host.limit.reason)
         elif isinstance(event, AttemptStarted):
             self._tell_lane(event)
 
@@ -84,8 +84,10 @@ class RunLog:
             self._lanes.add((host.name, kind))
             lane = host.lane(kind)
             width = host.width if lane.width is None else lane.width
-            self._explain(event.at, {"action": "began", "host": host.name, "kind": kind, "width": width}, lane.why)
+            self._explain(event.at, {"host": host.name, "kind": kind, "width": width}, lane.why)
 
     def _explain(self, at: float, fields: Fields, why: str) -> None:
-        text = line(at, {**fields, "why": why or None}, self._secrets.redact)
-        self._entries.append(LogEntry(at, text, {}))
+        text = line(at, {"action": "began", **fields, "why": why or None}, self._secrets.redact)
+        self._entries.append(
+            LogEntry(at, text, {"type": "began", "at": at, **fields, "why": self._secrets.redact(why)})
+        )
