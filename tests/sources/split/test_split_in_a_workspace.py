@@ -54,3 +54,17 @@ def test_a_plan_for_files_outside_the_workspace_is_refused(project: Path, tmp_pa
     assert "is outside the workspace" in refused.value.message
     assert not (project / "sub.toml").exists()
     split_code_base(SplitOptions(tmp_path / "elsewhere"), Settings())
+
+
+@pytest.mark.parametrize("place", ["app", "src/shop"])
+def test_a_task_names_the_tests_beside_the_split_directory(project: Path, place: str):
+    module = place.removeprefix("src/") + ".b.x.f1"
+    write_files(project, {f"{place}/{package}__init__.py": "" for package in ("", "b/", "b/x/")})
+    write_files(project, {f"{place}/b/x/f1.py": "#" * 900, f"{place}/b/x/f2.py": "#" * 900})
+    write_files(project, {"tests/test_f1.py": f"from {module} import x\n", "tests/test_other.py": "import json\n"})
+    tests_of = {}
+    for task in _tasks_of(Path(place)):
+        told = task.prompt.split("These tests cover your part:\n")[1].split("\n\n")[0]
+        tests_of |= dict.fromkeys(claims_of(task).write, told)
+    assert tests_of[f"{place}/b/x/f1.py"] == "- tests/test_f1.py"
+    assert tests_of[f"{place}/b/x/f2.py"] == "(none)"

@@ -1,12 +1,13 @@
 """Makes a task for every leaf: it may write the files of the leaf, and the prompt names its neighbours."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from msgspec.structs import replace
 
 from manyhands.core.values.task import Claims, Task
-from manyhands.sources.split.neighbours import neighbours_of_leaves, tests_of_leaves
+from manyhands.sources.split.neighbours import TESTS_MAX, neighbours_of_leaves, tests_of_leaves
 from manyhands.sources.split.split_types import Source, Subplan, Tree
 from manyhands.sources.workspace_paths import BadPath, plain_claim
 
@@ -30,10 +31,19 @@ _FIELD = re.compile(r"\{(goal|id|name|tokens|files|neighbours|tests|parent)\}")
 _SPECIAL = re.compile(r"[*?\[\]{}\\]")
 
 
-def tasks_of(tree: Tree, source: Source, template: str, like: Task, inside: str = "", goal: str = "") -> list[Task]:
+def tasks_of(
+    tree: Tree,
+    source: Source,
+    template: str,
+    like: Task,
+    inside: str = "",
+    goal: str = "",
+    tests_outside: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> list[Task]:
     """Tasks like `like`, one for each leaf.
 
     `inside` is the split directory as the workspace sees it, with its slash: tasks name files from there.
+    `tests_outside` has the tests elsewhere in the workspace, by the file that they test.
     """
     near = neighbours_of_leaves(tree, source)
     tests = tests_of_leaves(tree, source)
@@ -47,11 +57,16 @@ def tasks_of(tree: Tree, source: Source, template: str, like: Task, inside: str 
             "tokens": f"{leaf.tokens:,}",
             "files": "\n".join(_listed(leaf, inside, size_of)),
             "neighbours": _bullets(f"{inside}{each.file} ({each.leaf})" for each in near.get(leaf.id, ())),
-            "tests": _bullets(inside + file for file in tests.get(leaf.id, ())),
+            "tests": _bullets(_tests_named(leaf, [inside + test for test in tests[leaf.id]], tests_outside)),
             "parent": leaf.parent or "",
         }
         tasks.append(_task(leaf, _filled(template, values), like, inside))
     return tasks
+
+
+def _tests_named(leaf: Subplan, near: Sequence[str], outside: Mapping[str, Sequence[str]]) -> list[str]:
+    others = [test for file in leaf.files for test in outside.get(file, ())]
+    return list(dict.fromkeys([*near, *others]))[:TESTS_MAX]
 
 
 def _filled(template: str, values: dict[str, str]) -> str:

@@ -42,11 +42,15 @@ def neighbours_of_leaves(tree: Tree, source: Source, most: int = NEIGHBOURS_MAX)
     }
 
 
+def is_test(path: str) -> bool:
+    return _TEST.search(path) is not None
+
+
 def tests_of_leaves(tree: Tree, source: Source) -> dict[str, list[str]]:
     """Leaf → the tests that are tied to it, its own first, then those outside, closest first."""
     near = neighbours_of_leaves(tree, source, most=len(source.paths))
     tests: dict[str, list[str]] = {}
     for leaf in tree.leaves():
         files = [*leaf.files, *(each.file for each in near.get(leaf.id, ()))]
-        tests[leaf.id] = [file for file in files if _TEST.search(file)][:TESTS_MAX]
+        tests[leaf.id] = [file for file in files if is_test(file)][:TESTS_MAX]
     return tests

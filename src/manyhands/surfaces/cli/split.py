@@ -11,6 +11,7 @@ from manyhands.sources.split.correction import correct
 from manyhands.sources.split.directory_source import CodeBase, read_directory
 from manyhands.sources.split.graph_file import read_graph
 from manyhands.sources.split.leaf_tasks import DEFAULT_TEMPLATE, tasks_of
+from manyhands.sources.split.outside_tests import tests_outside
 from manyhands.sources.split.plan_file import check_plan_name, write_plan
 from manyhands.sources.split.split_types import Source, SplitSettings, Tree
 from manyhands.sources.split.splitting import nothing_to_read, split
@@ -43,7 +44,8 @@ def split_code_base(options: SplitOptions, settings: Settings) -> None:
     if options.plan is not None:
         workspace = WORKTREE if options.worktrees else ""
         like = Task("", kind=options.kind, run=tuple(shlex.split(options.run)), workspace=workspace)
-        tasks = tasks_of(tree, code.source, prompt, like, inside, options.goal)
+        outside = tests_outside(settings.load().workspace, inside, code.source.paths)
+        tasks = tasks_of(tree, code.source, prompt, like, inside, options.goal, outside)
         write_plan(options.plan, tasks)
         say(f"wrote {len(tasks):,} tasks to the plan `{options.plan}`")
     if options.output is not SplitOutput.TREE:
