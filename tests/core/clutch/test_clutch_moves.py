@@ -10,7 +10,9 @@ from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host import COMMANDS, SERVICE, Host, Width
 from manyhands.core.values.host_memory import HostMemory, KindMemory, merged
 from manyhands.core.values.widths import Limit, Reading, Sample
+from manyhands.engine.sim.backlog_trial import BacklogRun, play
 from manyhands.engine.sim.drive import Drive
+from manyhands.engine.sim.hosts.random_hosts import random_host
 from manyhands.engine.sim.hosts.reference import API, BATCHING, PROCESSES, SLOTS, HostModel, build
 from manyhands.engine.sim.rival_limits.aimd import Aimd
 from manyhands.engine.sim.rival_limits.gradient2 import Gradient2
@@ -265,3 +267,10 @@ def test_a_service_whose_calls_are_short_is_launched_like_any_other(took_s: floa
             running[attempt] = at
             clutch.started(at, attempt, "text", len(running))
     assert clutch.width >= 32
+
+
+@pytest.mark.parametrize(("host", "good"), [(4, 16), (8, 11)])  # both searches end before they have settled
+def test_runs_after_one_that_ended_in_mid_search_keep_the_pace_of_a_good_fixed_width(host: int, good: int) -> None:
+    runs = [BacklogRun(random_host(host), 60, seed=0, number=number) for number in range(4)]
+    for run, ours in list(zip(runs, play(runs), strict=True))[1:]:
+        assert ours.seconds < 1.1 * play([run], width=good)[0].seconds

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from manyhands.core.clutch.account_load import AccountLoad
 from manyhands.core.clutch.beginning import beginning
 from manyhands.core.clutch.drift import Noise, missed_by, predict
-from manyhands.core.clutch.kept_memory import kept_kinds, width_to_keep
+from manyhands.core.clutch.kept_memory import best_measured, kept_kinds, width_to_keep
 from manyhands.core.clutch.launch import WIDTH_FIRST, Launch, LaunchMove
 from manyhands.core.clutch.overload import UNKNOWN_S, OverloadCeiling
 from manyhands.core.clutch.pacer import Pacer
@@ -220,10 +220,11 @@ class Clutch(Struct, tag="clutch"):
         was_settled = self.memory is not None and not self.memory.is_open
         is_open = self.launch.is_on or not (self.settled or self.launch.trouble or was_settled)
         settled = [] if self.account.trouble else self.settled_widths
+        best = None if self.settled else best_measured(self.history, self.noise)
         throughputs = sorted(turn.log_throughput for turn in self.history[-12:])
         pacer = self.pacer
         return HostMemory(
-            width=width_to_keep(is_open, self.launch, self.ramp, self.target, settled),
+            width=width_to_keep(is_open, self.launch, self.ramp, self.target, settled, best),
             turns=len(self.settled_widths),
             log_throughput=throughputs[len(throughputs) // 2] if throughputs and not is_open else None,
             is_open=is_open,
@@ -356,10 +357,8 @@ class Clutch(Struct, tag="clutch"):
         usual.learn(work or took_s)
         turn.add(sample.in_flight, took_s, work or usual.work)
         needed = max(min(self._aim(), turn.most_in_flight), TURN_MIN)
-        if self.launch.is_on:
-            self.turn = TurnSums(
-                began_at=sample.at, most_in_flight=self.in_flight
-            )  # turns begin when the launch has ended
+        if self.launch.is_on:  # turns begin when it has ended
+            self.turn = TurnSums(began_at=sample.at, most_in_flight=self.in_flight)
         elif turn.count >= needed and self._known(turn, needed):
             self._end_turn(sample.at)
 

@@ -3,10 +3,12 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from manyhands.core.clutch.drift import Noise
 from manyhands.core.clutch.launch import Launch
 from manyhands.core.clutch.ramp import Ramp
 from manyhands.core.clutch.resources import PEAK_SEEN_MIN, Peak
-from manyhands.core.clutch.turns import UsualWork
+from manyhands.core.clutch.steady import best_level
+from manyhands.core.clutch.turns import Turn, UsualWork
 from manyhands.core.values.host_memory import KindMemory
 
 WORK_SEEN_MIN = 5  # with fewer completions the usual work is unknown
@@ -27,11 +29,20 @@ def _kept(usual: UsualWork, peak: Peak) -> KindMemory:
     )
 
 
-def width_to_keep(is_open: bool, launch: Launch, ramp: Ramp, target: float, settled: Sequence[float]) -> float:
-    """The width that was in use, not the next to try: the median of settled turns, or the most without trouble."""
+def best_measured(turns: list[Turn], noise: Noise) -> float | None:
+    """The best width that a search has measured. What it was about to try does not count."""
+    return math.exp(best_level(turns, noise.sample_variance)) if turns else None
+
+
+def width_to_keep(
+    is_open: bool, launch: Launch, ramp: Ramp, target: float, settled: Sequence[float], best: float | None
+) -> float:
+    """A width that was in use, not the next one to try: settled, the best measured, or the most without trouble."""
     if is_open and (launch.is_on or ramp.best is None):
         return float(max(1, launch.most, launch.borne))
     if is_open and ramp.best is not None:  # what is being tried beyond it has not shown yet that it pays
         return max(1.0, math.exp(ramp.best.log_width))
     latest = sorted(settled[-25:])
-    return latest[len(latest) // 2] if latest else max(1.0, target)
+    if latest:
+        return latest[len(latest) // 2]
+    return max(1.0, best if best is not None else target)
