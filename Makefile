@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-torch test-agents test-few-agents run-agents agents parts check lock sbom audit mutants bench soak format clean
+.PHONY: setup demo test test-torch test-agents test-few-agents run-agents agents parts check docs lock sbom audit mutants bench soak format clean
 
 PIP_INSTALL := $(BIN)/pip install --disable-pip-version-check --constraint constraints.txt
 
@@ -73,6 +73,12 @@ test-torch: .venv-torch/.ready
 # Seeded bugs, each with the test that must find it. About a minute for every ten of them.
 mutants: setup
 	$(BIN)/python tests/mutants.py $(ARGS)
+
+# The documentation as a book, to be read from disk or served by anything. A link that leads nowhere is an error.
+docs: .venv/.plain
+	@$(PIP_INSTALL) --quiet --editable '.[docs]'
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open build/book/index.html"
 
 check: setup
 	$(BIN)/ruff format --check .

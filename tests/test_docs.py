@@ -24,6 +24,8 @@ from manyhands.sources.plans.plan_settings import PlanSettings
 from surfaces.cli.console import Console
 
 ROOT = Path(__file__).parents[1]
+#: Its commands are run in a repository with an agent, by tests/apps/setup/test_tutorial.py.
+TUTORIAL = ROOT / "docs" / "tutorial.md"
 DOCS = sorted(path for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
@@ -43,7 +45,9 @@ def commands(text: str) -> Iterator[tuple[list[str], int]]:
                 yield EXIT.sub("", line).split()[2:], int(code[1]) if code else 0
 
 
-@pytest.mark.parametrize("doc", [doc for doc in DOCS if list(commands(doc.read_text()))], ids=name_of)
+@pytest.mark.parametrize(
+    "doc", [doc for doc in DOCS if doc != TUTORIAL and list(commands(doc.read_text()))], ids=name_of
+)
 def test_every_command_does_what_it_says(doc: Path, tmp_path: Path) -> None:
     """In order, in a directory that has the examples and nothing else."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
