@@ -18,20 +18,23 @@ from manyhands.core.values.widths import Sample
 
 #: Weight of the newest duration in what is usual; a handful of attempts is enough to follow a change.
 USUAL_WEIGHT = 0.2
+_DONE = EndingKind.DONE  # a name costs less to look up than a member of an enum
 
 
 def begin(book: Book, event: AttemptStarted, record: Record) -> None:
     host = book.hosts[event.host]
     task = record.task
     host.advance(book.at)
-    tried = AttemptRecord(event.attempt, event.host, book.at, queued_at=record.since, puller=event.puller)
+    tried = AttemptRecord(event.attempt, event.host, book.at, queued_at=record.since)
     if record.history is None:
         record.history = [tried]
     else:
         record.history.append(tried)
-    book.last_attempt = max(book.last_attempt, event.attempt)
+    if event.attempt > book.last_attempt:
+        book.last_attempt = event.attempt
     running = Running(event.attempt, record, host, claims_of(task), tried)
     if event.puller:
+        tried.puller = event.puller
         running.lease = PullLease(event.puller, event.lease_until)
         host.wishes.pop(event.puller, None)
         book.set_timer(event.lease_until, record)
@@ -60,10 +63,11 @@ def occupy(book: Book, running: Running) -> None:
     if task.resources:
         for name, amount in task.resources.items():
             host.used[name] = host.used.get(name, 0.0) + amount
-    if isinstance(barrier := record.barrier, FamilyBarrier):
-        host.kept_by = barrier
-    elif barrier:
-        host.barrier = record
+    if barrier := record.barrier:
+        if isinstance(barrier, FamilyBarrier):
+            host.kept_by = barrier
+        else:
+            host.barrier = record
     run.in_flight += 1
     if run.in_flight > run.peak:
         run.peak = run.in_flight
@@ -78,7 +82,8 @@ def end(book: Book, event: AttemptEnded) -> None:
     ending = _as_decided(event.ending, running)
     if running.lease is not None:
         ending = pulling.with_usage(ending, running.lease)
-    ending = _priced(ending, running.host.host.prices)
+    if (prices := running.host.host.prices) is not None:
+        ending = _priced(ending, prices)
     _let_go(book, running)
     running.tried.ended_at = book.at
     running.tried.ending = ending
@@ -88,10 +93,8 @@ def end(book: Book, event: AttemptEnded) -> None:
     # Only now, because the order of waiting groups depends on what is left to do, which has just changed.
     book.ready.wake(("attempt", running.attempt))
     run, parent = book.runs[running.record.run], running.record.task.parent
-    run.cost += ending.cost or 0.0
-    budgets.book_spending(book, running, ending)
-    if run.max_cost is not None and run.cost >= run.max_cost:
-        run.draining = True
+    if ending.cost or ending.tokens_in or ending.tokens_out:
+        budgets.book_spending(book, running, ending)
     if parent in run.parent_bounds:
         book.ready.wake(("parent", (run.name, parent)))
     book.touch(run)
@@ -99,7 +102,7 @@ def end(book: Book, event: AttemptEnded) -> None:
 
 def _as_decided(ending: Ending, running: Running) -> Ending:
     """An attempt that we stopped has our reason as its ending, unless it was done first."""
-    if ending.kind is EndingKind.DONE:
+    if ending.kind is _DONE:
         return ending
     if running.stop_why is None:
         return _as_told(ending)
@@ -127,9 +130,9 @@ def _as_told(ending: Ending) -> Ending:
             assert_never(kind)
 
 
-def _priced(ending: Ending, prices: Prices | None) -> Ending:
+def _priced(ending: Ending, prices: Prices) -> Ending:
     """The ending with its cost at the current prices. A later change of prices does not change it."""
-    if prices is None or ending.cost is not None or not (ending.tokens_in or ending.tokens_out):
+    if ending.cost is not None or not (ending.tokens_in or ending.tokens_out):
         return ending
     return replace(ending, cost=prices.cost(ending.tokens_in, ending.tokens_out))
 
@@ -160,7 +163,8 @@ def _learn(running: Running, ending: Ending, at: float) -> None:
     # Tokens that commands report do not measure the host: only some kinds report them, and others count seconds.
     tokens_in, tokens_out = (0, 0) if task.run else (ending.tokens_in, ending.tokens_out)
     took_s = at - running.started_at
-    if ending.kind is EndingKind.DONE and not _only_lands(running.record):
+    if ending.kind is _DONE and (running.record.guidance is None or not running.record.guidance.approved):
+        # How long it takes only to land what is approved says nothing about the kind.
         lane = host.lanes[kind]
         lane.usual_s = took_s if lane.usual_s is None else lane.usual_s + USUAL_WEIGHT * (took_s - lane.usual_s)
     if ending.budget is not None:
@@ -186,11 +190,6 @@ def _learn(running: Running, ending: Ending, at: float) -> None:
     )
 
 
-def _only_lands(record: Record) -> bool:
-    """Was the attempt only there to land what is approved? How long that takes says nothing about the kind."""
-    return record.guidance is not None and bool(record.guidance.approved)
-
-
 def _mean_in_flight(host: HostState, running: Running, took_s: float) -> float:
     if took_s <= 0.0:
         return len(host.running) + 1.0
@@ -202,14 +201,14 @@ def _settle(book: Book, running: Running, ending: Ending) -> None:
     record = running.record
     cut_short = False
     open_question = record.question
-    people.keep_guidance(record, ending)
+    if record.guidance is not None:
+        people.keep_guidance(record, record.guidance, ending)
     match ending.kind:
-        case EndingKind.DONE if ending.asks is not None:
-            record.setbacks = 0
-            people.wait_for_person(book, record, ending.asks, people.why_it_waits(ending.asks))
-            return
         case EndingKind.DONE:
             record.setbacks = 0
+            if ending.asks is not None:
+                people.wait_for_person(book, record, ending.asks, people.why_it_waits(ending.asks))
+                return
             book.become(record, TaskState.DONE)
             book.outbox.post(record)
             intake.release_dependents(book, record)

@@ -59,6 +59,7 @@ class Book:
         self.leases_due: dict[int, Running] = {}  # leases that may have run out
         self.unsettled: dict[str, Run] = {}  # runs that may have come to rest
         self.rules_to_review = False
+        self.wake_at: float | None = None  # the alarm that was asked for
         self.look_at: float | None = None  # when a waiting task may start even if no event comes
         self.changed_for: list[dict[int, Record]] = []  # each follower gets the tasks that changed, by number
         self._timers: list[tuple[float, int, Record | None]] = []
@@ -83,8 +84,8 @@ class Book:
         record.cause = cause
         record.held = False
         record.question = None
-        for changed in self.changed_for:  # as `note_change` does; each task comes by here three times
-            changed[record.number] = record
+        if self.changed_for:
+            self.note_change(record)
         if state in TERMINAL:
             self._count_unfinished(run, record, -1)
         elif was in TERMINAL:
@@ -100,15 +101,16 @@ class Book:
         run.records[record.task.id] = record
         run.counts[record.state] += 1
         self._of_kind(run, record.task.kind)[record.state] += 1
-        self._join_family(run, record, record.task.family)
-        self.note_change(record)
+        if record.task.family:
+            self._join_family(run, record, record.task.family)
+        if self.changed_for:
+            self.note_change(record)
         if record.state not in TERMINAL:
             self._count_unfinished(run, record, +1)
 
     def _join_family(self, run: Run, record: Record, family: str) -> None:
-        if family:
-            run.families.setdefault(family, FamilyState())
-            run.members.setdefault(family, []).append(record)
+        run.families.setdefault(family, FamilyState())
+        run.members.setdefault(family, []).append(record)
 
     def change_task(self, record: Record, task: Task) -> None:
         """Replace a task that is not queued by what the backlog says now."""
@@ -118,7 +120,8 @@ class Book:
         if record.task.family != task.family:
             if record.task.family:
                 run.members[record.task.family].remove(record)
-            self._join_family(run, record, task.family)
+            if task.family:
+                self._join_family(run, record, task.family)
         record.task = task
         self._of_kind(run, task.kind)[record.state] += 1
         self._count_unfinished(run, record, +1)

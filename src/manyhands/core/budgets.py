@@ -26,11 +26,13 @@ USUAL_WEIGHT = 0.3
 def book_spending(book: Book, running: Running, ending: Ending) -> None:
     """An attempt has ended: count what it took, and learn what attempts of its kind take."""
     cost, tokens = ending.cost or 0.0, float(ending.tokens_in + ending.tokens_out)
-    if not cost and not tokens:
-        return
     ledger, host = _today(book), running.host
     book.spending_changed = True
-    book.runs[running.record.run].tokens += tokens
+    run = book.runs[running.record.run]
+    run.cost += cost
+    run.tokens += tokens
+    if run.max_cost is not None and run.cost >= run.max_cost:
+        run.draining = True
     ledger.hosts.setdefault(host.name, Spending()).add(cost, tokens)
     if host.host.account:
         ledger.accounts.setdefault(host.host.account, Spending()).add(cost, tokens)

@@ -31,11 +31,8 @@ def why_it_waits(question: Question) -> str:
             assert_never(kind)
 
 
-def keep_guidance(record: Record, ending: Ending) -> None:
+def keep_guidance(record: Record, guidance: Guidance, ending: Ending) -> None:
     """What was said for the attempt that has ended like this, and is still good for the next one."""
-    guidance = record.guidance
-    if guidance is None:
-        return
     match ending.kind:
         case EndingKind.DONE if ending.asks is None:
             record.guidance = None

@@ -96,13 +96,15 @@ def _is_held_up(group: Group) -> bool:
 
 def _first(book: Book, round_: _Round) -> Group | None:
     """The most urgent group; then of the run with the least in flight for its weight; then by the run's order."""
+    if len(round_.open) == 1:
+        return book.ready.peek(round_.open[0])
     best: Group | None = None
     best_rank: tuple[int, float, float, float, int] | None = None
     for pool in round_.open:
         group = book.ready.peek(pool)
         if group is not None and group.order is not None:
             priority, weight, age = group.order
-            expected_s = round_.longest.expected_s(pool, round_.open) if len(round_.open) > 1 else 0.0
+            expected_s = round_.longest.expected_s(pool, round_.open)
             rank = (priority, pool.run.in_flight / pool.run.weight, weight, -expected_s, age)
             if best_rank is None or rank < best_rank:
                 best, best_rank = group, rank
@@ -155,7 +157,7 @@ def _host_for(book: Book, group: Group, round_: _Round) -> HostState | None:
     if len(hosts) > WAITED_FOR_MAX and not wants_room:
         return _host_of_many(book, group, round_)
     free = [host for host in hosts if (host.name, kind) not in round_.shut and host_obstacle(host, group) is None]
-    busy = _busy(group, free, round_) if wants_room or free else []
+    busy = _busy(group, free, round_) if len(free) < len(hosts) and (wants_room or free) else []
     while free:
         if len(free) == 1 and not busy:
             chosen = free[0]
@@ -256,7 +258,8 @@ def _start(book: Book, group: Group, host: HostState) -> None:
         wish = wish_for(host, record)
         assert wish is not None
         event = replace(event, puller=wish.puller, lease_until=book.at + host.host.lease_s)
-    last = record.last_ending if len(record.history or ()) > record.told_from else None
+    past = record.history
+    last = record.last_ending if past is not None and len(past) > record.told_from else None
     attempts.begin(book, event, record)
     book.decisions.append(event)
     assert record.history is not None
