@@ -38,6 +38,22 @@ def open_task(page: Any, task: str) -> None:
     page.evaluate("(task) => manyhands.openTask('plan-1', task)", task)
 
 
+def waits(page: Any) -> str:
+    return str(
+        page.evaluate("[...document.querySelectorAll('#inbox li')].map((one) => one.dataset.waitsFor).sort().join()")
+    )
+
+
+def test_the_inbox_lists_what_waits_and_opens_the_task(waiting: tuple[Any, Project, Console]) -> None:
+    page, _, _ = waiting
+    page.evaluate("manyhands.setShow('inbox')")
+    until(page, "document.querySelectorAll('#inbox li').length === 2")
+    assert waits(page) == "approval,question"
+    assert page.inner_text("#inbox li[data-waits-for=approval] code") == "manyhands task approve work --run plan-1"
+    page.click("#inbox li[data-waits-for=question] a")
+    until(page, "document.querySelector('#task .question')?.textContent === 'Which one?'")
+
+
 def test_the_diff_stands_side_by_side_and_is_sent_back_and_approved(waiting: tuple[Any, Project, Console]) -> None:
     page, project, _ = waiting
     open_task(page, "work")
@@ -65,3 +81,10 @@ def test_a_question_is_answered_by_one_of_its_choices(waiting: tuple[Any, Projec
     page.click("#task [data-choice=right]")
     wait_until(lambda: console.book().runs["plan-1"].records["asks"].state is TaskState.DONE, "the answer")
     until(page, "!document.querySelector('#task .question')")
+
+
+def test_the_inbox_is_empty_once_all_is_answered(waiting: tuple[Any, Project, Console]) -> None:
+    page, _, _ = waiting
+    page.evaluate("manyhands.setShow('inbox')")
+    until(page, "document.querySelector('#inbox-about').textContent === 'nothing waits for you'")
+    assert waits(page) == ""

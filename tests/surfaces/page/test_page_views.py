@@ -80,7 +80,7 @@ def test_the_log_has_a_lane_in_every_line_and_follows_the_filter(page: Any) -> N
     page.evaluate("document.activeElement.blur()")
 
 
-VIEWS = ("overview", "graph", "runs", "hosts", "log", "evals")
+VIEWS = ("overview", "graph", "runs", "hosts", "log", "evals", "inbox")
 
 
 def test_axe_finds_nothing_in_any_view_in_light_and_dark_wide_and_narrow(browser: Any, saved: str) -> None:

@@ -10,7 +10,7 @@ const TOLD = [
 	["J K", "next and previous task"],
 	["Enter", "open the selected task"],
 	["G", "rows by slot or by kind"],
-	["1 … 6", "overview, graph, runs, hosts, log, evals"],
+	["1 … 7", "overview, graph, runs, hosts, log, evals, inbox"],
 	["Space", "play and pause a replay"],
 	["Shift + drag", "select a range of time (or drag on the axis)"],
 	["T", "theme: light, dark, or that of the system"],
@@ -23,7 +23,7 @@ export function listenToKeys(on) {
 		w: () => on.zoom(1.4), s: () => on.zoom(1 / 1.4), "+": () => on.zoom(1.4), "-": () => on.zoom(1 / 1.4),
 		a: () => on.pan(-0.15), d: () => on.pan(0.15), ArrowLeft: () => on.pan(-0.15), ArrowRight: () => on.pan(0.15),
 		f: on.fit, ".": on.follow, "/": on.filter, j: () => on.step(1), k: () => on.step(-1), Enter: on.enter,
-		...Object.fromEntries([1, 2, 3, 4, 5, 6].map((place) => [place, () => on.show(place)])), g: on.rows, " ": on.play, t: on.theme, "?": on.help, Escape: on.escape,
+		...Object.fromEntries([1, 2, 3, 4, 5, 6, 7].map((place) => [place, () => on.show(place)])), g: on.rows, " ": on.play, t: on.theme, "?": on.help, Escape: on.escape,
 	};
 	document.addEventListener("keydown", (event) => {
 		if (event.ctrlKey || event.metaKey || event.altKey) return;

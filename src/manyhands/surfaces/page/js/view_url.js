@@ -1,6 +1,6 @@
 // The whole view in the address: what it shows can be sent to someone.
 
-export const VIEWS = { overview: "Overview", graph: "Graph", runs: "Runs", hosts: "Hosts", log: "Log", evals: "Evals" };
+export const VIEWS = { overview: "Overview", graph: "Graph", runs: "Runs", hosts: "Hosts", log: "Log", evals: "Evals", inbox: "Inbox" };
 
 export const START = { show: "overview", task: null, run: "", filter: "", rows: "slots", follow: true, fit: true, from: null, to: null, range: null, replay: null };
 

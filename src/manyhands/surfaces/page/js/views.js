@@ -3,6 +3,7 @@ import { $, h, renew } from "./dom.js";
 import { EvalsView } from "./evals_view.js";
 import { Graph } from "./graph.js";
 import { HostsView } from "./hosts_view.js";
+import { InboxView } from "./inbox_view.js";
 import { LogView } from "./log_view.js";
 import { RunsView } from "./runs_view.js";
 import { showTip } from "./tip.js";
@@ -21,6 +22,7 @@ export class Views {
 			evals: new EvalsView({
 				select: $("eval"), scorers: $("eval-scorer"), about: $("eval-about"), note: $("eval-note"), table: $("eval-table"), lifts: $("eval-lifts"), transcripts: $("transcripts"),
 			}, () => app.taskPage.isServed),
+			inbox: new InboxView({ list: $("inbox"), about: $("inbox-about"), note: $("inbox-note") }, () => app.taskPage.isServed),
 			log: new LogView($("log"), $("log-about"), () => app.firstShown),
 		};
 	}
