@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -28,13 +29,15 @@ class LimitWatch:
         running: "asyncio.Task[tuple[Exit, bool]]",
         output: int,
         begin: int,
+        own: Sequence[Path],
     ) -> None:
-        """`running` is cancelled when a limit is reached, which stops the command."""
+        """`running` is cancelled when a limit is reached, which stops the command. Nobody else writes to `own`."""
         self._limits = limits
         self._group = group
         self._running = running
         self._output = output
         self._begin = begin
+        self._own = own
         self.reached = ""
         self._task = asyncio.create_task(self._watch())
 
@@ -42,10 +45,25 @@ class LimitWatch:
         self._task.cancel()
 
     async def _watch(self) -> None:
+        was_there = await self._disk_bytes()
         while not self.reached:
             await asyncio.sleep(LOOK_S)
-            self.reached = self._over(await self._group.family())
+            self.reached = self._over(await self._group.family()) or self._over_disk(
+                await self._disk_bytes() - was_there
+            )
         self._running.cancel()
+
+    def _over_disk(self, added: int) -> str:
+        limit = self._limits.disk_mb
+        if limit is None or added <= limit * _MB:
+            return ""
+        return f"reached its limit of {limit:,g} MB of disk: it added {added / _MB:,.1f} MB to its directories"
+
+    async def _disk_bytes(self) -> int:
+        """Beside the loop, because a task may have made a million files."""
+        if self._limits.disk_mb is None:
+            return 0
+        return await asyncio.to_thread(lambda: sum(map(_bytes_below, self._own)))
 
     def _over(self, family: list[Process]) -> str:
         limits = self._limits
@@ -84,3 +102,19 @@ def _memory_bytes(family: Iterable[Process]) -> int:
         except (OSError, IndexError, ValueError):  # it has ended
             continue
     return pages * _PAGE_BYTES
+
+
+def _bytes_below(directory: Path) -> int:
+    """What its files take on disk, without following links. What vanishes meanwhile takes nothing."""
+    taken, ahead = 0, [os.fspath(directory)]
+    while ahead:
+        try:
+            with os.scandir(ahead.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        ahead.append(entry.path)
+                    else:
+                        taken += entry.stat(follow_symlinks=False).st_blocks * 512
+        except OSError:
+            continue
+    return taken

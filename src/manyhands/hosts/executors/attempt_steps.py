@@ -107,19 +107,23 @@ class AttemptSteps:
         except CannotStart as refusal:
             return refusal.ending
         try:
-            exit, stopped, reached = await self._run_out(group, output, begin)
+            # Only a worktree is a workspace of its own.
+            own = (directory, Path(order.task.workspace)) if order.task.workspace else (directory,)
+            exit, stopped, reached = await self._run_out(group, output, begin, own)
             del self._groups[order.attempt]
             ending = ending_of(exit, tail_of_open(output, begin), stopped)
             return over_limit(ending, reached)
         finally:
             os.close(output)
 
-    async def _run_out(self, group: ProcessGroup, output: int, begin: int) -> tuple[Exit, bool, str]:
+    async def _run_out(
+        self, group: ProcessGroup, output: int, begin: int, own: Sequence[Path]
+    ) -> tuple[Exit, bool, str]:
         """How the command ended, whether it was stopped, and the limit that it was stopped for."""
         if not self._settings.limits.any_of_processes:
             return *await group.run_out(), ""
         running = asyncio.create_task(group.run_out())
-        watch = LimitWatch(self._settings.limits, group, running, output, begin)
+        watch = LimitWatch(self._settings.limits, group, running, output, begin, own)
         try:
             return *await running, watch.reached
         finally:

@@ -82,7 +82,7 @@ class AgentHost(HostFields, frozen=True, kw_only=True, tag="agent"):
         AgentLimits,
         says(
             'Where an attempt ends: `{ turns = 50, cost = 2.5, tokens = 400000, memory_mb = 4000, cpu = "1h", '
-            "processes = 200, output_mb = 100 }`, any of them."
+            "processes = 200, output_mb = 100, disk_mb = 2000 }`, any of them."
         ),
     ] = AgentLimits()
     confine: Annotated[

@@ -64,7 +64,8 @@ class ShellHost(HostFields, frozen=True, kw_only=True, tag="shell"):
     limits: Annotated[
         ProcessLimits,
         says(
-            'Where an attempt ends: `{ memory_mb = 4000, cpu = "1h", processes = 200, output_mb = 100 }`, any of them.'
+            'Where an attempt ends: `{ memory_mb = 4000, cpu = "1h", processes = 200, output_mb = 100, '
+            "disk_mb = 2000 }`, any of them."
         ),
     ] = ProcessLimits()
     approve: WorkApproval = False

@@ -56,10 +56,14 @@ class ProcessLimits(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     cpu: Annotated[Duration | None, says("The most processor time of an attempt.")] = None
     processes: Annotated[Count | None, says("The most processes of an attempt at once.")] = None
     output_mb: Annotated[Positive | None, says("The most that an attempt may print, in MB.")] = None
+    disk_mb: Annotated[
+        Positive | None, says("The most that an attempt may add to its worktree and its directory in the store, in MB.")
+    ] = None
 
     @property
     def any_of_processes(self) -> bool:
-        return any(limit is not None for limit in (self.memory_mb, self.cpu, self.processes, self.output_mb))
+        limits = (self.memory_mb, self.cpu, self.processes, self.output_mb, self.disk_mb)
+        return any(limit is not None for limit in limits)
 
 
 class HostFields(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="type"):
