@@ -80,9 +80,12 @@ def test_a_task_is_changed_and_the_run_paused_by_keyboard_alone(acting: tuple[An
     until(page, "document.activeElement.name === 'priority'")
     page.keyboard.press("Control+A")
     page.keyboard.type("0")
+    page.keyboard.press("Tab")
+    page.keyboard.type("t1, t2")
     page.keyboard.press("Enter")
     until(page, "document.querySelector('#task .said').textContent === 'changed, and on disk'")
-    assert console.book().runs["plan-1"].records["t4"].task.priority == 0
+    task = console.book().runs["plan-1"].records["t4"].task
+    assert (task.priority, list(task.needs)) == (0, ["t1", "t2"])
     page.keyboard.press("Escape")
     page.select_option("#run", "plan-1")
     until(page, "manyhands.model.scope === 'plan-1'")
