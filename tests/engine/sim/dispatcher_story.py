@@ -10,7 +10,8 @@ import hashlib
 import logging
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
 from random import Random
@@ -355,11 +356,23 @@ class DispatcherStory:
 
 
 def tell(profile: str, seed: int, trouble_s: float | None = None) -> DispatcherStory:
-    for noisy in ("asyncio", "manyhands"):
-        logging.getLogger(noisy).setLevel(logging.CRITICAL)
-    story = DispatcherStory(profile, seed, trouble_s)
-    story.tell()
-    return story
+    with _hushed("asyncio", "manyhands"):
+        story = DispatcherStory(profile, seed, trouble_s)
+        story.tell()
+        return story
+
+
+@contextmanager
+def _hushed(*names: str) -> Iterator[None]:
+    """Stories are full of warnings. Later tests in this process look for theirs, so the levels come back."""
+    levels = {name: logging.getLogger(name).level for name in names}
+    for name in names:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
 
 
 def shortest_that_fails(profile: str, seed: int) -> float | None:

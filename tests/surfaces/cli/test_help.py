@@ -131,4 +131,4 @@ def test_the_version_is_told(console: Console) -> None:
 
 def test_every_extra_of_the_package_is_looked_for() -> None:
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
-    assert set(project["optional-dependencies"]) - {"dev", "peers"} == set(EXTRAS)
+    assert set(project["optional-dependencies"]) - {"dev", "docs", "peers"} == set(EXTRAS)
