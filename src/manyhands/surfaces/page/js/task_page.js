@@ -15,6 +15,8 @@ export class TaskPage {
 		// isServed: there is a server to ask; otherwise the model has all there is.
 		Object.assign(this, { element, close, edit, isServed: false, shown: null, lastState: "" });
 		this.output = new OutputView();
+		// One element for every task: drawing keeps what stands in the pane, so a fresh one would never come into it.
+		this.said = h("p", { class: "said", role: "status" });
 		this.approval = new ApprovalBox((text, isFine) => this.say(text, isFine), () => this.shown && this.draw(this.now));
 	}
 
@@ -22,7 +24,7 @@ export class TaskPage {
 		Object.assign(this, { shown: { run, task }, model, detail: null, story: null, picked: null, asks: "" });
 		this.isUnknown = false; // the server has no such task
 		this.output.show(run, task, null);
-		this.said = h("p", { class: "said", role: "status" });
+		this.say("");
 		this.element.hidden = false;
 		this.draw(now);
 		this.element.focus({ preventScroll: true });
