@@ -1,4 +1,4 @@
-"""The configs in the guides load, and two of them run against real parts: llama.cpp with Beads, and Redis."""
+"""The configs in the guides load, and they run against real parts: llama.cpp with Beads, Redis, and the model worker."""
 
 import json
 import re
@@ -6,15 +6,20 @@ import time
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from llama_server import LlamaServer
+from manyhands.core.state import Record
 from manyhands.sources.config.config_reading import load_config
 from surfaces.cli.console import Console, console
+from worker.tiny_image_models import WIDTH, write_image_model
 
 __all__ = ["console"]
 
 GUIDES = sorted((Path(__file__).parents[1] / "docs" / "guides").glob("*.md"))
-FILE = re.compile(r"^```(?:toml|python)\n# (manyhands\.toml|pipeline\.py)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FILE = re.compile(
+    r"^```(?:toml|python)\n# (manyhands\.toml|embeddings\.toml|pipeline\.py)\n(.*?)^```", re.MULTILINE | re.DOTALL
+)
 
 
 def files_of(guide: Path) -> dict[str, str]:
@@ -53,6 +58,28 @@ def test_the_pipeline_of_the_guide_works_through_a_stream(console: Console, redi
     ] * 3
 
 
+def test_the_pipeline_of_the_guide_embeds_images_and_texts(console: Console, redis_url: str) -> None:
+    from redis import Redis
+
+    guide = next(guide for guide in GUIDES if guide.stem == "pipeline")
+    write_image_model(console.directory / "models" / "clip", "clip")
+    (console.directory / "photos").mkdir()
+    Image.new("RGB", (60, 80), "red").save(console.directory / "photos" / "cat.jpg")
+    config = files_of(guide)["embeddings.toml"]
+    console.write("embeddings.toml", re.sub(r"\{ (stream|type)", rf'{{ url = "{redis_url}", \1', config))
+    entries = re.findall(r"^redis-cli XADD items '\*' task '(.*)'$", guide.read_text(), re.MULTILINE)
+    assert len(entries) == 2
+    with Redis.from_url(redis_url, decode_responses=True) as redis:
+        for entry in entries:
+            redis.xadd("items", {"task": entry})
+        live = console.start("serve", "--config", "embeddings.toml", "--port", "0")
+        live.wait_until(lambda: redis.xlen("vectors") == 2, "two vectors")
+    live.process.terminate()
+    assert live.end().code == 0
+    widths = [len(json.loads(one.last_ending.result)[0]) for one in _records(console) if one.last_ending]
+    assert widths == [WIDTH, WIDTH]
+
+
 def test_the_boxes_of_the_guide_work_through_beads(console: Console, llama_server: LlamaServer) -> None:
     """A llama.cpp server stands in for the three boxes."""
     guide = next(guide for guide in GUIDES if guide.stem == "ollama-and-beads")
@@ -78,6 +105,10 @@ def test_the_boxes_of_the_guide_work_through_beads(console: Console, llama_serve
     assert sorted(path.name for path in (console.directory / "answers").iterdir()) == [
         f"{id}.md" for id in sorted(hosts)
     ]
+
+
+def _records(console: Console) -> list[Record]:
+    return list(next(iter(console.book().runs.values())).records.values())
 
 
 def _is_done(redis: object) -> bool:
