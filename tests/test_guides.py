@@ -1,4 +1,4 @@
-"""The configs in the guides load, and they run against real parts: llama.cpp with Beads, Redis, and the model worker."""
+"""The configs in the guides load, and run against real parts: llama.cpp with Beads, Redis, and the model worker."""
 
 import json
 import re
