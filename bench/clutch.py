@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from statistics import mean
 from types import ModuleType
@@ -41,7 +41,7 @@ def cold(model: HostModel, seed: int) -> Limit:
 def remembering(model: HostModel, seed: int, factor: float = 1.0, black_box: bool = False) -> Limit:
     """With the memory of a real run on other tasks, or with that memory wrong by a factor."""
     memory = memory_of_a_run(model, seed, black_box)
-    return Clutch.begin(width_max=model.width_max, nature=model.nature, memory=memory and wrong(memory, factor))
+    return begun_with(model, memory and wrong(memory, factor))
 
 
 def wrong(memory: HostMemory, factor: float) -> HostMemory:
@@ -146,8 +146,11 @@ def short_backlogs(pool: ProcessPoolExecutor, seeds: int) -> None:
 #: The modules of the clutch, whose constants are tried.
 PARTS = sorted(file.stem for file in Path(str(clutch.__file__)).parent.glob("*.py") if file.stem != "__init__")
 DOCS = Path(__file__).parents[1] / "docs" / "clutch.md"
-HEAD = "| constant | value | reference, −25 % | +25 % | random, −25 % | +25 % | most on one host |"
-#: Few and short enough for all constants in three minutes of CPU, and every part of the clutch is at work on one.
+HEAD = (
+    "| constant | value | reference, −25 % | +25 % | random, −25 % | +25 % | remembered, −25 % | +25 % "
+    "| most on one host |"
+)
+#: Few and short enough for all constants in six minutes of CPU.
 RANDOM_HOSTS = 4  # one of each family
 CHANGES = (0.75, 1.25)
 
@@ -185,16 +188,34 @@ def changed(part: str, constant: str, factor: float) -> Iterator[None]:
             setattr(each, constant, value)
 
 
-def goodputs(job: tuple[str, str, float]) -> list[float]:
-    """On each reference host, then on each random one; a change of one in the first place is none."""
+def goodputs(job: tuple[str, str, float]) -> list[list[float]]:
+    """On each host of each group; a change of one in the first place is none."""
     part, constant, factor = job
+    memories = remembered()  # of runs with the constants as they are
     with changed(part, constant, factor):
-        return [drive(model, cold(model, 0), seed=1).goodput for model in measured_hosts()]
+        cold_ones = [[drive(model, cold(model, 0), seed=1).goodput for model in models] for models in measured_hosts()]
+        return [*cold_ones, [drive(model, begun_with(model, memory), seed=1).goodput for model, memory in memories]]
 
 
-def measured_hosts() -> list[HostModel]:
-    models = [*REFERENCE, *(random_host(seed) for seed in range(RANDOM_HOSTS))]
-    return [msgspec.structs.replace(model, seconds=model.seconds / 2) for model in models]
+def measured_hosts() -> tuple[list[HostModel], list[HostModel]]:
+    """The reference hosts and some random ones. One that drifts keeps its whole time: it drifts late."""
+    reference = [model if model is DRIFTING else _halved(model) for model in REFERENCE]
+    return reference, [_halved(random_host(seed)) for seed in range(RANDOM_HOSTS)]
+
+
+@cache
+def remembered() -> list[tuple[HostModel, HostMemory | None]]:
+    """The reference hosts with the memory of a run, and with that memory four times too wide."""
+    found = [(_halved(model), memory_of_a_run(model, 0)) for model in REFERENCE]
+    return [*found, *((model, memory and wrong(memory, 4.0)) for model, memory in found)]
+
+
+def begun_with(model: HostModel, memory: HostMemory | None) -> Limit:
+    return Clutch.begin(width_max=model.width_max, nature=model.nature, memory=memory)
+
+
+def _halved(model: HostModel) -> HostModel:
+    return msgspec.structs.replace(model, seconds=model.seconds / 2)
 
 
 def sensitivity(pool: ProcessPoolExecutor) -> Iterator[str]:
@@ -205,12 +226,16 @@ def sensitivity(pool: ProcessPoolExecutor) -> Iterator[str]:
     usual = next(scores)
     for part, constant in names:
         home = importlib.import_module(f"manyhands.core.clutch.{part}")
-        less, more = ([after / before - 1 for before, after in zip(usual, next(scores), strict=True)] for _ in CHANGES)
-        split = len(REFERENCE)
-        cells = [mean(less[:split]), mean(more[:split]), mean(less[split:]), mean(more[split:])]
-        most = max((*less, *more), key=abs)
+        less, more = (_gains(usual, next(scores)) for _ in CHANGES)
+        cells = [mean(gains) for pair in zip(less, more, strict=True) for gains in pair]
+        most = max((gain for gains in (*less, *more) for gain in gains), key=abs)
         row = " | ".join(f"{cell:+.1%}" for cell in (*cells, most))
         yield f"| `{part}.{constant}` | {getattr(home, constant):g} | {row} |"
+
+
+def _gains(usual: list[list[float]], after: list[list[float]]) -> list[list[float]]:
+    groups = zip(usual, after, strict=True)
+    return [[new / old - 1 for old, new in zip(was, now, strict=True)] for was, now in groups]
 
 
 def write_table(rows: list[str]) -> None:
@@ -218,13 +243,13 @@ def write_table(rows: list[str]) -> None:
     text, found, _ = DOCS.read_text().partition(HEAD)
     if not found:
         raise SystemExit(f"{DOCS} has no table that begins with: {HEAD}")
-    DOCS.write_text("\n".join([text + HEAD, "|---|---|---|---|---|---|---|", *rows]) + "\n")
+    DOCS.write_text("\n".join([text + HEAD, "|---|---|---|---|---|---|---|---|---|", *rows]) + "\n")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="3 seeds and 12 random hosts")
-    parser.add_argument("--sensitivity", action="store_true", help="what each constant does, about three minutes")
+    parser.add_argument("--sensitivity", action="store_true", help="what each constant does, about six minutes")
     asked = parser.parse_args()
     quick = asked.quick
     with ProcessPoolExecutor() as pool:

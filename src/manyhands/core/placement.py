@@ -56,42 +56,50 @@ def choose(
         busy = []  # fallback hosts take a task only if no other host has room
     if len(free) == 1 and not busy:
         return HostChoice(free[0])
-    known = [usual for host in (*free, *busy) if (usual := host.usual_s(kind)) is not None]
-    best_known = min(known, default=0.0)
-
-    def usual_s(host: HostState) -> float:
-        usual = host.usual_s(kind)
-        return best_known if usual is None else usual
-
-    def emptiness(host: HostState) -> float:
-        return -(host.width - len(host.running)) / host.width
+    usual_s = _usual_times(kind, (*free, *busy))
 
     def weight(host: HostState) -> tuple[float, bool, float]:
         is_needed = host.name in needed
-        return usual_s(host) * (1 + is_needed), is_needed, emptiness(host)
+        emptiness = -(host.width - len(host.running)) / host.width
+        return usual_s[host.name] * (1 + is_needed), is_needed, emptiness
 
-    waited_s = 0.0 if waits_since is None else at - waits_since
     chosen = min(free, key=weight)
-    chosen_s = usual_s(chosen) - waited_s
     if behind >= SLOTS_MAX * len(busy):
         return HostChoice(chosen)
+    waited_s = 0.0 if waits_since is None else at - waits_since
+    better = _soonest_slot(busy, usual_s, usual_s[chosen.name] - waited_s, at, waiting, behind)
+    if better is None:
+        return HostChoice(chosen)
+    host, in_s = better
+    waiting[host.name] = waiting.get(host.name, 0) + 1
+    return HostChoice(None, in_s)
+
+
+def _usual_times(kind: str, hosts: Iterable[HostState]) -> dict[str, float]:
+    """Host → how long the kind takes there. An unknown duration counts as the best known one."""
+    usual_s = {host.name: host.usual_s(kind) for host in hosts}
+    best_known = min((known for known in usual_s.values() if known is not None), default=0.0)
+    return {name: best_known if known is None else known for name, known in usual_s.items()}
+
+
+def _soonest_slot(
+    busy: list[HostState], usual_s: dict[str, float], now_s: float, at: float, waiting: dict[str, int], behind: int
+) -> tuple[HostState, float] | None:
+    """The busy host worth waiting for, and for how long. A task that starts now takes `now_s`."""
     best: HostState | None = None
     best_in_s = math.inf
     for host in busy:
-        gain_s = chosen_s - usual_s(host)
+        gain_s = now_s - usual_s[host.name]
         # Finding the next slots means a look at everything that runs there, so it happens only if there is a gain.
         # It is not known when an agent comes for the next task of a host with leases.
         if gain_s <= 0.0 or host.host.lease_s is not None:
             continue
-        slots = _slots_within(host, at, gain_s, usual_s(host))
+        slots = _slots_within(host, at, gain_s, usual_s[host.name])
         waiting_there = waiting.get(host.name, 0)
         behind -= max(0, len(slots) - waiting_there)
         if waiting_there < len(slots) and slots[waiting_there] < best_in_s:
             best, best_in_s = host, slots[waiting_there]
-    if best is None or behind >= 0:
-        return HostChoice(chosen)
-    waiting[best.name] = waiting.get(best.name, 0) + 1
-    return HostChoice(None, best_in_s)
+    return None if best is None or behind >= 0 else (best, best_in_s)
 
 
 def _slots_within(host: HostState, at: float, seconds: float, usual_s: float) -> list[float]:

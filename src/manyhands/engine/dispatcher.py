@@ -36,10 +36,7 @@ from manyhands.core.events import (
     Input,
     QuestionAsked,
     RunOpened,
-    TaskEdited,
-    TasksSubmitted,
     Woke,
-    WorkHandedIn,
 )
 from manyhands.core.pulling import is_in_hands
 from manyhands.core.scheduler import Scheduler
@@ -52,6 +49,7 @@ from manyhands.engine.clock import Clock
 from manyhands.engine.redaction import Secrets
 from manyhands.engine.request_checks import why_refused
 from manyhands.engine.run_opening import attempt_directory
+from manyhands.engine.sealing import WITH_SECRETS, Sealing
 from manyhands.engine.store.contract.env_vault import EnvVault, ValueMissing
 from manyhands.engine.store.contract.journal import Journal, UnreadableRequest
 from manyhands.errors import LeaseLost, Unavailable
@@ -61,9 +59,6 @@ _log = logging.getLogger(__name__)
 
 #: The ending of attempts that were killed because another dispatcher may lead by now.
 CUT_OFF = Ending(EndingKind.LOST, "the dispatcher was cut off from its store while it ran")
-
-#: The events that bring what must not be written: values of `env`, or what an agent reports.
-_WITH_SECRETS = (TasksSubmitted, TaskEdited, WorkHandedIn)
 
 T = TypeVar("T")
 
@@ -97,8 +92,7 @@ class Dispatcher:
         self.following: list[Callable[[Sequence[Input]], Sequence[Input]]] = []
         self.found: tuple[Running, ...] = ()  # attempts that a dead dispatcher had in flight; each is adopted or lost
         self.page = ""  # the address of its page, while that is served
-        self.vault = EnvVault(directory)
-        self._secrets = secrets
+        self.sealing = Sealing(EnvVault(directory), secrets)
         self.commit_s = 0.0  # how long it took to write the latest batch
         self._journal = journal
         self._directory = str(directory)
@@ -120,6 +114,10 @@ class Dispatcher:
         self._cut_off: set[int] = set()  # attempts that must not continue: another dispatcher may lead by now
 
     @property
+    def vault(self) -> EnvVault:
+        return self.sealing.vault
+
+    @property
     def journal_identity(self) -> str:
         return self._journal.identity
 
@@ -138,9 +136,7 @@ class Dispatcher:
             self.tell(HostRead(now, running.host.name, Reading(now, "retries", asked_again=1)))
 
     def asked(self, attempt: int, question: Question) -> None:
-        if self._secrets is not None:
-            question = self._secrets.left_out_of_question(question)
-        self.tell(QuestionAsked(self.clock.now(), attempt, question))
+        self.tell(QuestionAsked(self.clock.now(), attempt, self.sealing.of_question(question)))
 
     def ended(self, attempt: int, ending: Ending) -> None:
         self._executor_of.pop(attempt, None)
@@ -151,9 +147,7 @@ class Dispatcher:
             msgspec.msgpack.encode(ending)
         except (ValueError, TypeError, OverflowError) as error:  # what one task says must not end all others
             ending = self._ending_set_aside(attempt, "record its ending", error)
-        if self._secrets is not None:
-            ending = self._secrets.left_out_of(ending)
-        self.tell(AttemptEnded(self.clock.now(), attempt, ending))
+        self.tell(AttemptEnded(self.clock.now(), attempt, self.sealing.of_ending(ending)))
 
     def adopt(self, running: Running, executor: Executor | None) -> bool:
         """Whether the executor takes over an attempt that a dead dispatcher left in flight there."""
@@ -295,27 +289,10 @@ class Dispatcher:
 
     def _decide(self, happened: Sequence[Input]) -> tuple[list[AnyEvent], list[AnyCommand]]:
         """The events to write, and the commands to carry out after that."""
-        happened = [self._sealed(event) if type(event) in _WITH_SECRETS else event for event in happened]
+        happened = [self.sealing.sealed(event) if type(event) in WITH_SECRETS else event for event in happened]
         step = self.scheduler.handle(happened)
         batch: list[AnyEvent] = [event for event in happened if type(event) is not Woke]
         return batch + step.decisions, step.commands
-
-    def _sealed(self, event: Input) -> Input:
-        """The event without values of `env`; its attempts get them back from the vault."""
-        match event:
-            case TasksSubmitted():
-                tasks = event.tasks
-            case TaskEdited():
-                tasks = (event.task,)
-            case WorkHandedIn() if self._secrets is not None:
-                return msgspec.structs.replace(event, ending=self._secrets.left_out_of(event.ending))
-            case _:
-                return event
-        if self._secrets is not None:
-            for task in tasks:
-                if task.env:
-                    self._secrets.learn(task.env)
-        return self.vault.sealed_event(event)
 
     def _release_waiting(self, task: asyncio.Task[None]) -> None:
         """The loop has ended: whoever waits for an acknowledgement gets the error."""
@@ -383,12 +360,9 @@ class Dispatcher:
         executor = self._executor_of[order.attempt] = self._executors[order.host]
         place = attempt_directory(self._directory, order.run, order.task.id, order.number)
         try:
-            task = self.vault.opened(order.task)
-            if self._secrets is not None and task.env:
-                self._secrets.learn(task.env)
-            executor.start(msgspec.structs.replace(order, task=task), place)
+            executor.start(msgspec.structs.replace(order, task=self.sealing.opened(order.task)), place)
         except ValueMissing as missing:
-            self.ended(order.attempt, _without_value(missing.variable, self.vault))
+            self.ended(order.attempt, self.sealing.ending_without(missing.variable))
         except Exception as error:  # no executor may raise; if one does, that must not end all other tasks
             self.ended(order.attempt, self._ending_set_aside(order.attempt, "start it", error))
 
@@ -414,12 +388,3 @@ class Dispatcher:
 
     def _on_wake(self) -> None:
         self.tell(Woke(self.clock.now()))
-
-
-def _without_value(variable: str, vault: EnvVault) -> Ending:
-    """The journal has no values of `env`, so an attempt cannot start without the vault."""
-    return Ending(
-        EndingKind.FAILED,
-        f"the value of its variable `{variable}` is not in `{vault.directory}`; run its plan again, or add it again",
-        permanent=True,
-    )
