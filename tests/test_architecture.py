@@ -28,6 +28,7 @@ BESIDE: dict[str, set[str]] = {
 #: Modules of the package itself that everyone may import.
 GROUND = {
     "",
+    "quantities",
     "errors",
     "concurrency",
     "durations",

@@ -11,6 +11,7 @@ from manyhands.core.rules import holding_rule, left_of
 from manyhands.core.scarce_hosts import needed_elsewhere
 from manyhands.core.state import HostState, Record, Run
 from manyhands.core.values.task import TaskState
+from manyhands.quantities import how_many_wait
 
 #: The order in which people ask: first the task itself, then where it could run, then bounds.
 _FIRST = ("drained", "budget", "rule", "claim", "reservation", "host", "concurrency", "parent")
@@ -109,7 +110,7 @@ def ready_for(host: HostState, book: Book) -> int:
 
 def _waiting_for(host: HostState, book: Book) -> str:
     waiting = ready_for(host, book)
-    return "1 task waits" if waiting == 1 else f"{waiting} tasks wait"
+    return how_many_wait(waiting, "task")
 
 
 def _host_reasons(group: Group, book: Book) -> list[str]:

@@ -72,7 +72,7 @@ def test_undeclared_writes_and_lost_attempts_are_open_questions() -> None:
         ("undeclared writes", "secret.py"),
         ("lost", "attempt 1: the dispatcher died under it"),
     ]
-    assert review.outcome.headline == "all 1 tasks are done"
+    assert review.outcome.headline == "the task is done"
 
 
 def test_what_tasks_say_stays_text_in_the_page() -> None:

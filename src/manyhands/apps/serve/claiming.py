@@ -9,6 +9,7 @@ from manyhands.core.values.ending import Ending
 from manyhands.core.values.provenance import Origin
 from manyhands.errors import ManyhandsError
 from manyhands.hosts.executors.layered_executor import RunInner
+from manyhands.quantities import quantity
 
 #: The pause after a claim that could be neither written nor refused: the file is locked, or the disk is full.
 AGAIN_S = 2.0
@@ -55,7 +56,9 @@ class Claimer:
                 wanted = {task: self._wanted_at(task) for task in tasks}
                 return await asyncio.to_thread(self._backlog.claim, wanted)
             except ManyhandsError as error:
-                self._log("problem", f"{len(tasks)} tasks cannot be claimed yet: {error.message}", hint=error.hint)
+                self._log(
+                    "problem", f"{quantity(len(tasks), 'task')} cannot be claimed yet: {error.message}", hint=error.hint
+                )
                 await asyncio.sleep(AGAIN_S)
 
 

@@ -12,6 +12,7 @@ from manyhands.engine.store.contract.env_vault import carry_over
 from manyhands.engine.store.contract.journal import Durability, Journal, Reader, UnreadableRequest
 from manyhands.engine.store.store_opening import Where, exists, open_journal, open_requests, printable
 from manyhands.errors import Conflict, StoreBroken, UsageError
+from manyhands.quantities import quantity
 
 
 class Copied(NamedTuple):
@@ -62,7 +63,7 @@ def copy(source: Where, target: Where, durability: Durability = "power") -> Copi
 def check_empty(journal: Journal, target: Where) -> None:
     if journal.last or journal.requests():
         raise Conflict(
-            f"there is a journal in `{printable(target)}` already: {journal.last:,} events",
+            f"there is a journal in `{printable(target)}` already: {quantity(journal.last, 'event')}",
             "copy to another directory or `?project=`, or remove that one first",
         )
 

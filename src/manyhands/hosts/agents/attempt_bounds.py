@@ -4,6 +4,7 @@ from typing import TypeVar
 
 from manyhands.core.values.task import AttemptLimits
 from manyhands.hosts.agents.agent_tally import AgentTally
+from manyhands.quantities import quantity
 from manyhands.sources.config.agent_config import AgentLimits
 
 N = TypeVar("N", int, float)
@@ -23,7 +24,7 @@ def reached(limits: AttemptLimits, tally: AgentTally, turns: int) -> str:
     if limits.cost is not None and used.cost is not None and used.cost > limits.cost:
         return f"reached its limit of {limits.cost:g} in cost"
     if limits.turns is not None and turns > limits.turns:
-        return f"reached its limit of {limits.turns} turns"
+        return f"reached its limit of {quantity(limits.turns, 'turn')}"
     return ""
 
 

@@ -8,6 +8,8 @@ from collections import deque
 
 from msgspec import Struct
 
+from manyhands.quantities import quantity
+
 
 class Scaling(Struct, frozen=True, kw_only=True):
     min: int = 0  # 0: no workers while there is nothing to do
@@ -101,8 +103,7 @@ def _enough(policy: Scaling, seen: WorkersSeen, come_per_s: float) -> tuple[int,
     count = min(max(1, draining, keeping_up), seen.items)
     if keeping_up > draining:
         return count, f"{come_per_s:.3g} items a second arrive, {does}"
-    items = "1 item" if seen.items == 1 else f"{seen.items:,} items"
-    return count, f"{items}, {left_s:.3g} s left, {does} a second"
+    return count, f"{quantity(seen.items, 'item')}, {left_s:.3g} s left, {does} a second"
 
 
 def _most(policy: Scaling) -> tuple[int, str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from manyhands.errors import UsageError
+from manyhands.quantities import quantity
 from manyhands.sources.split.history import read_history
 from manyhands.sources.split.imports.import_ties import FilesOnDisk, read_imports
 from manyhands.sources.split.split_types import Source, make_source
@@ -33,11 +34,11 @@ def read_directory(
         hint = f"left out: {left_out}" if left_out else "choose files with --include and --exclude"
         raise UsageError(f"`{root}` has no files to split", hint)
     files = FilesOnDisk(root, found.size_of)
-    told(f"{len(found.size_of):,} files found; reading their imports")
+    told(f"{quantity(len(found.size_of), 'file')} found; reading their imports")
     imports, notes = read_imports(files)
     told(f"{len(imports):,} imports found; reading the history")
     history = read_history(root)
-    told(f"{len(history.commits):,} commits of 2 to {COMMIT_FILES_MAX} files found; splitting")
+    told(f"{quantity(len(history.commits), 'commit')} of 2 to {COMMIT_FILES_MAX} files found; splitting")
     if left_out:
         notes.insert(0, f"left out: {left_out}")
     if history.missing:

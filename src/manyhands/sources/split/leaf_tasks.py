@@ -7,6 +7,7 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from manyhands.core.values.task import Claims, Task
+from manyhands.quantities import quantity
 from manyhands.sources.split.neighbours import TESTS_MAX, neighbours_of_leaves, tests_of_leaves
 from manyhands.sources.split.split_types import Source, Subplan, Tree
 from manyhands.sources.workspace_paths import BadPath, plain_claim
@@ -82,7 +83,7 @@ def _task(leaf: Subplan, prompt: str, like: Task, inside: str) -> Task:
     return replace(
         like,
         id=leaf.id,
-        title=f"{leaf.name}{part} ({len(leaf.files)} files, {leaf.tokens:,} tokens)",
+        title=f"{leaf.name}{part} ({quantity(len(leaf.files), 'file')}, {leaf.tokens:,} tokens)",
         claims=Claims(write=tuple(dict.fromkeys(claim_of(inside + file) for file in leaf.files))),
         prompt=prompt,
         parent=leaf.parent or "",

@@ -4,6 +4,7 @@ A few odd files, such as a minified script, are left over the budget with a reas
 """
 
 from manyhands.errors import UsageError
+from manyhands.quantities import quantity
 from manyhands.sources.split.split_types import BYTES_PER_TOKEN, Source, SplitSettings
 from manyhands.sources.split.splitter import Reader
 from manyhands.sources.split.symbols import LINES_MIN
@@ -20,7 +21,7 @@ def check_budget(source: Source, settings: SplitSettings, read: Reader) -> None:
     if budget < for_files:
         count = min(settings.min_files, len(tokens))
         raise UsageError(
-            f"a budget of {budget:,} tokens is too small for leaves of {count:,} files:"
+            f"a budget of {budget:,} tokens is too small for leaves of {quantity(count, 'file')}:"
             f" a file has {sum(tokens) / len(tokens):,.0f} tokens on average",
             f"use --budget {for_files} or more, or a smaller --min-files",
         )

@@ -5,6 +5,7 @@ import os
 from manyhands.errors import UsageError
 from manyhands.hosts.agents.landlock import landlock_version
 from manyhands.hosts.agents.program_check import what_is_missing
+from manyhands.quantities import quantity
 from manyhands.sources.config.agent_config import AgentHost
 from manyhands.sources.config.config_types import HostConfig, OpenaiHost
 from manyhands.surfaces.cli.printing import put_lines
@@ -21,7 +22,7 @@ def check_hosts(name: str | None, settings: Settings) -> None:
     put_lines(f"{host}: {'ok' if good else 'cannot be used'}, {says}" for host, good, says in found)
     bad = [host for host, good, _ in found if not good]
     if bad:
-        raise UsageError(f"{len(bad)} of {len(found)} hosts cannot be used: {', '.join(bad)}", "see above")
+        raise UsageError(f"{len(bad)} of {quantity(len(found), 'host')} cannot be used: {', '.join(bad)}", "see above")
 
 
 def _state_of(host: HostConfig) -> tuple[bool, str]:

@@ -8,6 +8,7 @@ from manyhands.core.state import Record, Run
 from manyhands.core.values.ending import total_cost
 from manyhands.core.values.task import TERMINAL, TaskState
 from manyhands.engine.observed_peaks import peaks
+from manyhands.quantities import how_many_are, quantity
 from manyhands.surfaces.cli.printing import (
     OutputFormat,
     counted,
@@ -42,7 +43,9 @@ def report(run: Run, now: float, output: OutputFormat, left_out: Collection[str]
     left = left or run.unfinished  # only steps that revert a family may be left
     cost = _cost(run)
     paid = f" · cost {money(cost)}" if cost is not None else ""
-    summary = f"run {run.name}: {total} tasks · {counted(counts)} · {duration(took_s)} · peak {run.peak}{paid}"
+    summary = (
+        f"run {run.name}: {quantity(total, 'task')} · {counted(counts)} · {duration(took_s)} · peak {run.peak}{paid}"
+    )
     if output is OutputFormat.JSON:
         print_json(
             {
@@ -63,11 +66,14 @@ def report(run: Run, now: float, output: OutputFormat, left_out: Collection[str]
         _print_not_done(run, left_out)
         put(summary + "\n")
     if left and run.draining:
-        say(f"{_tasks(left)} left; the same command continues from here")
+        say(f"{how_many_are(left, 'task')} left; the same command continues from here")
     elif waiting := run.counts[TaskState.NEEDS_PERSON]:
         say(f"{waiting:,} {'waits' if waiting == 1 else 'wait'} for a person: `manyhands inbox` says for what")
     elif left:
-        say(f"{_tasks(left)} left that only a person can decide on: `manyhands task --run {run.name}` says why")
+        say(
+            f"{how_many_are(left, 'task')} left that only a person can decide on:"
+            f" `manyhands task --run {run.name}` says why"
+        )
 
 
 def _counts(run: Run) -> dict[str, int]:
@@ -127,7 +133,3 @@ def say_next(run: Run, left_out: Collection[str]) -> None:
         f"      edit the plan and type the same command: what is done stays done\n"
         f"      or `manyhands task retry --state failed --run {run.name}`, and the same command"
     )
-
-
-def _tasks(n: int) -> str:
-    return "1 task is" if n == 1 else f"{n:,} tasks are"

@@ -8,6 +8,7 @@ from manyhands.core.events import ResendAsked
 from manyhands.core.outbox import Outbox
 from manyhands.engine.store.store_opening import exists, open_requests
 from manyhands.errors import Conflict, UsageError
+from manyhands.quantities import how_many_are, how_many_were
 from manyhands.sources.config.config_types import Config
 from manyhands.surfaces.cli.printing import OutputFormat, print_rows, say
 from manyhands.surfaces.cli.settings import Settings
@@ -20,13 +21,13 @@ _PLACES = ("path", "stream", "table", "url", "url_env")
 def say_undelivered(outbox: Outbox, dead_before: Collection[int]) -> None:
     """Says after a run which results have not arrived, and what to do about it."""
     if waiting := len(outbox.waiting):
-        are = "1 result is" if waiting == 1 else f"{waiting:,} results are"
+        are = how_many_are(waiting, "result")
         say(
             f"{are} not delivered yet: the next `manyhands run` or `serve` continues with that\n"
             "hint: `manyhands route` lists what waits"
         )
     if dead := sum(number not in dead_before for number in outbox.dead):
-        were = "1 result was" if dead == 1 else f"{dead:,} results were"
+        were = how_many_were(dead, "result")
         say(f"{were} given up\nhint: `manyhands route dead` says why, `manyhands route resend` sends again")
 
 
@@ -97,7 +98,7 @@ def resend(letters: Sequence[int], app: str | None, everything: bool, settings: 
         heard = asking.heard
     finally:
         asking.close()
-    what = "1 result is" if count == 1 else f"{count:,} results are"
+    what = how_many_are(count, "result")
     say(f"{what} sent again" + ("" if heard else " by the next `manyhands run` or `serve`"))
 
 

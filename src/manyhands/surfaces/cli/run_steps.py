@@ -12,6 +12,7 @@ from manyhands.core.values.provenance import Origin
 from manyhands.core.values.task import Task, TaskState
 from manyhands.engine.run_opening import about_run, new_name, newest_run, opening
 from manyhands.errors import UsageError
+from manyhands.quantities import how_many_are, how_many_were
 from manyhands.readers.problems import did_you_mean
 from manyhands.sources.plans.plan_reading import Plan
 from manyhands.surfaces.cli.run_commands import RunOptions
@@ -83,18 +84,18 @@ def _chosen(tasks: Sequence[Task], only: Sequence[str]) -> dict[str, Task]:
 
 def _told(run: Run, events: Sequence[Input]) -> list[str]:
     finished = len(run.records) - run.unfinished
-    said = [f"run {run.name} continues: {finished} of {len(run.records)} tasks were finished"]
+    said = [f"run {run.name} continues: {finished} of {how_many_were(len(run.records), 'task')} finished"]
     new = [task.id for event in events if isinstance(event, TasksSubmitted) for task in event.tasks]
     edited = [event.task.id for event in events if isinstance(event, TaskEdited)]
     back = [event.task for event in events if isinstance(event, RetryAsked) and event.task not in edited]
     for ids, told in ((edited, "changed"), (new, "new"), (back, "back in the plan")):
         if ids:
-            said.append(f"note: {_tasks(ids)} {told}: {_named(ids)}")
+            said.append(f"note: {how_many_are(len(ids), 'task')} {told}: {_named(ids)}")
     return said
 
 
 def _told_gone(ids: Sequence[str]) -> list[str]:
-    return [f"note: {_tasks(ids)} no longer in the plan: {_named(ids)}"] if ids else []
+    return [f"note: {how_many_are(len(ids), 'task')} no longer in the plan: {_named(ids)}"] if ids else []
 
 
 def _told_of_troubled(run: Run, wanted: Mapping[str, Task], events: Sequence[Input]) -> list[str]:
@@ -109,15 +110,11 @@ def _told_of_troubled(run: Run, wanted: Mapping[str, Task], events: Sequence[Inp
         ]
         if ids:
             said.append(
-                f"note: {_tasks(ids)} {state} and not edited since: {_named(ids)}\n"
+                f"note: {how_many_are(len(ids), 'task')} {state} and not edited since: {_named(ids)}\n"
                 f"hint: `manyhands task retry --state {state} --run {run.name}`, then the same command, runs "
                 f"{'it' if len(ids) == 1 else 'them'} again"
             )
     return said
-
-
-def _tasks(ids: Sequence[str]) -> str:
-    return "1 task is" if len(ids) == 1 else f"{len(ids):,} tasks are"
 
 
 def _named(ids: Sequence[str]) -> str:

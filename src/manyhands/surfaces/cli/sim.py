@@ -15,6 +15,7 @@ from manyhands.engine.sim.scenario_trial import (
 )
 from manyhands.engine.store.sqlite.sqlite_store import open_journal
 from manyhands.errors import UsageError
+from manyhands.quantities import quantity
 from manyhands.surfaces.cli.expected_times import expected_times
 from manyhands.surfaces.cli.printing import OutputFormat, duration, print_json, print_table, say
 from manyhands.surfaces.cli.sim_load import simulate_load
@@ -42,7 +43,10 @@ def simulate(path: Path, tasks: int | None, journal: Path | None, page: Path | N
     events: list[AnyEvent] = []
     is_kept = journal is not None or page is not None
     found = run_trial(scenario, path.parent, recorded=events.append if is_kept else None)
-    say(f"simulated {found.tasks:,} tasks in {time.monotonic() - began:.1f} s; now trying fixed widths to compare")
+    say(
+        f"simulated {quantity(found.tasks, 'task')} in {time.monotonic() - began:.1f} s;"
+        " now trying fixed widths to compare"
+    )
     if journal is not None:
         _write(journal, events)
     if page is not None:
@@ -114,7 +118,7 @@ def _print(found: ScenarioResult, again: ScenarioResult, widths: dict[str, int],
     for host in found.hosts.values():
         if len(host.moves) > 1:
             print(f"\n{host.host}: width over {duration(found.makespan_s)}\n{chart(host, found.makespan_s)}")
-            print(f"  {len(host.moves)} moves; the last: {host.moves[-1].width}, {host.moves[-1].reason}")
+            print(f"  {quantity(len(host.moves), 'move')}; the last: {host.moves[-1].width}, {host.moves[-1].reason}")
     done = f"{found.done:,} of {found.tasks:,} done"
     print(f"\n{done} in {duration(found.makespan_s)}, {found.goodput:.3g} tasks/s")
     fixed = ", ".join(f"{name} {width}" for name, width in widths.items())

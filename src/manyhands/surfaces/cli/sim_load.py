@@ -4,6 +4,7 @@ import msgspec
 
 from manyhands.engine.sim.load_trial import LEADER, LoadResult, run_load
 from manyhands.engine.sim.scenario import Scenario
+from manyhands.quantities import quantity
 from manyhands.surfaces.cli.printing import OutputFormat, duration, print_json, print_table, put_lines, say
 
 #: Mean lengths of a task, for each of which the table says how busy the leader would be.
@@ -20,7 +21,7 @@ def simulate_load(scenario: Scenario, output: OutputFormat) -> int:
             tenths = 10 * done // backlog.tasks
             say(f"  {done:,} of {backlog.tasks:,} done")
 
-    say(f"simulating {backlog.tasks:,} tasks in blocks of {backlog.block:,}")
+    say(f"simulating {quantity(backlog.tasks, 'task')} in blocks of {backlog.block:,}")
     found = run_load(scenario, put_away=told)
     if output is OutputFormat.JSON:
         print_json(as_json(found))
@@ -78,9 +79,9 @@ def _print_summary(found: LoadResult) -> None:
     put_lines(
         [
             "",
-            f"{found.done:,} of {found.tasks:,} done on {found.hosts:,} hosts in {duration(found.makespan_s)},"
-            f" {found.of_ideal:.3f} of the ideal pace",
-            f"at most {found.peak:,} were in flight in {found.slots:,} slots; {full}",
+            f"{found.done:,} of {found.tasks:,} done on {quantity(found.hosts, 'host')}"
+            f" in {duration(found.makespan_s)}, {found.of_ideal:.3f} of the ideal pace",
+            f"at most {found.peak:,} were in flight in {quantity(found.slots, 'slot')}; {full}",
             f"simulated in {duration(found.took_s)} and {found.turns:,} turns:"
             f" {found.tasks_per_cpu_s:,.0f} tasks per CPU second, at most {memory}",
             f"one leader can dispatch {found.tasks_per_s_max:,.0f} tasks a second; this backlog, with tasks of"

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from manyhands.core.values.task import WORKTREE, Task
 from manyhands.errors import UsageError
+from manyhands.quantities import quantity
 from manyhands.sources.split.correction import correct
 from manyhands.sources.split.directory_source import CodeBase, read_directory
 from manyhands.sources.split.graph_file import read_graph
@@ -47,7 +48,7 @@ def split_code_base(options: SplitOptions, settings: Settings) -> None:
         outside = tests_outside(settings.load().workspace, inside, code.source.paths)
         tasks = tasks_of(tree, code.source, prompt, like, inside, options.goal, outside)
         write_plan(options.plan, tasks)
-        say(f"wrote {len(tasks):,} tasks to the plan `{options.plan}`")
+        say(f"wrote {quantity(len(tasks), 'task')} to the plan `{options.plan}`")
     if options.output is not SplitOutput.TREE:
         say(summary(tree))
 
@@ -95,7 +96,7 @@ def _split(code: CodeBase, bounds: SplitSettings, earlier: Tree | None, again: t
         return split(code.source, bounds, code.read, code.notes)
     corrected = correct(earlier, code.source, bounds, code.read, code.notes, again)
     kept = len(corrected.tree.nodes) - len(corrected.new)
-    say(f"corrected: {kept:,} subplans kept, {len(corrected.gone):,} gone, {len(corrected.new):,} new")
+    say(f"corrected: {quantity(kept, 'subplan')} kept, {len(corrected.gone):,} gone, {len(corrected.new):,} new")
     return corrected.tree
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from manyhands.engine.store.copying import copy
 from manyhands.engine.store.store_opening import Where, printable
 from manyhands.errors import UsageError
+from manyhands.quantities import how_many_wait, quantity
 from manyhands.sources.config.database_url import is_database, is_url, without_secrets
 from manyhands.surfaces.cli.printing import OutputFormat, print_json, put, say
 
@@ -17,10 +18,10 @@ def copy_store(source: str, target: str, output: OutputFormat) -> None:
     elif output is OutputFormat.IDS:
         put(f"{printable(new)}\n")
     else:
-        what = f"{copied.events:,} events, checksum {copied.checksum}, verified"
+        what = f"{quantity(copied.events, 'event')}, checksum {copied.checksum}, verified"
         say(f"copied {printable(old)} to {printable(new)}: {what}")
         if copied.requests:
-            say(f"{copied.requests:,} requests wait for a dispatcher in the new store")
+            say(f"{how_many_wait(copied.requests, 'request')} for a dispatcher in the new store")
 
 
 def _where(store: str) -> Where:

@@ -5,6 +5,7 @@ from pathlib import Path
 from manyhands.engine.store.repairing import check, repair
 from manyhands.engine.store.store_opening import printable
 from manyhands.errors import StoreBroken
+from manyhands.quantities import how_many_wait, quantity
 from manyhands.surfaces.cli.printing import OutputFormat, print_json, put, say
 from manyhands.surfaces.cli.settings import Settings
 
@@ -18,7 +19,8 @@ def check_store(output: OutputFormat, settings: Settings) -> None:
         put(f"{printable(place)}\n")
     else:
         say(
-            f"{printable(place)}: {_events(found.events, found.recorded)} can be read, {found.requests:,} requests wait"
+            f"{printable(place)}: {_events(found.events, found.recorded)} can be read,"
+            f" {how_many_wait(found.requests, 'request')}"
         )
     if found.problems:
         raise StoreBroken(
@@ -38,7 +40,7 @@ def repair_store(target: Path, output: OutputFormat, settings: Settings) -> None
     if output is OutputFormat.IDS:
         put(f"{target}\n")
         return
-    say(f"saved {_events(saved.events, saved.recorded)} and {saved.requests:,} requests to {target}")
+    say(f"saved {_events(saved.events, saved.recorded)} and {quantity(saved.requests, 'request')} to {target}")
     if saved.recorded is None:
         say("nobody can tell whether that is all: the mark beside the journal is missing or damaged")
     elif saved.events < saved.recorded:
@@ -47,4 +49,4 @@ def repair_store(target: Path, output: OutputFormat, settings: Settings) -> None
 
 
 def _events(there: int, recorded: int | None) -> str:
-    return f"{there:,} events" if recorded is None or recorded <= there else f"{there:,} of {recorded:,} events"
+    return quantity(there, "event") if recorded is None or recorded <= there else f"{there:,} of {recorded:,} events"

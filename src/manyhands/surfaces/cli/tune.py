@@ -13,6 +13,7 @@ from manyhands.core.values.task import WHOLE_WORKSPACE, Task, claims_of, form_of
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.errors import ConfigError, Unavailable, UsageError
 from manyhands.hosts.probes.local import cores_now
+from manyhands.quantities import quantity
 from manyhands.readers.cgroup import own_groups
 from manyhands.sources.config.config_types import Config, HostConfig
 from manyhands.sources.config.width_writing import with_width, write_width
@@ -113,7 +114,8 @@ class _Onlooker:
         bad = f", {step.failed} failed" if step.failed else ""
         bad += f", {step.overloads} overloaded" if step.overloads else ""
         say(
-            f"width {step.width}: {step.goodput_per_s:.3g}/s, p50 {duration(step.p50_s)}, {step.attempts} attempts{bad}"
+            f"width {step.width}: {step.goodput_per_s:.3g}/s, p50 {duration(step.p50_s)},"
+            f" {quantity(step.attempts, 'attempt')}{bad}"
         )
 
     def is_stopping(self) -> bool:

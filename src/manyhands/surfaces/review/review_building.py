@@ -13,6 +13,7 @@ from manyhands.core.values.ending import EndingKind, total_cost
 from manyhands.core.values.task import TERMINAL, TaskState
 from manyhands.engine.observed_peaks import peaks
 from manyhands.engine.run_opening import told_source
+from manyhands.quantities import how_many_were, quantity
 from manyhands.surfaces.review.moments import Moments, told_once
 from manyhands.surfaces.review.review_types import Goal, HostShare, Moment, OpenQuestion, Review, RunOutcome
 from manyhands.surfaces.review.spending import spending
@@ -127,10 +128,10 @@ def _headline(run: Run) -> str:
     wanted = [record for record in run.records.values() if not record.is_step]
     done = sum(record.state is TaskState.DONE for record in wanted)
     if done == len(wanted):
-        return f"all {done:,} tasks are done"
+        return "the task is done" if done == 1 else f"all {done:,} tasks are done"
     left = sum(record.state not in TERMINAL for record in wanted)
     undone = len(wanted) - done - left
-    ended = f"{done:,} of {len(wanted):,} tasks are done, {undone:,} {_be(undone)} not"
+    ended = f"{done:,} of {quantity(len(wanted), 'task')} {_be(len(wanted))} done, {undone:,} {_be(undone)} not"
     return f"unfinished: {ended}, {left:,} {_be(left)} left" if left else ended
 
 
@@ -232,11 +233,12 @@ def _next_steps(book: Book, run: Run, questions: list[OpenQuestion]) -> list[str
     if strays := by_what.get("undeclared writes"):
         steps.append(f"declare what {_some(strays)} really write: no claim names it, so other tasks may write it too")
     if letters := by_what.get("not delivered"):
-        count = "1 result was" if len(letters) == 1 else f"{len(letters):,} results were"
-        steps.append(f"{count} not delivered: `manyhands route resend --all` once the sink is fixed")
+        steps.append(
+            f"{how_many_were(len(letters), 'result')} not delivered:"
+            " `manyhands route resend --all` once the sink is fixed"
+        )
     if left := by_what.get("unfinished"):
-        count = "1 task" if len(left) == 1 else f"{len(left):,} tasks"
-        steps.append(f"{count} left: the command that began the run continues it")
+        steps.append(f"{quantity(len(left), 'task')} left: the command that began the run continues it")
     overloads = Counter(
         tried.host
         for _, tried in _attempts(run)

@@ -3,6 +3,7 @@
 import re
 import time
 
+from manyhands.quantities import quantity
 from manyhands.surfaces.review.review_types import Moment, OpenQuestion, Review, RunOutcome
 from manyhands.surfaces.review.spending import money
 from manyhands.surfaces.review.task_notes import TaskNote
@@ -20,7 +21,8 @@ def as_markdown(review: Review) -> str:
         "",
         "## Goal",
         *(_one_line(text) for text in (goal.about.title, goal.about.goal, goal.about.description) if text),
-        f"{goal.tasks:,} tasks ({kinds}) from `{goal.source or 'the API'}`{bound}, opened {when(goal.opened_at)}.",
+        f"{quantity(goal.tasks, 'task')} ({kinds}) from `{goal.source or 'the API'}`{bound},"
+        f" opened {when(goal.opened_at)}.",
         "",
         "## Outcome",
         *outcome_lines(outcome),
@@ -67,7 +69,7 @@ def outcome_lines(outcome: RunOutcome) -> list[str]:
     for host in outcome.hosts:
         width = f", width {host.width} at the end" if host.width is not None else ""
         cost = f", cost {money(host.cost)}" if host.cost is not None else ""
-        done = f"{host.done:,} of {host.attempts:,} attempts done"
+        done = f"{host.done:,} of {quantity(host.attempts, 'attempt')} done"
         lines.append(f"- {host.host}: {done}, at most {host.peak} at once{width}{cost}")
     return lines
 

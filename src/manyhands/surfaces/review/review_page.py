@@ -7,6 +7,7 @@ from importlib.resources import files
 
 from msgspec.structs import astuple
 
+from manyhands.quantities import quantity
 from manyhands.surfaces.review.review_markdown import duration, when
 from manyhands.surfaces.review.review_types import Moment, OpenQuestion, Review, RunOutcome, TaskTreeNode
 from manyhands.surfaces.review.spending import money, spending
@@ -27,7 +28,7 @@ def as_page(review: Review) -> str:
         _section(
             "Goal",
             "".join(f"<p>{escape(text)}</p>" for text in astuple(goal.about) if text)
-            + f"<p>{goal.tasks:,} tasks from <code>{escape(goal.source or 'the API')}</code></p>"
+            + f"<p>{quantity(goal.tasks, 'task')} from <code>{escape(goal.source or 'the API')}</code></p>"
             f"<p class=quiet>{kinds}{bound} · opened {when(goal.opened_at)}</p>",
         ),
         _section("Outcome", _outcome(outcome)),

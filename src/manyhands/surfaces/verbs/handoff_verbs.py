@@ -7,6 +7,7 @@ from msgspec import Struct
 from manyhands.core.state import Run
 from manyhands.core.values.ending import NoteKind
 from manyhands.core.values.task import TERMINAL, TaskState
+from manyhands.quantities import how_many_are, quantity
 from manyhands.surfaces.review.task_notes import TaskNote, notes_of
 from manyhands.surfaces.verbs.book_view import BookView
 from manyhands.surfaces.verbs.inbox_verbs import InboxItem, list_inbox
@@ -60,13 +61,13 @@ def hand_over(view: BookView, name: str | None) -> Handoff:
 
 def _headline(run: Run) -> str:
     counts = ", ".join(f"{n:,} {state}" for state, n in run.counts.items() if n)
-    return f"{len(run.records):,} tasks: {counts or 'none'}"
+    return f"{quantity(len(run.records), 'task')}: {counts or 'none'}"
 
 
 def _standing(run: Run, notes: list[TaskNote]) -> list[str]:
     left = run.unfinished
     lines = [
-        f"{left:,} tasks are left; `{command_for(run)}` continues the run." if left else "No task is left.",
+        f"{how_many_are(left, 'task')} left; `{command_for(run)}` continues the run." if left else "No task is left.",
         f"`manyhands review {run.name}` tells the whole story, `manyhands task --run {run.name}` lists the tasks.",
     ]
     words = [_short(text) for text in (run.about.title, run.about.goal, run.about.description) if text]

@@ -6,6 +6,7 @@ from manyhands.apps.evals.figures.figure_values import ArmFigures, Lift, LiftVer
 from manyhands.apps.evals.figures.libraries import scipy_stats
 from manyhands.apps.evals.figures.pairs import Key
 from manyhands.apps.evals.spec.eval_types import EvalRecord, TrialOutcome
+from manyhands.quantities import quantity
 
 REPLICATIONS_MIN = 5
 CASES_MIN = 5
@@ -39,7 +40,7 @@ def marks_of(
 def told_trouble(arm: ArmFigures) -> str:
     total = sum(arm.trouble.values())
     kinds = ", ".join(f"{count} × {WORDS.get(name, name)}" for name, count in arm.trouble.items() if count)
-    return f"{arm.arm} {total} of {arm.attempts} attempts" + (f" ({kinds})" if kinds else "")
+    return f"{arm.arm} {total} of {quantity(arm.attempts, 'attempt')}" + (f" ({kinds})" if kinds else "")
 
 
 def _about_the_run(record: EvalRecord) -> Iterator[Mark]:

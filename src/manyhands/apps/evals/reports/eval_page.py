@@ -12,6 +12,7 @@ from manyhands.apps.evals.reports.lift_plot import left_unshown, lift_plot
 from manyhands.apps.evals.reports.spending_plot import cost_plot, tokens_plot
 from manyhands.apps.evals.reports.timeline_plot import timeline_plot
 from manyhands.apps.evals.spec.eval_types import EvalRecord
+from manyhands.quantities import quantity
 
 #: The number of hues. Further arms share them, and differ by name and row.
 HUES = 8
@@ -186,7 +187,7 @@ def _cases(lift: Lift) -> str:
         for case in lift.cases
     ]
     table = _table(["case", "cluster", "pairs", lift.baseline, lift.arm, "lift", "interval"], rows)
-    return f"<details><summary>{words.counted(len(rows), 'case')} as a table</summary>{table}</details>"
+    return f"<details><summary>{quantity(len(rows), 'case')} as a table</summary>{table}</details>"
 
 
 def _distributions(comparison: Comparison, record: EvalRecord, colours: Mapping[str, str]) -> str:

@@ -3,6 +3,7 @@
 from manyhands.apps.evals.figures.figure_values import CaseLift, Lift
 from manyhands.apps.evals.reports import words
 from manyhands.apps.evals.reports.svg import Scale, hint, line, picture, scale_over, tag, text
+from manyhands.quantities import quantity
 
 WIDTH, LEFT, RIGHT, TOP = 760.0, 190.0, 90.0, 14.0
 ROW, OVERALL_ROW = 18.0, 34.0
@@ -88,6 +89,6 @@ def _case(case: CaseLift, scale: Scale, y: float) -> str:
     parts.append(text(words.number(case.lift, True), WIDTH - RIGHT + 14, y + 4, "value"))
     said = (
         f"{case.case}: {words.number(case.baseline)} → {words.number(case.arm)} "
-        f"over {words.counted(case.pairs, 'pair')}; interval {words.interval(case.interval)}"
+        f"over {quantity(case.pairs, 'pair')}; interval {words.interval(case.interval)}"
     )
     return tag("g", hint(said), *parts)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from manyhands.apps.evals.reports import words
 from manyhands.apps.evals.reports.svg import Scale, hint, line, picture, tag, text
 from manyhands.apps.evals.spec.eval_types import EvalRecord, SessionRecord, TrialOutcome
+from manyhands.quantities import quantity
 
 WIDTH, LEFT, RIGHT, TOP = 760.0, 110.0, 16.0, 10.0
 BAND, LANE_MAX, GAP = 46.0, 14.0, 10.0
@@ -90,7 +91,7 @@ def _said(outcome: TrialOutcome, session: SessionRecord, took: float) -> str:
     ]
     parts.append(words.seconds(took))
     if session.attempts > 1:
-        parts.append(f"{session.attempts} attempts")
+        parts.append(quantity(session.attempts, "attempt"))
     if outcome.tainted:
         parts.append(f"tainted: {outcome.why_tainted}")
     return " · ".join(parts)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from manyhands.apps.evals.figures.figure_values import ArmFigures, Comparison, Interval, Lift, LiftVerdict, Needed, Stop
 from manyhands.apps.evals.spec.eval_types import EvalRecord, TrialOutcome
+from manyhands.quantities import quantity
 
 NONE = "–"
 #: The actual order names this many trials. Nobody would read more.
@@ -44,19 +45,15 @@ def seconds(value: float) -> str:
     return f"{hours}h {minutes}m" if hours else f"{minutes}m {rest}s"
 
 
-def counted(count: int, word: str) -> str:
-    return f"{count:,} {word}" + ("" if count == 1 else "s")
-
-
 def size(record: EvalRecord) -> str:
     spec = record.spec
     parts = [
-        counted(len(spec.arms), "arm"),
-        counted(len(spec.cases), "case"),
-        counted(spec.replications, "replication"),
+        quantity(len(spec.arms), "arm"),
+        quantity(len(spec.cases), "case"),
+        quantity(spec.replications, "replication"),
     ]
     if spec.sessions > 1:
-        parts.append(counted(spec.sessions, "session"))
+        parts.append(quantity(spec.sessions, "session"))
     return " × ".join(parts)
 
 
@@ -81,14 +78,14 @@ def stop(one: Stop) -> str:
     who = f"{one.arm} by {one.scorer}"
     if not one.low:
         return f"{who}: no case has ended in both arms"
-    seen = counted(len(one.low), one.unit)
+    seen = quantity(len(one.low), one.unit)
     told = f"decided after {one.decided_after} of {seen}" if one.decided_after else f"not decided after {seen}"
     return f"{who}: {told}; now {number(one.low[-1], True)} … {number(one.high[-1], True)}, valid at every look"
 
 
 def needed(one: Needed, power: float) -> str:
     enough = [
-        counted(count, word)
+        quantity(count, word)
         for count, word in ((one.replications, "replication"), (one.cases, "case"))
         if count is not None
     ]
@@ -134,7 +131,7 @@ def concurrency(record: EvalRecord) -> list[str]:
         "flag": "from the command line",
         "auto": "found by doubling until something slowed down, then fixed for all arms",
     }
-    lines = [f"{counted(n, 'trial')} at once, {found[how]}"]
+    lines = [f"{quantity(n, 'trial')} at once, {found[how]}"]
     for step in record.concurrency.steps:
         said = "accepted" if step.accepted else f"refused{': ' + step.why if step.why else ''}"
         lines.append(
@@ -157,5 +154,5 @@ def methods(comparison: Comparison) -> str:
         "Lift: the mean over cases of the paired difference. A replication counts in both arms or in neither. "
         f"Interval: paired t over cases at {percent(comparison.level)}, clustered (CR2, Satterthwaite's degrees of "
         "freedom) if cases share a cluster. The cluster bootstrap is beside it. p: of the paired t test, with Holm's "
-        f"correction for {counted(comparison.family, 'comparison')}. Effect: Hedges' g of the differences."
+        f"correction for {quantity(comparison.family, 'comparison')}. Effect: Hedges' g of the differences."
     )

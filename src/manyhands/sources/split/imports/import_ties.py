@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from manyhands.install_hints import install_hint
+from manyhands.quantities import quantity
 from manyhands.sources.split.imports.go_imports import go_imports
 from manyhands.sources.split.imports.grammars import has_grammar, language_of
 from manyhands.sources.split.imports.import_reader import Import
@@ -41,7 +42,7 @@ def read_imports(files: FilesOnDisk) -> tuple[list[Import], list[str]]:
     """The ties, and a note for each language that has files here but no installed grammar."""
     unread = Counter(language_of(path) for path in files.paths if language_of(path) and not has_grammar(path))
     notes = [
-        f"the imports of {count:,} {language} files are not read: `{install_hint('split')}` adds the grammar"
+        f"the imports of {quantity(count, f'{language} file')} are not read: `{install_hint('split')}` adds the grammar"
         for language, count in sorted(unread.items())
     ]
     return [tie for reader in _READERS for tie in reader(files)], notes

@@ -1,5 +1,6 @@
 """The tree as indented lines."""
 
+from manyhands.quantities import quantity
 from manyhands.sources.split.split_figures import figures_of
 from manyhands.sources.split.split_types import Subplan, Tree
 
@@ -22,7 +23,7 @@ def tree_as_text(tree: Tree) -> str:
 def _line(node: Subplan, budget_tokens: int) -> str:
     if node.children:
         return f"{node.name}  {node.tokens:,} tokens · {node.strategy} · cut {node.cut:.0%} · {node.id}"
-    what = f"{len(node.files)} files" if len(node.files) != 1 else "1 file"
+    what = quantity(len(node.files), "file")
     if node.ranges:
         what = f"lines {node.ranges[0].first_line}-{node.ranges[0].last_line}"
     warning = "" if node.tokens <= budget_tokens else f" · {node.reason}"
@@ -32,7 +33,7 @@ def _line(node: Subplan, budget_tokens: int) -> str:
 def summary(tree: Tree) -> str:
     figures = figures_of(tree)
     return (
-        f"{figures.files:,} files · {figures.tokens:,} tokens (bytes / 4) · {figures.leaves:,} leaves"
+        f"{quantity(figures.files, 'file')} · {figures.tokens:,} tokens (bytes / 4) · {figures.leaves:,} leaves"
         f" (at least {figures.leaves_min:,}) · depth {figures.depth} · size CV {figures.size_cv:.2f}"
         f" · over budget {figures.over_budget}"
     )
