@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from manyhands.core.clutch.launch import WIDTH_FIRST, Launch
 from manyhands.core.clutch.ramp import Ramp
+from manyhands.core.clutch.turns import USUAL_SEEN_MAX, UsualWork
 from manyhands.core.values.host_memory import HostMemory
 
 #: A remembered width is nearly right, so the first steps from it are small and little is expected of them.
@@ -39,3 +40,9 @@ def beginning(start: int | None, memory: HostMemory | None, nature: str, streams
     launch.is_on = False
     ramp = Ramp(REMEMBERED_GROWTH, REMEMBERED_PAYS, REMEMBERED_SPREAD)
     return Beginning(memory.width, f"an earlier run settled at {memory.width:.0f}", launch, ramp)
+
+
+def usual_work(memory: HostMemory | None) -> dict[str, UsualWork]:
+    """Kind → its usual work, as an earlier run measured it."""
+    kinds = {} if memory is None else memory.kinds
+    return {name: UsualWork(USUAL_SEEN_MAX, kind.work) for name, kind in kinds.items() if kind.seen}

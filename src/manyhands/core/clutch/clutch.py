@@ -9,34 +9,26 @@ from typing import assert_never
 
 from msgspec import Struct, field
 
+from manyhands.core.clutch import kept_memory
 from manyhands.core.clutch.account_load import AccountLoad
-from manyhands.core.clutch.beginning import beginning
+from manyhands.core.clutch.beginning import beginning, usual_work
 from manyhands.core.clutch.drift import Noise, missed_by, predict
-from manyhands.core.clutch.kept_memory import best_measured, kept_kinds, width_to_keep
 from manyhands.core.clutch.launch import WIDTH_FIRST, Launch, LaunchMove
 from manyhands.core.clutch.overload import UNKNOWN_S, OverloadCeiling
 from manyhands.core.clutch.pacer import Pacer
 from manyhands.core.clutch.ramp import Ramp
 from manyhands.core.clutch.resources import STALE_S, DeviceGauge, KvGauge, MemoryGate
 from manyhands.core.clutch.steady import hold_or_probe
-from manyhands.core.clutch.turns import PROMPT_TOKEN_WORK, USUAL_SEEN_MAX, Turn, TurnSums, UsualWork
+from manyhands.core.clutch.turns import ROUNDS_MAX, TURN_MIN, Turn, TurnSums, UsualWork, work_of
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host import AGENTS, COMMANDS, SERVICE, Rate
 from manyhands.core.values.host_memory import HostMemory
 from manyhands.core.values.widths import Reading, Sample
 
 WIDTH_MAX = 256
-TURN_MIN = 6  # completions
-TURN_SPREAD, TURN_SPREAD_FAST = 0.10, 0.15  # how well a turn's mean must be known: settled, searching
-ROUNDS_MAX, ROUNDS_MAX_FAST = 4, 2  # a turn ends after this many rounds of the width in any case
 FADE = 0.93
 TURNS_KEPT = 60
-FILLED = 0.9  # of the width: a turn that had less in flight tells nothing about the width
-STALLED_S, STALLED_TURNS = 5.0, 2.5
-FAR_BELOW_MEMORY = 0.45  # in ln throughput
-PROMISE_TURNS = 6  # settled turns without which memory promises no goodput
 FIRST_LOOK_S = 0.6  # within so long a probe has read the machine, if there is one
-SEARCH_SPREAD = 0.2  # of the usual duration: the starts of one search step are spread over this time
 #: After a launch that met trouble the width is nearly right, so steps are smaller and less is expected of them.
 NEAR_GROWTH, NEAR_PAYS, NEAR_SPREAD = 1.3, 0.4, 0.35
 
@@ -95,6 +87,7 @@ class Clutch(Struct, tag="clutch"):
             width_max=width_max,
             why=known.why,
             memory=memory,
+            usual=usual_work(memory),
             ramp=known.ramp,
             launch=known.launch,
             # An agent calls for minutes: how many start says little about what its account refuses.
@@ -102,9 +95,6 @@ class Clutch(Struct, tag="clutch"):
             processes=MemoryGate.begin(memory),
         )
         clutch.account.trouble = memory.trouble if memory is not None else 0
-        for name, kind in (memory.kinds if memory else {}).items():
-            if kind.seen:
-                clutch.usual[name] = UsualWork(USUAL_SEEN_MAX, kind.work)
         clutch.launch.width = target
         clutch._apply()
         return clutch
@@ -198,16 +188,12 @@ class Clutch(Struct, tag="clutch"):
         self.pacer.tick(at, passed_s)
         self._launch(at)
         self._look_at_outputs(at)
-        if (
-            self.settled
-            and self.turn_s is not None
-            and at - self.turn.began_at > STALLED_TURNS * self.turn_s + STALLED_S
-            and self.pacer.rate_per_s is None
-            and self.turn.most_in_flight >= FILLED * self._aim()
-        ):
-            waited_s = at - self.turn.began_at
+        turn = self.turn
+        is_stalled = self.settled and self.turn_s is not None and turn.is_stalled(at, self.turn_s)
+        if is_stalled and self.pacer.rate_per_s is None and turn.is_filled(self._aim()):
+            waited_s = at - turn.began_at
             self.history = []
-            self._move(0.6 * self.target, f"completions stalled: {self.turn.ended} in {waited_s:.0f} s")
+            self._move(0.6 * self.target, f"completions stalled: {turn.ended} in {waited_s:.0f} s")
             self._upset(at)
 
     @property
@@ -220,18 +206,17 @@ class Clutch(Struct, tag="clutch"):
         was_settled = self.memory is not None and not self.memory.is_open
         is_open = self.launch.is_on or not (self.settled or self.launch.trouble or was_settled)
         settled = [] if self.account.trouble else self.settled_widths
-        best = None if self.settled else best_measured(self.history, self.noise)
-        throughputs = sorted(turn.log_throughput for turn in self.history[-12:])
+        best = None if self.settled else kept_memory.best_measured(self.history, self.noise)
         pacer = self.pacer
         return HostMemory(
-            width=width_to_keep(is_open, self.launch, self.ramp, self.target, settled, best),
+            width=kept_memory.width_to_keep(is_open, self.launch, self.ramp, self.target, settled, best),
             turns=len(self.settled_widths),
-            log_throughput=throughputs[len(throughputs) // 2] if throughputs and not is_open else None,
+            log_throughput=None if is_open else kept_memory.throughput_to_keep(self.history),
             is_open=is_open,
             rate_per_s=pacer.rate_to_keep(),
             rate_s=pacer.known_s,
             burst=pacer.burst_to_keep(),
-            kinds=kept_kinds(self.usual, self.processes.peaks),
+            kinds=kept_memory.kept_kinds(self.usual, self.processes.peaks),
             at=self.ticked_at or 0.0,
             cores_each=self.launch.cores_each if self.launch.looks else 0.0,
             trouble=self.account.trouble,
@@ -262,13 +247,12 @@ class Clutch(Struct, tag="clutch"):
         self._apply()
 
     def _search_apart_s(self) -> float:
-        """How long the next start waits in the search, so that a server can refuse the first start before the last."""
-        if self.settled or self.launch.is_on or self.launch.nature != SERVICE or self.usual_s is None:
+        launch = self.launch
+        if self.settled or launch.is_on or launch.nature != SERVICE or self.usual_s is None:
             return 0.0
-        borne = math.exp(self.ramp.best.log_width) if self.ramp.best is not None else self.launch.borne
-        if self.pacer.rate_per_s is not None or self.in_flight <= borne:
+        if self.pacer.rate_per_s is not None:
             return 0.0
-        return SEARCH_SPREAD * self.usual_s / max(WIDTH_FIRST, self.width - borne)
+        return self.ramp.starts_apart_s(self.usual_s, self.width, self.in_flight, launch.borne, WIDTH_FIRST)
 
     def _launch(self, at: float) -> None:
         if self.launch.is_on:
@@ -346,33 +330,20 @@ class Clutch(Struct, tag="clutch"):
             sample.at < self.narrowed_at + 0.8 * self.usual_s or sample.started_at < self.narrowed_at - 0.3 * took_s
         ):
             return  # ran mostly under the width before
-        work = sample.tokens_out + PROMPT_TOKEN_WORK * sample.tokens_in
-        usual = self.usual.get(sample.kind)
-        if usual is None:
-            usual = self.usual[sample.kind] = UsualWork()
-        if work:
-            usual.in_tokens = True
-        elif usual.in_tokens:
-            return  # seconds and tokens do not compare
-        usual.learn(work or took_s)
-        turn.add(sample.in_flight, took_s, work or usual.work)
-        needed = max(min(self._aim(), turn.most_in_flight), TURN_MIN)
+        work = work_of(sample, self.usual)
+        if work is None:
+            return
+        turn.add(sample.in_flight, took_s, work)
         if self.launch.is_on:  # turns begin when it has ended
             self.turn = TurnSums(began_at=sample.at, most_in_flight=self.in_flight)
-        elif turn.count >= needed and self._known(turn, needed):
+        elif turn.is_complete(self._aim(), self.noise.sample_variance, self.settled and self.settled_turns >= 2):
             self._end_turn(sample.at)
-
-    def _known(self, turn: TurnSums, needed: int) -> bool:
-        fast = not self.settled or self.settled_turns < 2
-        variance = max(turn.variance(), 0.5 * self.noise.sample_variance / turn.count)
-        spread, rounds = (TURN_SPREAD_FAST, ROUNDS_MAX_FAST) if fast else (TURN_SPREAD, ROUNDS_MAX)
-        return variance <= spread * spread or turn.count >= rounds * needed
 
     def _end_turn(self, at: float) -> None:
         sums, turn = self.turn, self.turn.close()
         self.turns += 1
         self.noise.learn_samples(turn)
-        filled = sums.most_in_flight >= FILLED * self._aim()
+        filled = sums.is_filled(self._aim())
         if self.settled and (filled or sums.held_by):  # a width that demand never reached was not found by the search
             self.settled_widths.append(float(self.target if filled else max(1, min(self.target, sums.most_in_flight))))
             del self.settled_widths[:-25]
@@ -385,12 +356,10 @@ class Clutch(Struct, tag="clutch"):
         self.turn = TurnSums(began_at=at, most_in_flight=self.in_flight)
 
     def _contradicts_memory(self, at: float, turn: Turn) -> bool:
-        memory = self.memory
-        if memory is None or self.turns > 3 or memory.log_throughput is None or memory.turns < PROMISE_TURNS:
+        if self.memory is None or self.turns > 3:
             return False
-        short = memory.log_throughput - turn.log_throughput
-        # A promise holds for the width it was made for. A narrower width rightly achieves less.
-        if short < FAR_BELOW_MEMORY or turn.log_width < math.log(0.8 * memory.width):
+        short = kept_memory.broken_promise(self.memory, turn)
+        if not short:
             return False
         self._move(0.5 * self.target, f"goodput {-math.expm1(-short):.0%} below what memory promised")
         self.narrowed_at = at

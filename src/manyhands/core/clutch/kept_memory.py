@@ -1,4 +1,7 @@
-"""What a run tells the next one about a host: its width, and the usual work and the memory of its kinds."""
+"""What a run tells the next one about a host: its width, and the usual work and the memory of its kinds.
+
+It also says when the host turns out not to be as it was remembered.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,9 +12,11 @@ from manyhands.core.clutch.ramp import Ramp
 from manyhands.core.clutch.resources import PEAK_SEEN_MIN, Peak
 from manyhands.core.clutch.steady import best_level
 from manyhands.core.clutch.turns import Turn, UsualWork
-from manyhands.core.values.host_memory import KindMemory
+from manyhands.core.values.host_memory import HostMemory, KindMemory
 
 WORK_SEEN_MIN = 5  # with fewer completions the usual work is unknown
+FAR_BELOW_MEMORY = 0.45  # in ln throughput
+PROMISE_TURNS = 6  # settled turns without which memory promises no goodput
 
 
 def kept_kinds(usual: Mapping[str, UsualWork], peaks: Mapping[str, Peak]) -> dict[str, KindMemory]:
@@ -34,6 +39,12 @@ def best_measured(turns: list[Turn], noise: Noise) -> float | None:
     return math.exp(best_level(turns, noise.sample_variance)) if turns else None
 
 
+def throughput_to_keep(turns: Sequence[Turn]) -> float | None:
+    """The median of the latest turns, in ln."""
+    latest = sorted(turn.log_throughput for turn in turns[-12:])
+    return latest[len(latest) // 2] if latest else None
+
+
 def width_to_keep(
     is_open: bool, launch: Launch, ramp: Ramp, target: float, settled: Sequence[float], best: float | None
 ) -> float:
@@ -46,3 +57,12 @@ def width_to_keep(
     if latest:
         return latest[len(latest) // 2]
     return max(1.0, best if best is not None else target)
+
+
+def broken_promise(memory: HostMemory, turn: Turn) -> float:
+    """By how much the turn is below what memory promised, in ln throughput; 0 when the promise is kept."""
+    if memory.log_throughput is None or memory.turns < PROMISE_TURNS:
+        return 0.0
+    short = memory.log_throughput - turn.log_throughput
+    # A promise holds for the width it was made for. A narrower width rightly achieves less.
+    return 0.0 if short < FAR_BELOW_MEMORY or turn.log_width < math.log(0.8 * memory.width) else short

@@ -14,6 +14,7 @@ WIDTH_PRICE = 0.05
 GROWTH_MIN = 0.12
 #: Two turns closer than this in ln width tell nothing about the effect of width.
 APART_MIN = 0.10
+SEARCH_SPREAD = 0.2  # of the usual duration: the starts of one search step are spread over this time
 
 
 class RampStep(Struct, frozen=True):
@@ -43,6 +44,11 @@ class Ramp(Struct):
             wider = max(width * self.first_growth, width + 1)
             return RampStep(wider, f"{math.exp(turn.log_width):.0f} in flight are measured: {wider:.0f} to compare")
         return self._climb(best, turn, width, width_min)
+
+    def starts_apart_s(self, usual_s: float, width: int, in_flight: int, borne: int, step_min: int) -> float:
+        """How long the next start waits, so that a server can refuse the first start of a step before the last."""
+        known = math.exp(self.best.log_width) if self.best is not None else borne
+        return 0.0 if in_flight <= known else SEARCH_SPREAD * usual_s / max(step_min, width - known)
 
     def _climb(self, best: Turn, turn: Turn, width: float, width_min: float) -> RampStep:
         apart = turn.log_width - best.log_width
