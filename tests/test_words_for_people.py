@@ -58,6 +58,7 @@ ALLOWED = {
     "worker/memory/duration.py: said > 0": _CODE,
     "apps/evals/scoring/pairwise.py: said == 'tie'": _FOREIGN,
     "apps/evals/scoring/pairwise.py: said == str(place)": _FOREIGN,
+    "hosts/agents/acp_reading.py: message.removeprefix(_NO_REASON)": _FOREIGN,
     "sources/beads/beads_ready.py: word in reason": _FOREIGN,
     "sources/beads/bd.py: note not in issue.notes": _FOREIGN,
     "sources/plans/yaml_nodes.py: 'tag' in reason": _FOREIGN,

@@ -265,6 +265,7 @@ def _agent(
         limits=host.limits,
         confine=host.confine,
         hide=host.hide,
+        homes=site.store.absolute() / "homes" / host.name if host.home == "own" else None,
         sessions=host.sessions,
     )
     layer = WorktreeLayer(site, host.cwd, host.approve)

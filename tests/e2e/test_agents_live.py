@@ -50,6 +50,24 @@ def test_a_host_whose_program_or_key_is_missing_is_found_before_a_run(console: C
     assert console.run("host", "check", "mine").code == 0
 
 
+def test_the_check_of_hosts_says_who_is_signed_in(console: Console) -> None:
+    """Codex answers by itself; of aider only its key can be seen."""
+    program = console.write("codex", '#!/bin/sh\n[ "$1" = --version ] && echo 0.1 && exit\n[ -e "$HOME/signed-in" ]\n')
+    program.chmod(0o755)
+    told = f'env = {{ HOME = "{console.directory}", OPENAI_API_KEY = "" }}\n'
+    console.config(
+        f'[hosts.codex]\ntype = "agent"\nagent = {{ name = "codex", run = ["{program}"] }}\n{told}'
+        '[hosts.aider]\ntype = "agent"\nagent = { name = "aider", run = ["git"] }\nenv = { OPENAI_API_KEY = "none" }\n'
+    )
+    codex, aider = console.run("host", "check").out.splitlines()
+    assert codex == (
+        "codex: ok, 0.1; nobody seems to have signed in: start `codex` once and sign in, or set OPENAI_API_KEY"
+    )
+    assert aider.endswith("; signed in")
+    console.write("signed-in", "")
+    assert console.run("host", "check", "codex").out == "codex: ok, 0.1; signed in\n"
+
+
 def test_agents_that_could_change_the_same_file_are_warned_of(console: Console) -> None:
     console.config('[hosts.mine]\ntype = "agent"\nagent = { run = ["cat"] }\n')
     console.write("plan.jsonl", '{"id": "a", "prompt": "hello"}\n{"id": "b", "prompt": "hello"}\n')

@@ -7,10 +7,14 @@ from pathlib import Path
 from hosts.agents.recordings import RECORDINGS
 
 _PROGRAM = """#!{python}
-import pathlib, sys
+import os, pathlib, sys
 if "--version" in sys.argv:
     print("2.1.0 (stand-in)")
     raise SystemExit
+if sys.argv[1:] == ["auth", "status", "--json"]:
+    signed_in = "ANTHROPIC_API_KEY" in os.environ or (pathlib.Path.home() / ".claude" / ".credentials.json").exists()
+    print('{{"loggedIn": true}}' if signed_in else '{{"loggedIn": false}}')
+    raise SystemExit(not signed_in)
 said = sys.stdin.read()
 lines = [line[2:] for line in said.splitlines() if line.startswith("- ")]
 files = [line.split(" lines ")[0].split(" (")[0] for line in lines if " lines " in line or line.endswith(" tokens)")]

@@ -72,7 +72,11 @@ _HOSTS: dict[str, Callable[[str, Path], RealHost]] = {
     "aider": _aider,
 }
 #: The same programs over ACP, where they speak it themselves.
-_ACP_WORDS = {"qwen-acp": ("--acp",), "gemini-acp": ("--acp", "--skip-trust", "-m", "{model}")}
+_ACP_WORDS = {
+    "qwen-acp": ("--acp",),
+    "gemini-acp": ("--acp", "--skip-trust", "-m", "{model}"),
+    "opencode-acp": ("acp",),
+}
 AGENTS = tuple(_HOSTS)
 ACP_AGENTS = tuple(_ACP_WORDS)
 

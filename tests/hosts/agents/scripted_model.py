@@ -159,7 +159,7 @@ class ScriptedModel:
     def _refuse(self, request: BaseHTTPRequestHandler, mode: str, *, is_messages: bool) -> None:
         status, kind, message = _REFUSALS[mode][is_messages]
         error: dict[str, Any] = {"type": kind, "code": kind, "message": message}
-        headers: dict[str, str] = {}
+        headers = {"retry-after": "2"} if mode == "rate" else {}
         if mode == "closed":
             at = int(self.opens_at + 1)
             error |= {"resets_at": at, "resets_in_seconds": max(0, at - int(time.time()))}

@@ -1,6 +1,7 @@
 """Attempts on an agent host, with a program that stands in for the agent."""
 
 import json
+import os
 import secrets
 import sys
 from collections.abc import AsyncIterator
@@ -15,8 +16,10 @@ from hosts.executors.desk import Desk
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.task import AttemptLimits, Task
 from manyhands.hosts.agents.agent_executor import ACP, AgentExecutor
+from manyhands.hosts.agents.agent_sessions import KeptSession
 from manyhands.hosts.agents.agent_settings import AgentSettings
 from manyhands.hosts.agents.described_agent import KNOWN
+from manyhands.hosts.agents.own_homes import OwnHomes
 from manyhands.hosts.executors.executor import Retried
 from manyhands.hosts.executors.live_facts import read_live, silence_s
 from manyhands.sources.config.agent_config import AgentLimits, AgentName
@@ -277,3 +280,70 @@ async def test_endless_and_odd_output_costs_nothing(stage: AgentStage) -> None:
 def _raw(desk: Desk) -> str:
     file = desk.directory(1) / "agent.jsonl"
     return file.read_text() if file.exists() else ""
+
+
+async def test_attempts_at_once_have_homes_of_their_own_with_the_settings(stage: AgentStage) -> None:
+    data, settings = stage.home / ".local/share/opencode", stage.home / ".config/opencode"
+    data.mkdir(parents=True)
+    settings.mkdir(parents=True)
+    (data / "auth.json").write_text("signed in")
+    (data / "opencode.db").write_text("of another")
+    (settings / "opencode.json").write_text("{}")
+    (settings / "agent").mkdir()
+    (settings / "agent" / "critic.md").write_text("of the person")
+    (stage.home / ".gitconfig").write_text("of a tool")
+    homes = stage.place / "homes"
+    run = recorded("opencode", "ok") | {"then": 'echo here > "$HOME/.local/share/opencode/opencode.db"; sleep 0.3'}
+    desk = stage.desk("opencode", run, homes=homes)
+    attempts = [desk.start(Task(f"t{n}", prompt="do it")) for n in range(2)]
+    endings = [await desk.ending(attempt) for attempt in attempts]
+    assert [ending.kind for ending in endings] == [EndingKind.DONE] * 2, endings
+    assert sorted(home.name for home in homes.iterdir()) == ["1", "2"]
+    for home in homes.iterdir():
+        assert (home / ".local/share/opencode/auth.json").read_text() == "signed in"
+        assert (home / ".local/share/opencode/opencode.db").read_text() == "here\n"
+        assert (home / ".config/opencode/opencode.json").read_text() == "{}"
+        assert (home / ".config/opencode/agent/critic.md").read_text() == "of the person"
+        assert (home / ".gitconfig").read_text() == "of a tool"
+    assert (data / "opencode.db").read_text() == "of another"
+    (data / "auth.json").write_text("signed in again")
+    os.utime(data / "auth.json", (2**31, 2**31))
+    assert (await desk.run(Task("t2", prompt="do it"))).kind is EndingKind.DONE
+    assert (homes / "1" / ".local/share/opencode/auth.json").read_text() == "signed in again"
+    assert not (homes / "3").exists(), "a home that is free again is used again"
+
+
+def test_a_link_that_an_agent_leaves_in_its_home_is_not_written_through(tmp_path: Path) -> None:
+    person, homes = tmp_path / "person", OwnHomes(tmp_path / "homes", [".claude"])
+    (person / ".claude").mkdir(parents=True)
+    (person / ".claude" / "settings.json").write_text("{}")
+    (person / ".claude.json").write_text("{}")
+    precious = person / ".profile"
+    precious.write_text("mine")
+    home = homes.take(person)
+    assert (home / ".claude.json").read_text() == (home / ".claude" / "settings.json").read_text() == "{}"
+    assert not (home / ".claude.json").is_symlink()
+    (home / ".claude" / "settings.json").unlink()
+    (home / ".claude" / "settings.json").symlink_to(precious)
+    homes.give_back(home)
+    os.utime(person / ".claude" / "settings.json", (2**31, 2**31))
+    assert homes.take(person) == home
+    assert precious.read_text() == "mine"
+
+
+async def test_a_conversation_is_resumed_in_the_home_where_it_began(stage: AgentStage) -> None:
+    homes = stage.place / "homes"
+    refused = recorded("opencode", "ok") | {"exit": 75}
+    desk = stage.desk("opencode", refused, recorded("opencode", "ok"), homes=homes)
+    kept = KeptSession("ses_1", "opencode", str(stage.workspace), home=str(homes / "2"))
+    (homes / "2").mkdir(parents=True)
+    taken = OwnHomes(homes, ())
+    assert taken.take(stage.home, kept.home) == homes / "2"
+    assert not taken.is_free(kept.home)
+    assert not taken.is_free(str(stage.home))
+    first = await desk.run(Task("t", prompt="do it"))
+    assert first.kind is EndingKind.OVERLOADED, first
+    last = await desk.run(Task("t", prompt="do it"), number=2, last=first)
+    assert last.kind is EndingKind.DONE, last
+    assert stage.given(1)["env"]["HOME"] == stage.given(2)["env"]["HOME"] == str(homes / "1")
+    assert "-s" in stage.given(2)["argv"]

@@ -25,45 +25,27 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("agents")]
 OVER, FAILED, LATE = EndingKind.OVERLOADED, EndingKind.FAILED, EndingKind.TIMED_OUT
 #: How an attempt ends when its service does nothing else than this: the kind, and which of its marks are set.
 #: `retries`: the program asks again for minutes by itself, and what counts is that this is seen as load meanwhile.
-MATRIX: dict[tuple[str, str], tuple[EndingKind, set[str]] | str] = {
-    ("codex", "rate"): (OVER, {"rate_limited"}),
-    ("codex", "quota"): (OVER, {"quota", "needs_person"}),
-    ("codex", "busy"): (OVER, set()),
-    ("codex", "auth"): (OVER, {"needs_person"}),
-    ("codex", "context"): (FAILED, {"permanent"}),
-    ("codex", "drop"): (OVER, set()),
-    ("codex", "hang"): (LATE, set()),
-    ("codex", "stall"): (LATE, set()),
-    ("claude", "rate"): (OVER, {"rate_limited"}),
-    ("claude", "quota"): (OVER, {"quota", "needs_person"}),
-    ("claude", "busy"): (OVER, set()),
-    ("claude", "auth"): (OVER, {"needs_person"}),
-    ("claude", "context"): (FAILED, {"permanent"}),
-    ("claude", "hang"): (LATE, set()),
-    ("claude", "stall"): (LATE, set()),
-    ("qwen", "auth"): (OVER, {"needs_person"}),
-    ("qwen", "context"): (FAILED, {"permanent"}),
-    ("qwen", "rate"): (LATE, set()),
-    ("qwen", "hang"): (LATE, set()),
-    ("gemini", "quota"): (OVER, {"quota"}),
-    ("gemini", "auth"): (OVER, {"needs_person"}),
-    ("gemini", "context"): (FAILED, {"permanent"}),
-    ("gemini", "rate"): "retries",
-    ("gemini", "busy"): "retries",
-    ("gemini", "hang"): (LATE, set()),
-    ("opencode", "auth"): (OVER, {"needs_person"}),
-    ("opencode", "rate"): (OVER, {"rate_limited"}),
-    ("opencode", "hang"): (LATE, set()),
-    ("aider", "auth"): (OVER, {"needs_person"}),
-    ("aider", "context"): (FAILED, {"permanent"}),
-    ("aider", "rate"): "retries",
-    ("aider", "busy"): "retries",
-    ("qwen-acp", "auth"): (OVER, {"needs_person"}),
-    ("qwen-acp", "context"): (FAILED, {"permanent"}),
-    ("qwen-acp", "hang"): (LATE, set()),
-    ("gemini-acp", "quota"): (OVER, {"quota"}),
-    ("gemini-acp", "auth"): (OVER, {"needs_person"}),
+SILENT = (LATE, set[str]())  # it waits and asks again without a word, or waits without end
+BUSY = (OVER, set[str]())
+RATE = (OVER, {"rate_limited"})
+CLOSED = (OVER, {"quota"})
+BILLING = (OVER, {"quota", "needs_person"})
+AUTH = (OVER, {"needs_person"})
+PERMANENT = (FAILED, {"permanent"})
+RETRIES = "retries"
+MODES = ("rate", "quota", "busy", "auth", "context", "drop", "hang", "stall")
+_MATRIX: dict[str, tuple[tuple[EndingKind, set[str]] | str, ...]] = {
+    "codex": (RATE, BILLING, BUSY, AUTH, PERMANENT, BUSY, SILENT, SILENT),
+    "claude": (RATE, BILLING, BUSY, AUTH, PERMANENT, BUSY, SILENT, SILENT),
+    "qwen": (SILENT, SILENT, SILENT, AUTH, PERMANENT, BUSY, SILENT, SILENT),
+    "gemini": (RETRIES, CLOSED, RETRIES, AUTH, PERMANENT, BUSY, SILENT, SILENT),
+    "opencode": (RATE, SILENT, SILENT, AUTH, PERMANENT, SILENT, SILENT, SILENT),
+    "aider": (RETRIES, RETRIES, RETRIES, AUTH, PERMANENT, RETRIES, SILENT, SILENT),
+    "qwen-acp": (SILENT, SILENT, SILENT, AUTH, PERMANENT, BUSY, SILENT, SILENT),
+    "gemini-acp": (SILENT, CLOSED, SILENT, AUTH, PERMANENT, BUSY, SILENT, SILENT),
+    "opencode-acp": (RATE, SILENT, SILENT, AUTH, PERMANENT, SILENT, SILENT, SILENT),
 }
+MATRIX = {(agent, mode): ends for agent, row in _MATRIX.items() for mode, ends in zip(MODES, row, strict=True)}
 MARKS = ("quota", "rate_limited", "needs_person", "permanent")
 #: Long enough for a start on a busy machine, in which each of these programs computes all the time.
 IDLE_S = 12.0
@@ -112,12 +94,12 @@ def left_alive(tmp_path: Path) -> list[str]:
 
 
 def run(
-    tmp_path: Path, agent: str, account: Account, tasks: int, width: str = "3", within_s: float = 400.0
+    tmp_path: Path, agent: str, account: Account, tasks: int, width: str = "3", more: str = ""
 ) -> subprocess.CompletedProcess[str]:
     workspace, home = tmp_path / "work", tmp_path / "home"
     workspace.mkdir()
     home.mkdir()
-    table = as_toml(host_table(agent, account.model.url, home))
+    table = as_toml(host_table(agent, account.model.url, home)) + more
     (workspace / "manyhands.toml").write_text(f"[hosts.{agent}]\n{table}" + (f"width = {width}\n" if width else ""))
     rows = [
         {"id": f"t{n}", "prompt": f"Run `printf done > out-{n}.txt`", "claims": {"write": [f"out-{n}.txt"]}}
@@ -127,7 +109,7 @@ def run(
     env = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "HOME": str(home), "TZ": "Europe/Berlin"}
     env |= {"TMPDIR": tempfile.gettempdir()}
     argv = [sys.executable, "-m", "manyhands", "run", "plan.jsonl"]
-    return subprocess.run(argv, cwd=workspace, env=env, capture_output=True, text=True, timeout=within_s, check=False)
+    return subprocess.run(argv, cwd=workspace, env=env, capture_output=True, text=True, timeout=400.0, check=False)
 
 
 def said(tmp_path: Path, *words: str) -> str:
@@ -161,6 +143,43 @@ def test_a_task_is_done_with_its_tokens_and_nothing_left_behind(
     counted = agent != "aider"  # which counts for itself
     assert attempt["tokens_in"] >= (TOKENS_IN if counted else 100)
     assert attempt["tokens_out"] >= (TOKENS_OUT if counted else 1)
+    assert left_alive(tmp_path) == []
+
+
+def test_first_starts_at_once_do_not_collide_in_homes_of_their_own(
+    tmp_path: Path, accounts: list[Account], temporary: Path
+) -> None:
+    """In one fresh home, several first starts of opencode fail on its database."""
+    accounts.append(Account())
+    done = run(tmp_path, "opencode", accounts[0], tasks=4, width="4", more='home = "own"\n')
+    assert done.returncode == 0, done.stdout + done.stderr
+    attempts = [[one["ending"] for one in shown(tmp_path, f"t{n}")["attempts"]] for n in range(4)]
+    assert attempts == [["done"]] * 4
+    homes = tmp_path / "work" / ".manyhands" / "homes" / "opencode"
+    assert sorted(home.name for home in homes.iterdir()) == ["1", "2", "3", "4"]
+    assert not list((tmp_path / "home").rglob("opencode.db")), "the person's own home is left alone"
+    assert os.listdir(temporary) == []
+
+
+@pytest.mark.parametrize("mode", ["rate", "closed"])
+@pytest.mark.parametrize("agent", [*AGENTS, *ACP_AGENTS])
+def test_a_refusal_that_passes_costs_no_attempt(
+    tmp_path: Path, agent: str, mode: str, accounts: list[Account], temporary: Path
+) -> None:
+    """The service refuses once, or is closed for some seconds: whoever asks again, the program or we, it is done."""
+    accounts.append(Account(first="rate") if mode == "rate" else Account(closes_after=0, closed_s=8.0))
+    done = run(tmp_path, agent, accounts[0], tasks=1)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert accounts[0].model.asked[0] == mode
+    assert (tmp_path / "work" / "out-0.txt").read_text().strip() == "done"
+    *earlier, last = shown(tmp_path, "t0")["attempts"]
+    assert last["ending"] == "done"
+    assert last["tokens_out"] >= 1
+    assert [one["ending"] for one in earlier] in ([], ["overloaded"])
+    if earlier and mode == "closed":
+        begun = last["started_at"]
+        assert begun >= accounts[0].model.opens_at - 1, "it was not started into the closed account"
+    assert os.listdir(temporary) == []
     assert left_alive(tmp_path) == []
 
 

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from manyhands.apps.setup.machine_look import has_commits, seems_signed_in, sign_in_hint
+from manyhands.apps.setup.machine_look import has_commits
 from manyhands.apps.setup.model_servers import models_at
 from manyhands.engine.delivery.sink_opening import check_secrets
 from manyhands.errors import ManyhandsError
 from manyhands.hosts.agents.landlock import landlock_version
 from manyhands.hosts.agents.program_check import what_is_missing
+from manyhands.hosts.agents.signing_in import says_signed_in, sign_in_hint
 from manyhands.hosts.landing.repository import GIT_MIN, find_repository
 from manyhands.sources.config.agent_config import AgentHost
 from manyhands.sources.config.config_types import BacklogConfig, Config, HostConfig, OpenaiHost, WorkerHost
@@ -112,7 +113,7 @@ def _agent(what: str, host: AgentHost) -> Finding:
     if not good:
         return Finding(what, False, says, f"install `{program[0]}`, or take [hosts.{host.name}] out of the config")
     name = host.agent.name
-    if name and not host.agent.run and not seems_signed_in(name, {**os.environ, **host.env}):
+    if name and not host.agent.run and not says_signed_in(name, program, {**os.environ, **host.env}):
         return Finding(what, False, f"{says}; nobody seems to have signed in", sign_in_hint(name))
     if host.confine != "off" and not landlock_version():
         says += "; it runs unconfined, because this kernel has no Landlock"

@@ -9,18 +9,10 @@ from typing import NamedTuple, get_args
 
 from manyhands.apps.setup.check_finding import check_for
 from manyhands.apps.setup.model_servers import ServedModels, servers_here
+from manyhands.hosts.agents.signing_in import seems_signed_in
 from manyhands.hosts.landing.git import Git
 from manyhands.sources.config.agent_config import AgentName
 
-#: agent → what shows that someone has signed in: files below the home directory, and variables
-_SIGNS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "claude": ((".claude/.credentials.json", ".claude.json"), ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN")),
-    "codex": ((".codex/auth.json",), ("OPENAI_API_KEY", "CODEX_API_KEY")),
-    "gemini": ((".gemini/oauth_creds.json",), ("GEMINI_API_KEY", "GOOGLE_API_KEY")),
-    "qwen": ((".qwen/oauth_creds.json",), ("OPENAI_API_KEY", "DASHSCOPE_API_KEY")),
-    "opencode": ((".local/share/opencode/auth.json",), ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")),
-    "aider": ((".aider.conf.yml",), ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY")),
-}
 _GPUS_S = 10.0
 
 
@@ -63,18 +55,6 @@ def _agents(environ: Mapping[str, str]) -> list[FoundAgent]:
     names = [name for name in get_args(AgentName) if name and shutil.which(name, path=environ.get("PATH"))]
     found = [FoundAgent(name, seems_signed_in(name, environ)) for name in names]
     return sorted(found, key=lambda agent: not agent.seems_signed_in)
-
-
-def seems_signed_in(agent: str, environ: Mapping[str, str]) -> bool:
-    """Only whether the files and variables are there: what is in them is nobody's business."""
-    files, variables = _SIGNS.get(agent, ((), ()))
-    home = Path(environ.get("HOME", "/"))
-    return any((home / file).exists() for file in files) or any(environ.get(name) for name in variables)
-
-
-def sign_in_hint(agent: str) -> str:
-    _, variables = _SIGNS.get(agent, ((), ()))
-    return f"start `{agent}` once and sign in" + (f", or set {variables[0]}" if variables else "")
 
 
 def _gpus() -> tuple[str, ...]:

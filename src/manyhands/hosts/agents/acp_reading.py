@@ -83,6 +83,8 @@ class AcpReading:
             self._open.discard(id)
         elif id:
             self._open.add(id)
+        if status == "pending" and _lacks_command(call):
+            return []
         known = self._files.get(id)
         files = paths_in(call)
         new = tuple(file for file in files if known is None or file not in known)
@@ -138,12 +140,13 @@ class AcpReading:
         return own if own > 0 else None
 
 
-def refusal_in(code: int, title: str, data: object, moment: LineMoment) -> AgentRefusal:
+def refusal_in(code: int, message: str, data: object, moment: LineMoment) -> AgentRefusal:
     """What the error with which an agent answers a request means."""
     fields = table(data)
     names = [text_of(fields.get(name)) for name in _NAMES]
     body = data if isinstance(data, str) else text_of(fields.get("details")) or text_of(fields.get("message"))
-    text = body or next(filter(None, names), "") or title
+    told = message.removeprefix(_NO_REASON).removeprefix(": ")
+    text = body or told or next(filter(None, names), "") or message
     kind = next((_KINDS[name] for name in names if name in _KINDS), None)
     if code == _AUTH_REQUIRED:
         kind = RefusalKind.AUTH
@@ -164,13 +167,20 @@ def _used(usage: dict[str, Any], *, is_total: bool, cost: float | None = None) -
 def paths_in(call: dict[str, Any]) -> tuple[str, ...]:
     """The files that a tool call names: where it works, and what it changes."""
     found: dict[str, None] = {}
+    works_in = table(call.get("rawInput")).get("cwd")  # a place, not a file; opencode names it with each command
     for key in ("locations", "content"):
         entries = call.get(key)
         for entry in entries if isinstance(entries, list) else ():
             path = table(entry).get("path")
-            if isinstance(path, str) and path:
+            if isinstance(path, str) and path and path != works_in:
                 found[path] = None
     return tuple(found)
+
+
+def _lacks_command(call: dict[str, Any]) -> bool:
+    """A command whose arguments have begun to arrive. The next update has the rest."""
+    arguments = table(call.get("rawInput"))
+    return call.get("kind") == "execute" and bool(arguments) and "command" not in arguments
 
 
 def command_in(call: dict[str, Any]) -> str:

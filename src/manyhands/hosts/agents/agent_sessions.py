@@ -22,6 +22,7 @@ class KeptSession(Struct, frozen=True, omit_defaults=True):
     tokens_in: _Total = 0  # of all its runs so far, if the program reports them that way
     tokens_out: _Total = 0
     cost: Annotated[float, Meta(ge=0, le=2**53)] = 0.0  # likewise
+    home: str = ""  # which its attempt had for itself
 
 
 def keep_session(session: KeptSession, directory: Path) -> None:

@@ -1,5 +1,7 @@
 """What an agent host is built from."""
 
+from pathlib import Path
+
 from manyhands.hosts.agents.confinement import Confine
 from manyhands.hosts.executors.attempt_steps import ProcessSettings
 from manyhands.sources.config.agent_config import AgentLimits
@@ -15,4 +17,5 @@ class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
     limits: AgentLimits = AgentLimits()
     confine: Confine = "workspace"
     hide: tuple[str, ...] = ()  # from reading
+    homes: Path | None = None  # where each attempt gets a home of its own; None: all have the person's
     sessions: int = 1  # of attempts that share one process, where it speaks ACP

@@ -61,6 +61,7 @@ class AgentWatch:
         self.resumed: KeptSession | None = None
         self.end: Callable[[], object] = lambda: None  # ends what drives it
         self.remark: Callable[[str], object] = lambda text: None  # to whoever reads along
+        self.home = ""  # which it has for itself
         self._settings = settings
         self._order = order
         self._directory = directory
@@ -108,7 +109,7 @@ class AgentWatch:
                 self.began = True
                 before = self.resumed
                 tokens = (before.tokens_in, before.tokens_out, before.cost) if before is not None else (0, 0, 0.0)
-                keep_session(KeptSession(id, self.agent, self._place, *tokens), self._directory)
+                keep_session(KeptSession(id, self.agent, self._place, *tokens, home=self.home), self._directory)
             case Does():
                 self.began = True
                 self._doings += 1
@@ -170,7 +171,8 @@ class AgentWatch:
         if not tally.session:
             return
         if used.of_session:
-            total = KeptSession(tally.session, self.agent, self._place, used.tokens_in, used.tokens_out)
+            tokens = used.tokens_in, used.tokens_out
+            total = KeptSession(tally.session, self.agent, self._place, *tokens, home=self.home)
             keep_session(total, self._directory)
         if used.of_session and before is not None and before.id == tally.session:
             tally.used = replace(

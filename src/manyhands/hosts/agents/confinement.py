@@ -13,7 +13,7 @@ from manyhands.readers.plain_file import read_plain
 
 Confine = Literal["workspace", "claims", "off"]
 #: Below the home, of many programs; used where they are.
-_SHARED_PLACES = (".cache", ".npm", ".claude.json")
+SHARED_PLACES = (".cache", ".npm", ".claude.json")
 #: Devices that every program writes to.
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm", "/dev/fd")
 _MARKER_BYTES_MAX = 4096  # a path
@@ -36,7 +36,7 @@ def rights_for(
 def rights_in(places: Sequence[Path], own: Sequence[Path], env: Mapping[str, str], hide: Sequence[str]) -> FileRights:
     """`places` are where the work is done."""
     home = Path(env.get("HOME", "/"))
-    own = [*own, *(home / place for place in _SHARED_PLACES)]
+    own = [*own, *(home / place for place in SHARED_PLACES)]
     own += [Path(env[name]) for name in ("CODEX_HOME", "CLAUDE_CONFIG_DIR", "XDG_CACHE_HOME") if env.get(name)]
     own += [Path(device) for device in _DEVICES]
     hidden = [_absolute(place, home) for place in hide]

@@ -18,9 +18,10 @@ from manyhands.hosts.agents.agent_record import AgentRecord
 from manyhands.hosts.agents.agent_sessions import KeptSession
 from manyhands.hosts.agents.agent_settings import AgentSettings
 from manyhands.hosts.agents.agent_watch import AgentCalls, AgentWatch
-from manyhands.hosts.agents.confinement import confined, is_in_git, make_own_places, rights_for
+from manyhands.hosts.agents.confinement import SHARED_PLACES, confined, is_in_git, make_own_places, rights_for
 from manyhands.hosts.agents.described_agent import KNOWN, described
 from manyhands.hosts.agents.litter import Litter
+from manyhands.hosts.agents.own_homes import OwnHomes
 from manyhands.hosts.agents.resuming import what_to_do, what_to_say
 from manyhands.hosts.agents.silence import silent_for
 from manyhands.hosts.executors.asking import resuming_variables
@@ -39,9 +40,12 @@ class ProgramDriver:
         self._adapter = adapter
         self._steps = steps
         self._calls = calls
+        self._homes = None if settings.homes is None else OwnHomes(settings.homes, adapter.own)
 
     def run(self, order: StartAttempt, directory: Path, place: str) -> "ProgramRun":
-        return ProgramRun(self._settings, self._adapter, self._steps, order, directory, place, self._calls)
+        run = ProgramRun(self._settings, self._adapter, self._steps, order, directory, place, self._calls)
+        run.homes = self._homes
+        return run
 
     def release(self, attempt: int) -> None:
         """Its processes are those of the attempt's steps, which are released there."""
@@ -62,6 +66,7 @@ class ProgramRun:
         calls: AgentCalls,
     ) -> None:
         self.watch = AgentWatch(settings, order, directory, place, calls, agent=adapter.name, resumes=adapter.resumes)
+        self.homes: OwnHomes | None = None  # None: all attempts share the person's
         self._calls = calls
         self._settings = settings
         self._adapter = adapter
@@ -71,6 +76,22 @@ class ProgramRun:
         self._place = place
 
     async def carry_out(self, resumed: KeptSession | None) -> Ending:
+        if self.homes is None:
+            return await self._carry_out(None if resumed is not None and resumed.home else resumed)
+        env = {**os.environ, **self._settings.env, **(self._order.task.env or {})}
+        if resumed is not None and not self.homes.is_free(resumed.home):
+            resumed = None  # another attempt has the home where that conversation is
+        try:
+            home = self.homes.take(Path(env.get("HOME", "/")), "" if resumed is None else resumed.home)
+        except OSError as error:
+            return Ending(EndingKind.FAILED, f"it cannot get a home of its own: {error}")
+        self.watch.home = str(home)
+        try:
+            return await self._carry_out(resumed)
+        finally:
+            self.homes.give_back(home)
+
+    async def _carry_out(self, resumed: KeptSession | None) -> Ending:
         self.watch.resumed = resumed
         record = AgentRecord(self._directory, self.watch.heard)
         self.watch.remark = record.remark
@@ -110,10 +131,15 @@ class ProgramRun:
             cost=self.watch.limits.cost,
         )
         env = {**os.environ, **settings.env, **(self._order.task.env or {}), "TMPDIR": str(temporary)}
+        own = [self._directory, temporary]
+        at_home: dict[str, str] = {}
+        if self.watch.home:
+            at_home = {"HOME": self.watch.home}
+            own += [Path(env.get("HOME", "/"), place) for place in SHARED_PLACES]
+        env |= at_home
         make = None
         if settings.confine != "off":
-            own = make_own_places(self._adapter.own, Path(env.get("HOME", "/")))
-            own += [self._directory, temporary]
+            own += make_own_places(self._adapter.own, Path(env.get("HOME", "/")))
             rights = rights_for(settings.confine, self._order.task, Path(self._place), own, env, settings.hide)
             make = confined(rights)
         launch = self._adapter.launch(replace(errand, confined=make is not None))
@@ -122,7 +148,7 @@ class ProgramRun:
             output=listener.output,
             errors=listener.errors,
             env=launch.env,
-            own_env={"TMPDIR": str(temporary), **resuming_variables(self._adapter.resumes)},
+            own_env={"TMPDIR": str(temporary), **at_home, **resuming_variables(self._adapter.resumes)},
             make=make,
         )
         return await self._steps.run(self._order, self._directory, launch.argv, streams=streams)

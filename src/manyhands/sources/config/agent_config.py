@@ -93,6 +93,13 @@ class AgentHost(HostFields, frozen=True, kw_only=True, tag="agent"):
         tuple[str, ...],
         says('What an attempt may not read either: `["~/.ssh", "/etc/secrets"]`.'),
     ] = ()
+    home: Annotated[
+        Literal["shared", "own"],
+        says(
+            "Whose home the program has: yours (`shared`), or one for each attempt that runs at once (`own`), "
+            "with a copy of the program's settings."
+        ),
+    ] = "shared"
     approve: WorkApproval = False
     probe: MachineProbe = "local"
 

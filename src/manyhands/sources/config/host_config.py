@@ -172,6 +172,9 @@ def _check_acp(plain: dict[str, Any], agent: dict[str, Any], here: FieldPath, sh
         sheet.tell((*here, "sessions"), "only an agent that speaks ACP can share its process", example)
     elif not agent.get("run"):
         sheet.tell((*here, "agent"), "`acp` names a protocol, not a program", example)
+    elif plain.get("home") == "own":
+        hint = "leave `home` out; with `sessions = 8` attempts share one process, which has one home"
+        sheet.tell((*here, "home"), "an agent over ACP has the home of its process", hint)
     elif plain.get("sessions", 1) != 1 and plain.get("confine") == "claims":
         hint = "leave `sessions` out, so that each attempt has a process of its own"
         sheet.tell((*here, "sessions"), "a shared process cannot be confined to the claims of one task", hint)

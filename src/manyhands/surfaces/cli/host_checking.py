@@ -5,6 +5,7 @@ import os
 from manyhands.errors import UsageError
 from manyhands.hosts.agents.landlock import landlock_version
 from manyhands.hosts.agents.program_check import what_is_missing
+from manyhands.hosts.agents.signing_in import says_signed_in, sign_in_hint
 from manyhands.quantities import quantity
 from manyhands.sources.config.agent_config import AgentHost
 from manyhands.sources.config.config_types import HostConfig, OpenaiHost
@@ -30,7 +31,12 @@ def _state_of(host: HostConfig) -> tuple[bool, str]:
         return False, f"the environment variable {host.api_key_env} is not set"
     if not isinstance(host, AgentHost):
         return True, "nothing to check"
-    good, says = what_is_missing(host.agent.run[:1] or (host.agent.name,), host.env)
+    name, program = host.agent.name, host.agent.run[:1] or (host.agent.name,)
+    good, says = what_is_missing(program, host.env)
+    if good and name not in ("", "acp"):  # of others nobody knows how they sign in
+        signed_in = says_signed_in(name, program, {**os.environ, **host.env})
+        # Not "cannot be used": a provider of its own may need no sign-in, or have its key elsewhere.
+        says += "; signed in" if signed_in else f"; nobody seems to have signed in: {sign_in_hint(name)}"
     if good and host.confine != "off" and not landlock_version():
         says += "; it runs unconfined, because this kernel has no Landlock"
     return good, says

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from manyhands.apps.setup.first_files import PLAN_NAME, config_text, plan_text
-from manyhands.apps.setup.machine_look import MachineLook, look, sign_in_hint
+from manyhands.apps.setup.machine_look import MachineLook, look
 from manyhands.errors import UsageError
+from manyhands.hosts.agents.signing_in import sign_in_hint
 from manyhands.sources.config.config_reading import FILE_NAME
 from manyhands.surfaces.cli.printing import put_lines, say
 
