@@ -1,6 +1,6 @@
 """Opening a run for a plan, and finding the one that there is."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from zlib import crc32
@@ -39,10 +39,10 @@ def told_source(purpose: Purpose | None, source: str) -> str:
     return _TOLD[purpose].format(source) if purpose in _TOLD else source
 
 
-def new_name(book: Book, stem: str) -> str:
-    """`nightly-3`: the third run of that name in this journal."""
+def new_name(book: Book, stem: str, taken: Collection[str] = ()) -> str:
+    """`nightly-3`: the third run of that name in this journal. Names in `taken` are meant for runs not opened yet."""
     n = 1
-    while f"{stem}-{n}" in book.runs:
+    while f"{stem}-{n}" in book.runs or f"{stem}-{n}" in taken:
         n += 1
     return f"{stem}-{n}"
 

@@ -1,7 +1,7 @@
 """One backlog and its run: when either changes, they are compared and each is told what it does not know yet."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
@@ -36,10 +36,11 @@ AGAIN_S = 5.0
 
 
 class Desk:
-    def __init__(self, backlog: LiveBacklog, dispatcher: Dispatcher, log: Log) -> None:
+    def __init__(self, backlog: LiveBacklog, dispatcher: Dispatcher, log: Log, taken: Collection[str] = ()) -> None:
+        """`taken` has the runs of other desks: they may have names, but not be in the book yet."""
         self.backlog = backlog
         run = newest_run(dispatcher.book, backlog.source)
-        self.run = run.name if run is not None else new_name(dispatcher.book, backlog.name)
+        self.run = run.name if run is not None else new_name(dispatcher.book, backlog.name, taken)
         self._dispatcher = dispatcher
         self._log = log
         self._settings: PlanSettings | None = None  # the bounds of its run; None: it has not begun

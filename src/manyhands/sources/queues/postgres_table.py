@@ -55,7 +55,8 @@ class PostgresTable:
                 "postgresql://user:password@host/database",
             ) from None
         self.name = table
-        self.where = f"postgresql://{parts.get('host', '')}/{parts.get('dbname', '')}#{table}"
+        port = f":{parts['port']}" if parts.get("port", "5432") != "5432" else ""
+        self.where = f"postgresql://{parts.get('host', '')}{port}/{parts.get('dbname', '')}#{table}"
         self._url = url
         self._lease_s = lease_s
         self._psycopg = psycopg
