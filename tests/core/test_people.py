@@ -8,6 +8,7 @@ from manyhands.core import snapshot
 from manyhands.core.commands import AnswerAttempt, StartAttempt
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.values.ending import DONE, Ending, EndingKind
+from manyhands.core.values.host import Host, Width
 from manyhands.core.values.question import Answer, Guidance, Question, QuestionKind, Verdict
 from manyhands.core.values.task import TaskState
 
@@ -115,6 +116,20 @@ def test_rejected_work_is_cancelled_and_what_needs_it_is_skipped() -> None:
     assert player.cause("a") == "rejected by Ann: not wanted"
     player.play(ev.RetryAsked(player.at, "r", "a"))
     assert orders(player)[-1].guidance is None, "a retry begins from nothing"
+
+
+def test_a_question_says_nothing_about_how_hard_its_kind_is() -> None:
+    player = Player(Host("local", width=Width(1, 8, 8)))
+    player.open(*(a_task(f"t{n}", kind="shell") for n in range(12)))
+    while player.running:
+        player.end(player.running[0], ending=asks())
+    lane, why = player.book.hosts["local"].lane_bound("shell", 8)
+    assert lane in (None, 8), why
+
+
+@pytest.mark.parametrize(("ending", "word"), [(asks(), "asks"), (FAILED, "failed"), (waits(), "done"), (LOST, "lost")])
+def test_an_attempt_that_ended_with_a_question_is_not_told_as_failed(ending: Ending, word: str) -> None:
+    assert ending.word == word
 
 
 def test_an_attempt_that_ends_with_a_question_is_followed_by_one_that_knows_the_answer() -> None:

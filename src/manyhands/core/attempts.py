@@ -186,6 +186,7 @@ def _learn(running: Running, ending: Ending, at: float) -> None:
             tokens_out,
             ending.ttft_s,
             ending.memory_bytes,
+            ending.needs_person,
         ),
     )
 

@@ -54,6 +54,8 @@ class Difficulty(Struct):
 
     def observe(self, sample: Sample) -> None:
         match sample.ending:
+            case EndingKind.FAILED if sample.needs_person:
+                pass
             case EndingKind.DONE | EndingKind.FAILED | EndingKind.TIMED_OUT:
                 self._learn(sample, sample.ending is EndingKind.DONE)
             case EndingKind.OVERLOADED:

@@ -91,6 +91,11 @@ class Ending(Struct, frozen=True, omit_defaults=True, gc=False):
     artefacts: tuple[Artefact, ...] = ()  # with done: what was saved and kept of it
     asks: Question | None = None  # the task waits for the answer; with done: for the approval of what was done
 
+    @property
+    def word(self) -> str:
+        """For people: an attempt that stopped to ask has not failed at its work."""
+        return "asks" if self.kind is EndingKind.FAILED and self.needs_person else str(self.kind)
+
 
 DONE = Ending(EndingKind.DONE)
 

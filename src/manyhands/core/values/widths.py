@@ -29,6 +29,7 @@ class Sample(Struct, frozen=True, omit_defaults=True, gc=False):
     tokens_out: int = 0
     ttft_s: float | None = None
     memory_bytes: int = 0  # peak; 0: unknown
+    needs_person: bool = False  # with failed: it stopped to ask a person, which says nothing about its kind
 
     @property
     def took_s(self) -> float:

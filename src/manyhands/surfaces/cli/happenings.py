@@ -7,7 +7,7 @@ from typing import NamedTuple, assert_never
 from manyhands.core.book import Book
 from manyhands.core.events import AnyEvent, AttemptEnded, AttemptStarted, HostPaused, WidthMoved, WorkersMoved
 from manyhands.core.state import AttemptRecord, Record, Run
-from manyhands.core.values.ending import EndingKind
+from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.task import TaskState
 from manyhands.surfaces.cli.printing import duration
 
@@ -21,8 +21,8 @@ class Tone(enum.Enum):
     PLAIN = "plain"
 
 
-def tone_of(kind: EndingKind) -> Tone:
-    match kind:
+def tone_of(ending: Ending) -> Tone:
+    match ending.kind:
         case EndingKind.DONE:
             return Tone.GOOD
         case EndingKind.FAILED | EndingKind.TIMED_OUT | EndingKind.LOST:
@@ -31,7 +31,7 @@ def tone_of(kind: EndingKind) -> Tone:
             return Tone.WAITS
         case EndingKind.CANCELLED | EndingKind.PREEMPTED:
             return Tone.PLAIN
-        case _:
+        case kind:
             assert_never(kind)
 
 
@@ -79,8 +79,8 @@ def _ended(record: Record, attempt: int) -> Iterator[Happened]:
             took = duration(tried.ended_at - tried.started_at)
             name = f"{record.task.id}#{number}@{tried.host}"
             parts = [took, tried.ending.detail, _what_follows(record, tried)]
-            kind = tried.ending.kind
-            yield Happened(tried.ended_at, kind, name, "  ".join(part for part in parts if part), tone_of(kind))
+            text = "  ".join(part for part in parts if part)
+            yield Happened(tried.ended_at, tried.ending.word, name, text, tone_of(tried.ending))
 
 
 def _what_follows(record: Record, tried: AttemptRecord) -> str:

@@ -71,7 +71,7 @@ def task_log(view: View, asked: LogWanted) -> Answer:
         "task": left.record.task.id,
         "run": left.record.run,
         "attempt": left.number,
-        "ending": str(ending.kind) if ending is not None else None,
+        "ending": ending.word if ending is not None else None,
         "result": results or (ending.result if ending is not None else ""),
         "output": "\n".join(lines[-asked.lines :]),
         "output_bytes": size,

@@ -32,7 +32,7 @@ class Moments:
             case ev.AttemptStarted(run=self._run):
                 self._task_of[event.attempt] = event.task
             case ev.AttemptEnded() if event.attempt in self._task_of:
-                detail = event.ending.detail or str(event.ending.kind)
+                detail = event.ending.detail or event.ending.word
                 self._last_ending[self._task_of.pop(event.attempt)] = detail
             case ev.StopDecided() if event.attempt in self._task_of and _is_told(event.why):
                 self._note(event.at, str(event.why), self._task_of[event.attempt], "stopped", event.detail)

@@ -111,7 +111,7 @@ def _outcome(book: Book, run: Run, now: float) -> RunOutcome:
         states[TaskState.DONE] == states.total(),
         _headline(run),
         counts,
-        dict(Counter(str(ending.kind) for ending in endings).most_common()),
+        dict(Counter(ending.word for ending in endings).most_common()),
         run.ended_at,
         took_s,
         run.peak,

@@ -39,7 +39,7 @@ class AttemptRow(Struct):
     queued_at: float
     started_at: float
     ended_at: float | None
-    ending: str  # "" while it runs
+    ending: str  # "asks" if it stopped to ask a person; "" while it runs
     detail: str
     exit_code: int | None
     tokens_in: int  # so far, while it runs
@@ -93,7 +93,7 @@ def _row(tried: AttemptRecord, number: int, directory: Path, live: LiveFacts | N
         queued_at=queued_at(tried),
         started_at=tried.started_at,
         ended_at=tried.ended_at,
-        ending=str(ending.kind) if ending else "",
+        ending=ending.word if ending else "",
         detail=ending.detail if ending else "",
         exit_code=ending.exit_code if ending else None,
         tokens_in=used.tokens_in if used else 0,

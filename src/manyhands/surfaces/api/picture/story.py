@@ -35,7 +35,7 @@ def _of_attempt(
         case ev.AttemptEnded():
             name = mine.pop(event.attempt)
             detail = f": {event.ending.detail}" if event.ending.detail else ""
-            return f"{name} ends {event.ending.kind}{detail}"
+            return f"{name} ends {event.ending.word}{detail}"
         case ev.StopDecided():
             detail = f" ({event.detail})" if event.detail else ""
             return f"{mine[event.attempt]} will be stopped: {event.why}{detail}"
