@@ -180,6 +180,18 @@ def test_files_that_an_agent_reserves_are_for_it_alone_and_free_when_it_waits_no
     assert player.states(["other"]) == ["cancelled"], "nobody else takes it"
 
 
+def test_a_reservation_whose_agent_is_not_heard_of_is_cancelled_not_failed() -> None:
+    player = a_player()
+    player.open(a_task("a", claims=writes("src/**")))
+    kept = a_task("kept", host="pulls", claims=writes("docs/x"), once=True, attempts=1)
+    player.play(ev.TasksSubmitted(player.at, "r", (kept,), Origin.RESERVED))
+    want(player, "bob", run="r", task="kept")
+    player.wait(LEASE_S + 1)
+    player.end("kept", ending=Ending(EndingKind.LOST, "stopped"))
+    assert player.states(["kept"]) == ["cancelled"], "nothing was to be done that could have failed"
+    assert "nothing was heard of bob" in player.cause("kept")
+
+
 def test_when_a_dispatcher_starts_every_lease_has_its_whole_length_again() -> None:
     player = a_player()
     player.open(a_task("a"))

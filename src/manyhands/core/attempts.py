@@ -12,7 +12,7 @@ from manyhands.core.state import AttemptRecord, FamilyBarrier, HostState, Record
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import Prices
 from manyhands.core.values.lease import PullLease
-from manyhands.core.values.provenance import Cause, CausedBy
+from manyhands.core.values.provenance import Cause, CausedBy, Origin
 from manyhands.core.values.task import TaskState, claims_of
 from manyhands.core.values.widths import Sample
 
@@ -230,6 +230,10 @@ def _settle(book: Book, running: Running, ending: Ending) -> None:
         case EndingKind.LOST | EndingKind.PREEMPTED if open_question is not None and not record.task.once:
             # The next attempt would ask the same, so it is started when the answer is known.
             people.wait_for_person(book, record, open_question, people.why_it_waits(open_question))
+            return
+        case EndingKind.LOST | EndingKind.PREEMPTED if record.origin is Origin.RESERVED:
+            # Nothing was to be done, so nothing has failed: the files are free again.
+            book.become(record, TaskState.CANCELLED, Cause(CausedBy.ATTEMPT, ending.detail))
             return
         case EndingKind.LOST | EndingKind.PREEMPTED:
             cut_short = record.task.once

@@ -1,11 +1,25 @@
 """The book as a command sees it has everything that was asked for, also what is being answered while it looks."""
 
+from manyhands.core.book import Book
 from manyhands.core.events import AnyEvent, RunOpened, TasksSubmitted
+from manyhands.core.scheduler import Scheduler
 from manyhands.core.values.task import Task
 from manyhands.engine.store.memory_store import MemoryJournal, MemoryReader, MemoryStore
-from manyhands.surfaces.verbs.store_view import book_of
+from manyhands.surfaces.verbs.store_view import RESERVED_RUN, book_of, find_run
 
 ADDED = TasksSubmitted(2.0, "r", (Task("late", run=("true",)),))
+
+
+def book_with(*runs: str) -> Book:
+    scheduler = Scheduler()
+    scheduler.replay(RunOpened(float(at), run) for at, run in enumerate(runs))
+    return scheduler.book
+
+
+def test_reserved_files_do_not_hide_the_run_that_people_mean() -> None:
+    assert find_run(book_with("plan-1", "plan-2", RESERVED_RUN), None).name == "plan-2"
+    assert find_run(book_with("plan-1", RESERVED_RUN), RESERVED_RUN).name == RESERVED_RUN
+    assert find_run(book_with(RESERVED_RUN), None).name == RESERVED_RUN, "there is no other"
 
 
 class Overtaken(MemoryReader):

@@ -93,7 +93,7 @@ def _values(field: Field, words: Sequence[str]) -> Iterable[str]:
 
 def _names(what: str, words: Sequence[str]) -> Iterable[str]:
     """Of the store that the command line names: its newest run's tasks, its runs, or its hosts."""
-    from manyhands.surfaces.verbs.store_view import View
+    from manyhands.surfaces.verbs.store_view import View, find_run
 
     given = dict(itertools.pairwise(words))
     config, hosts = given.get("--config"), given.get("--hosts")
@@ -106,7 +106,7 @@ def _names(what: str, words: Sequence[str]) -> Iterable[str]:
         return []
     if what == "RUN":
         return list(book.runs)[::-1][:NAMES_MAX]
-    run = book.runs.get(given.get("--run", "")) or next(reversed(book.runs.values()))
+    run = book.runs.get(given.get("--run", "")) or find_run(book, None)
     return list(run.records)[:NAMES_MAX]
 
 

@@ -29,6 +29,7 @@ from manyhands.surfaces.verbs.pull_answers import (
     taken,
     unfinished_for,
 )
+from manyhands.surfaces.verbs.store_view import RESERVED_RUN
 
 Found = TypeVar("Found")
 
@@ -38,8 +39,6 @@ WAIT_MAX_S = 600.0
 WISH_MIN_S = 1.0
 #: How long the answer to a hand-in waits for the ending. A check may take longer.
 ENDING_WAIT_S = 10.0
-#: The run of what agents reserve.
-RESERVED_RUN = "reserved"
 DETAIL_CHARACTERS_MAX, RESULT_CHARACTERS_MAX, NOTES_MAX = 500, 20_000, 50
 
 

@@ -27,6 +27,10 @@ from manyhands.sources.config.config_types import Config
 _ROUNDS_MAX = 20
 
 
+#: The run of what agents reserve. It is nobody's plan, so it is meant only where it is named.
+RESERVED_RUN = "reserved"
+
+
 class View:
     """A store as one command or call finds it. The book is read once, when it is first needed."""
 
@@ -157,13 +161,14 @@ def command_for(run: Run) -> str:
 
 
 def find_run(book: Book, name: str | None) -> Run:
-    """The run of that name, or the newest."""
+    """The run of that name, or the newest; what agents have reserved only if there is nothing else."""
     if name is None:
         if not book.runs:
             raise UnknownRun(
                 "nothing has been run here yet", "`manyhands run PLAN` runs a plan, `manyhands demo` shows one"
             )
-        return next(reversed(book.runs.values()))
+        newest_first = reversed(book.runs.values())
+        return next((run for run in newest_first if run.name != RESERVED_RUN), None) or book.runs[RESERVED_RUN]
     if name not in book.runs:
         raise UnknownRun(f"there is no run `{name[:100]}`", "`manyhands runs` lists the runs")
     return book.runs[name]
