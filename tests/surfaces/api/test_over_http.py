@@ -17,7 +17,7 @@ async def test_tasks_are_added_and_cancelled_over_http(
 ) -> None:
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (elsewhere / "more.toml").write_text(
-        '[[task]]\nid = "one"\nkind = "slow"\ncall = "asyncio:sleep"\nargs = { delay = 600 }\n'
+        '[plan]\nconcurrency = 1\n[[task]]\nid = "one"\nkind = "slow"\ncall = "asyncio:sleep"\nargs = { delay = 600 }\n'
     )
     console = Console(elsewhere)
     async with offered(live) as url:
@@ -31,6 +31,7 @@ async def test_tasks_are_added_and_cancelled_over_http(
         token = token_of(store_of(live))
         added = await run("add", "more.toml", "-o", "ids", token=token)
         assert (added.code, added.ids) == (0, ["one"]), added.err
+        assert "`concurrency` of `[plan]` is not taken" in added.err
         assert live.book.runs["added"].records["one"].state is TaskState.RUNNING
         again = await run("add", "more.toml", token=token)
         assert (again.code, "already; it is running" in again.err) == (2, True)

@@ -13,7 +13,7 @@ from manyhands.sources.plans.plan_reading import read_plan
 from manyhands.surfaces.cli.add_commands import NewTaskOptions
 from manyhands.surfaces.cli.printing import OutputFormat, print_json, print_rows, say
 from manyhands.surfaces.cli.settings import Settings
-from manyhands.surfaces.verbs.plan_verbs import Added, HandedIn, add
+from manyhands.surfaces.verbs.plan_verbs import Added, HandedIn, add, not_taken
 from manyhands.surfaces.verbs.request_verbs import ask
 from manyhands.surfaces.verbs.store_view import View
 
@@ -51,9 +51,12 @@ def _add_over_http(
     from manyhands.surfaces.cli.over_http import RemoteDispatcher
 
     given = _given(files, fields)
-    rows = [msgspec.to_builtins(task) for task in read_plan(files).tasks] if files else [given]
+    plan = read_plan(files) if files else None
+    rows = [given] if plan is None else [msgspec.to_builtins(task) for task in plan.tasks]
     body = {"tasks": rows} if to is None else {"tasks": rows, "run": to}
     _tell(msgspec.convert(RemoteDispatcher(url, config.store_directory).ask("POST", "/tasks", body), Added), output)
+    if plan is not None and (left := not_taken(plan)):
+        say(f"note: {left}")
 
 
 def _given(files: Sequence[Path], fields: NewTaskOptions) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def add(view: BookView, handed_in: HandedIn, to: str | None) -> Wanted[Added]:
     check_ids(plan.tasks, run)
     tasks = plan.tasks
     name = run.name if run is not None else ADDED_RUN
-    note = _note(tasks, run)
+    note = "; ".join(each for each in (not_taken(plan), _note(tasks, run)) if each)
 
     def answer(heard: bool) -> Added:
         done = _added_to(name, len(tasks))
@@ -78,6 +78,15 @@ def add(view: BookView, handed_in: HandedIn, to: str | None) -> Wanted[Added]:
         return Added(name, [task.id for task in tasks], len(tasks), done, heard, note)
 
     return Wanted(adding(name, view.now, tasks), answer)
+
+
+def not_taken(plan: Plan) -> str:
+    """The settings of a plan are for a run of its own: tasks that join a run leave them behind."""
+    names = list(msgspec.to_builtins(plan.settings))
+    if not names:
+        return ""
+    which = f"{', '.join(f'`{name}`' for name in names)} of `[plan]` {'is' if len(names) == 1 else 'are'} not taken"
+    return f"{which}, because the tasks join a run; `manyhands run {plan.source}` opens a run with the settings"
 
 
 def _note(tasks: Sequence[Task], run: Run | None) -> str:
