@@ -4,6 +4,8 @@ Obstacles are checked in the order in which a person would ask. Is the run activ
 there room anywhere? Are its claims free? Nothing here changes state.
 """
 
+from typing import Literal
+
 from msgspec import Struct
 
 from manyhands.core.claims import Holdings, conflict
@@ -11,6 +13,7 @@ from manyhands.core.quiet import clock_words
 from manyhands.core.ready import Group, Pool, ReadySet, Token
 from manyhands.core.state import HostState, Running
 from manyhands.core.values.provenance import Origin
+from manyhands.core.values.spending_limit import BudgetHold
 from manyhands.core.values.task import Claims
 from manyhands.core.wishes import wish_for
 
@@ -39,15 +42,31 @@ def run_obstacle(pool: Pool) -> Obstacle | None:
     return None
 
 
+class Hold(Struct, frozen=True):
+    """What lets a host start nothing for a time that is known, or until a person spends more."""
+
+    what: Literal["quiet", "budget"]
+    text: str
+    until: float | None
+
+
+def hold_of(host: HostState) -> Hold | None:
+    if host.quiet_until is not None:
+        return Hold("quiet", f"{host.name} is quiet until {clock_words(host.quiet_until)}", host.quiet_until)
+    return budget_hold(host.budget_hold)
+
+
+def budget_hold(hold: BudgetHold | None) -> Hold | None:
+    return None if hold is None else Hold("budget", str(hold), hold.until)
+
+
 def host_obstacle(host: HostState, group: Group) -> str | None:
     """Why this host cannot take the group's first task now. None if it can, apart from rates and memory."""
     kind = group.key.kind
     if host.paused is not None:
         return f"{host.name} is {host.paused}" if host.is_closed else f"{host.name} is paused: {host.paused}"
-    if host.quiet_until is not None:
-        return f"{host.name} is quiet until {clock_words(host.quiet_until)}"
-    if host.budget_hold is not None:
-        return f"{host.name}: {host.budget_hold}"
+    if (hold := hold_of(host)) is not None:
+        return f"{host.name}: {hold.text}" if hold.what == "budget" else hold.text
     if host.barrier is not None:
         return f"{host.barrier.task.id} runs alone on {host.name}"
     if host.kept_by and host.kept_by != group.key.barrier:

@@ -1,6 +1,11 @@
 """Why a host is idle: only tasks that it takes count, by their kind and by what they bring."""
 
+import pytest
+
 from helpers import Player, a_host, a_task
+from manyhands.core import events as ev
+from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.core.values.spending_limit import DAY_LENGTH_S, Scope, SpendingLimit
 from manyhands.surfaces.api.picture.picture import Picture
 
 
@@ -13,3 +18,29 @@ def test_tasks_that_a_host_cannot_run_do_not_explain_why_it_is_idle() -> None:
     [told] = [row for row in picture.standing() if row["t"] == "idle"]
     assert {row["host"]: row["cause"] for row in told["idle"]} == {"commands": "no work", "models": "deferred"}
     assert Picture(player.book).standing()[0]["idle"] == told["idle"]
+
+
+def causes(player: Player) -> list[tuple[str, str, float | None]]:
+    picture = Picture(player.book)
+    [told] = [row for row in picture.standing() if row["t"] == "idle"]
+    return [(row["cause"], row["detail"], row.get("until")) for row in told["idle"]]
+
+
+def test_a_host_in_its_quiet_hours_is_idle_because_of_them() -> None:
+    player = Player(a_host("local", 1, quiet=((0, 6 * 60),)))
+    player.open(a_task("a"))
+    assert causes(player) == [("quiet", "local is quiet until 06:00 UTC", 6 * 3600.0)]
+
+
+@pytest.mark.parametrize(
+    ("per", "of", "until"),
+    [("run", "run r", None), ("day", "the day", DAY_LENGTH_S), ("host", "host local", DAY_LENGTH_S)],
+)
+def test_a_host_that_a_budget_holds_is_idle_because_of_it(per: Scope, of: str, until: float | None) -> None:
+    player = Player()
+    player.play(ev.HostsConfigured(0.0, (a_host("local", 1),), budgets=(SpendingLimit(name="b", per=per, cost=1.0),)))
+    player.open(a_task("a"), a_task("b"))
+    player.end("a", ending=Ending(EndingKind.DONE, cost=2.0))
+    [(cause, detail, told_until)] = causes(player)
+    assert (cause, told_until) == ("budget", until)
+    assert f"budget b of {of} is used up: cost 2.00 of at most 1.00" in detail

@@ -136,6 +136,15 @@ def test_the_picture_fits_into_the_terminal(columns: int, lines: int) -> None:
         assert any("more attempts" in line for line in drawn)
 
 
+def test_a_host_on_which_nothing_has_run_says_that_it_is_quiet() -> None:
+    player = Player(a_host("local", 1, quiet=((0, 6 * 60),)))
+    player.open(a_task("a"))
+    book = player.book
+    terminal = RichConsole(width=80, height=24, file=io.StringIO(), color_system=None)
+    terminal.print(draw(LiveSight(book, book.runs["r"], 5.0, [], {}, [], forms_of(book), 0.0, None), 80, 24))
+    assert "local: 1 free: local is quiet until 06:00 UTC" in terminal.file.getvalue()
+
+
 def crowded_sight() -> LiveSight:
     hosts = [a_host(f"host-with-a-long-name-{n}", width=12) for n in range(20)]
     player = Player(*hosts)

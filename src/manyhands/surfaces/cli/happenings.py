@@ -6,6 +6,7 @@ from typing import NamedTuple, assert_never
 
 from manyhands.core.book import Book
 from manyhands.core.events import AnyEvent, AttemptEnded, AttemptStarted, HostPaused, WidthMoved, WorkersMoved
+from manyhands.core.obstacles import Hold, budget_hold, hold_of
 from manyhands.core.state import AttemptRecord, Record, Run
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.task import TaskState
@@ -37,8 +38,8 @@ def tone_of(ending: Ending) -> Tone:
 
 class Happened(NamedTuple):
     at: float
-    what: str  # an ending, `width`, `workers` or `paused`
-    name: str  # of the attempt or the host
+    what: str  # an ending, `width`, `workers`, `paused`, `quiet` or `budget`
+    name: str  # of the attempt, the host or the run
     text: str
     tone: Tone = Tone.PLAIN
     is_of_lane: bool = False  # the width of a lane moved, mostly because that of its host did
@@ -51,6 +52,7 @@ class Happenings:
         self._book = book
         self._run = run
         self._record_of: dict[int, Record] = {}
+        self._held: dict[str, str] = {}  # host or run → what holds it, and was told
 
     def read(self, batch: Sequence[AnyEvent]) -> Iterator[Happened]:
         run = self._book.runs.get(self._run)
@@ -71,6 +73,32 @@ class Happenings:
                 case HostPaused():
                     until = "" if event.until is None else f" for {duration(max(0.0, event.until - event.at))}"
                     yield Happened(event.at, "paused", event.host, f"{event.why}{until}", Tone.WAITS)
+        yield from self.holds()
+
+    def holds(self) -> Iterator[Happened]:
+        """What holds hosts or the run and was not told yet. Quiet hours begin without an event."""
+        run = self._book.runs.get(self._run)
+        if run is None or not run.unfinished:
+            return
+        found = [(host.name, hold_of(host)) for host in self._book.hosts.values()]
+        for name, hold in [*found, (run.name, budget_hold(run.budget_hold))]:
+            if hold is None:
+                self._held.pop(name, None)
+            elif self._held.get(name) != hold.what:
+                self._held[name] = hold.what
+                yield Happened(self._book.at, hold.what, name, _held(hold, self._book.at), Tone.WAITS)
+
+
+def _held(hold: Hold, at: float) -> str:
+    left = "" if hold.until is None else duration(hold.until - at)
+    match hold.what:
+        case "quiet":
+            return f"{hold.text}, in {left}"
+        case "budget":
+            anew = f"; it begins anew in {left}" if left else ""
+            return f"{hold.text}{anew}; `manyhands inbox` has the command that raises it"
+        case what:
+            assert_never(what)
 
 
 def _ended(record: Record, attempt: int) -> Iterator[Happened]:

@@ -8,6 +8,7 @@ from rich.console import Group
 from rich.text import Text
 
 from manyhands.core.book import Book
+from manyhands.core.obstacles import hold_of
 from manyhands.core.state import HostState, Run, Running
 from manyhands.core.values.task import TERMINAL, TaskState
 from manyhands.surfaces.api.picture.idle import Forms, why_idle
@@ -172,7 +173,8 @@ def _whys(sight: LiveSight) -> Iterator[Text]:
     """Why each host is not wider, or not full."""
     runs = [run for run in sight.book.runs.values() if run.unfinished]
     for host in sight.book.hosts.values():
-        if not any(lane.peak for lane in host.lanes.values()):
+        is_held = hold_of(host) is not None
+        if not is_held and not any(lane.peak for lane in host.lanes.values()):
             continue
         free = host.width - len(host.running)
         line = Text(f"{_fit(host.name, min(_HOST_MAX, len(host.name)))}: ", "dim")

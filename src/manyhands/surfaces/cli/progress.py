@@ -59,10 +59,10 @@ class ProgressLines:
         run = self._dispatcher.book.runs.get(self._run)
         if run is None:
             return
-        if len(run.records) > LINES_TASKS_MAX:
+        is_large = len(run.records) > LINES_TASKS_MAX
+        if is_large:
             self._say_how_far(run)
-            return
-        for one in self._happenings.read(batch):
+        for one in self._happenings.holds() if is_large else self._happenings.read(batch):
             self._name_width = min(NAME_CHARACTERS_MAX, max(self._name_width, len(one.name)))
             line = f"{after(run, one.at):>8}  {one.what:<10} {one.name:<{self._name_width}}  {one.text}"
             say(line.rstrip())

@@ -5,6 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from manyhands.core.events import HostPaused, HostResumed, Input, WidthSet
+from manyhands.core.quiet import clock_words, quiet_until
 from manyhands.core.state import HostState, Lane
 from manyhands.core.values.host import Host
 from manyhands.errors import Conflict, UnknownHost, UsageError
@@ -61,14 +62,14 @@ class HostList(Struct):
 def list_hosts(view: BookView) -> HostList:
     """The hosts of the config, as the journal knows them."""
     seen = hosts_seen(view)
-    return HostList([host_row(host, seen.get(host.name)) for host in view.hosts])
+    return HostList([host_row(host, seen.get(host.name), view.now) for host in view.hosts])
 
 
 def list_lanes(view: BookView) -> LaneList:
     return LaneList([lane for state in hosts_seen(view).values() for lane in lane_rows(state)])
 
 
-def host_row(host: Host, state: HostState | None) -> HostRow:
+def host_row(host: Host, state: HostState | None, at: float) -> HostRow:
     """`state` is None if the host has not been used yet."""
     return HostRow(
         host=host.name,
@@ -83,9 +84,19 @@ def host_row(host: Host, state: HostState | None) -> HostRow:
         paused_until=state.paused_until if state else None,
         workers=state.workers if state else None,
         workers_why=state.workers_why if state else "",
-        why=width_reason(state) if state else "not used yet",
+        why=_why(host, state, at),
         lanes=lane_rows(state) if state else [],
     )
+
+
+def _why(host: Host, state: HostState | None, at: float) -> str:
+    """What holds it comes before why it is so wide. Without a dispatcher nobody notes when quiet hours begin."""
+    if (until := quiet_until(host.quiet, at)) is not None:
+        return f"quiet until {clock_words(until)}"
+    hold = None if state is None else state.budget_hold
+    if hold is not None and (hold.until is None or hold.until > at):
+        return str(hold) if hold.until is None else f"{hold}; it begins anew at {clock_words(hold.until)}"
+    return "not used yet" if state is None else width_reason(state)
 
 
 def width_reason(state: HostState) -> str:

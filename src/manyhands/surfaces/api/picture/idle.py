@@ -8,7 +8,7 @@ from collections import deque
 from itertools import islice
 
 from manyhands.core.book import Book
-from manyhands.core.obstacles import group_obstacle, host_obstacle, run_obstacle, what_meets
+from manyhands.core.obstacles import group_obstacle, hold_of, host_obstacle, run_obstacle, what_meets
 from manyhands.core.placement import takes
 from manyhands.core.ready import Group
 from manyhands.core.state import HostState, Record, Run
@@ -23,7 +23,7 @@ SPANS_MAX = 5_000
 Forms = dict[tuple[str, str], set[str]]
 #: (cause, detail, until when if that is known). Of several causes, the one that comes first here is shown.
 Why = tuple[str, str, float | None]
-_FIRST = ("rate", "memory", "lane", "barrier", "concurrency", "claims", "rule", "drained", "elsewhere")
+_FIRST = ("rate", "memory", "lane", "barrier", "budget", "concurrency", "claims", "rule", "drained", "elsewhere")
 
 
 class IdleSpans:
@@ -85,6 +85,8 @@ def idle_rows(book: Book, forms: Forms, redact: Redact) -> list[Row]:
 def why_idle(book: Book, host: HostState, runs: list[Run], forms: Forms) -> Why:
     if host.paused is not None:
         return "paused", host.paused, host.paused_until
+    if (hold := hold_of(host)) is not None:
+        return hold.what, hold.text, hold.until
     if host.barrier is not None:
         return "barrier", f"{host.barrier.task.id} runs alone here", None
     if host.kept_by:

@@ -11,6 +11,8 @@ const CAUSES = {
 	rate: ["starts spread", "starts are spread over time", "falling"],
 	memory: ["no room", "memory or another resource is short", "grid"],
 	paused: ["host paused", "the host is paused", "level"],
+	quiet: ["quiet hours", "the host has quiet hours", "level"],
+	budget: ["budget used up", "a budget is used up", "grid"],
 	barrier: ["one runs alone", "a task needs the host for itself", "upright"],
 	concurrency: ["limit of the run", "the run has reached its own concurrency", "level"],
 	deferred: ["deferred", "the remaining tasks are deferred", "level"],
