@@ -22,7 +22,7 @@ from manyhands.core.values.host import ProcessHandle
 from manyhands.core.values.task import Task
 from manyhands.hosts.agents.agent_executor import AgentExecutor
 from manyhands.hosts.agents.agent_settings import AgentSettings
-from manyhands.hosts.executors.executor import Ended, Executor, Spawned
+from manyhands.hosts.executors.executor import Ended, Executor, ProcessSpawned
 from manyhands.hosts.executors.shell_executor import ShellExecutor, ShellSettings
 
 ROUNDS = 40
@@ -46,7 +46,7 @@ def cpu_s() -> float:
 class Host:
     """An executor whose attempts are begun and waited for one by one."""
 
-    def __init__(self, make: Callable[[Spawned, Ended], Executor], task: Task, directory: Path) -> None:
+    def __init__(self, make: Callable[[ProcessSpawned, Ended], Executor], task: Task, directory: Path) -> None:
         self._task = task
         self._directory = directory
         self._count = 0

@@ -11,7 +11,7 @@ from manyhands.core.values.host import Host, Width
 from manyhands.core.values.task import Task
 from manyhands.engine.run_opening import opening
 from manyhands.engine.session import dispatching
-from manyhands.hosts.executors.executor import Ended, Executor, Spawned
+from manyhands.hosts.executors.executor import Ended, Executor, ProcessSpawned
 from manyhands.hosts.executors.python_executor import PythonExecutor, PythonSettings
 
 WIDTH = 256
@@ -46,7 +46,7 @@ async def _measure(
 ) -> Measured:
     host = Host("python", width=Width(WIDTH, WIDTH, WIDTH))
 
-    def executors(journal: str, spawned: Spawned, ended: Ended, *_: object) -> Mapping[str, Executor]:
+    def executors(journal: str, spawned: ProcessSpawned, ended: Ended, *_: object) -> Mapping[str, Executor]:
         return {"python": PythonExecutor(PythonSettings(workspace=Path.cwd(), journal=journal), spawned, ended)}
 
     place = directory / ".manyhands"

@@ -59,14 +59,14 @@ class RecordingPlanner(Planner):
 
     def __init__(self, learned: dict[str, Learned]) -> None:
         super().__init__(learned)
-        self.told: list[tuple[m.Event, ...]] = []
+        self.told: list[tuple[m.PlannerEvent, ...]] = []
 
-    def handle(self, first: m.Event, *more: m.Event) -> list[m.Decision]:
+    def handle(self, first: m.PlannerEvent, *more: m.PlannerEvent) -> list[m.PlannerDecision]:
         self.told.append((first, *more))
         return super().handle(first, *more)
 
 
-def planning_seconds(told: list[tuple[m.Event, ...]], learned: dict[str, Learned]) -> float:
+def planning_seconds(told: list[tuple[m.PlannerEvent, ...]], learned: dict[str, Learned]) -> float:
     """Of each step the least of several replays, added up: what else the machine does is not the planner's."""
     least = [math.inf] * len(told)
     for _ in range(REPLAYS):
@@ -144,7 +144,7 @@ def serve(lengths: list[int], waiting: int, cost: m.Growth, crowd: Crowd, learne
     worker.start(*(a_spec(name, truth, pinned=True) for name in names))
     given = 0
 
-    def refill() -> list[m.Event]:
+    def refill() -> list[m.PlannerEvent]:
         nonlocal given
         more = items[given : len(worker.done) + waiting]
         given += len(more)

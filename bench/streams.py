@@ -23,7 +23,7 @@ from manyhands.core.values.host import Host, Width
 from manyhands.core.values.task import Task
 from manyhands.engine.run_opening import opening
 from manyhands.engine.session import dispatching
-from manyhands.hosts.executors.executor import Ended, Executor, Spawned
+from manyhands.hosts.executors.executor import Ended, Executor, ProcessSpawned
 from manyhands.hosts.executors.python_executor import PythonExecutor, PythonSettings
 from manyhands.surfaces.api.api_server import offering
 
@@ -58,7 +58,7 @@ async def round_of(load: Load, browsers: int) -> tuple[float, float, list[list[i
     """(tasks a second, events a second, attempts that each browser saw end and how many snapshots it got)."""
     host = Host("python", width=Width(load.width, load.width, load.width))
 
-    def executors(journal: str, spawned: Spawned, ended: Ended, *_: object) -> Mapping[str, Executor]:
+    def executors(journal: str, spawned: ProcessSpawned, ended: Ended, *_: object) -> Mapping[str, Executor]:
         return {"python": PythonExecutor(PythonSettings(workspace=Path.cwd(), journal=journal), spawned, ended)}
 
     with tempfile.TemporaryDirectory() as made:

@@ -1,6 +1,7 @@
 """The rules of the house as tests: who may import whom, and how large and how named things may be."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -213,12 +214,25 @@ def test_packages_have_no_circles() -> None:
     assert left == {}, "these import each other"
 
 
-def test_a_public_class_name_occurs_once() -> None:
+def public_types_of(module: Path) -> Iterator[str]:
+    """Classes, and names like them that are given to other types: aliases, unions, type variables.
+
+    Constants are all capitals and do not count. Neither does a name that is imported from where it is defined.
+    """
+    for node in ast.parse(module.read_text()).body:
+        if isinstance(node, ast.ClassDef):
+            yield node.name
+        targets: list[object] = [*node.targets] if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        targets.append(getattr(node, "name", None))  # of `type X = …`
+        yield from (one.id for one in targets if isinstance(one, ast.Name) and re.match(r"[A-Z]\w*[a-z]", one.id))
+
+
+def test_a_public_name_of_a_type_occurs_once() -> None:
     places: dict[str, list[str]] = {}
     for module in MODULES:
-        for node in ast.parse(module.read_text()).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                places.setdefault(node.name, []).append(name_of(module))
+        for name in public_types_of(module):
+            if not name.startswith("_"):
+                places.setdefault(name, []).append(name_of(module))
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 

@@ -19,7 +19,7 @@ from manyhands.engine.worker_scaling import WorkerScaling
 from manyhands.errors import UsageError
 from manyhands.hosts.artefacts.artefact_layer import ArtefactLayer
 from manyhands.hosts.executors.attempt_steps import ProcessSettings
-from manyhands.hosts.executors.executor import Asked, Ended, Executor, Retried, Showed, Spawned
+from manyhands.hosts.executors.executor import Asked, Ended, Executor, ProcessSpawned, Retried, Showed
 from manyhands.hosts.executors.layered_executor import Layer, LayeredExecutor, MakeInner
 from manyhands.hosts.landing.landing_site import LandingSite
 from manyhands.hosts.landing.run_facts import RunFacts
@@ -42,7 +42,7 @@ from manyhands.sources.config.config_types import (
 class _Told(NamedTuple):
     """What executors tell of attempts, beside their endings."""
 
-    spawned: Spawned
+    spawned: ProcessSpawned
     showed: Showed
     retried: Retried
     asked: Asked
@@ -52,7 +52,7 @@ class BroughtHost(NamedTuple):
     """A host that no config has: the program that opens the session brings it."""
 
     host: Host
-    executor: Callable[[ProcessSettings, Spawned, Ended], Executor]
+    executor: Callable[[ProcessSettings, ProcessSpawned, Ended], Executor]
 
 
 @asynccontextmanager
@@ -69,7 +69,7 @@ async def open_session(
     check_ray(config.hosts)
 
     def executors(
-        journal: str, spawned: Spawned, ended: Ended, showed: Showed, retried: Retried, asked: Asked
+        journal: str, spawned: ProcessSpawned, ended: Ended, showed: Showed, retried: Retried, asked: Asked
     ) -> Mapping[str, Executor]:
         # Only now is everything surely dead that an earlier dispatcher left running in worktrees.
         nonlocal site
@@ -275,7 +275,7 @@ def _agent(
 
 
 def _worker(
-    host: WorkerHost, workspace: Path, config_file: Path | None, journal: str, spawned: Spawned, ended: Ended
+    host: WorkerHost, workspace: Path, config_file: Path | None, journal: str, spawned: ProcessSpawned, ended: Ended
 ) -> Executor:
     from manyhands.hosts.executors.worker_executor import WorkerExecutor, WorkerHostSettings
 

@@ -84,9 +84,11 @@ PRIORITY_HINT = "priorities go from 0 (critical) to 4 (backlog); leave it out fo
 Amount = Annotated[float, rule("must be a finite number, 0 or more", minimum=0)]
 Positive = Annotated[float, rule("must be a finite number above 0", exclusiveMinimum=0)]
 #: A command and its arguments; none: there is no command.
-Command = Annotated[tuple[str, ...], rule("must name a program", prefixItems=[{"type": "string", "pattern": r"\S"}])]
+CommandLine = Annotated[
+    tuple[str, ...], rule("must name a program", prefixItems=[{"type": "string", "pattern": r"\S"}])
+]
 #: `package.module:function`, or nothing.
-Function = Annotated[
+FunctionName = Annotated[
     str,
     rule("must name a function", 'write it like "package.module:function"', pattern=rf"^({_DOTTED}:{_DOTTED})?$"),
 ]

@@ -71,8 +71,8 @@ class SimulatedWorker:
         self.loading: dict[str, m.LoadModel] = {}
         self.evicting: set[str] = set()
         self.in_flight: dict[int, m.RunBatch] = {}
-        self.watch: Callable[[SimulatedWorker, m.Decision], None] = lambda worker, decision: None
-        self._queue: list[tuple[float, int, Callable[[], list[m.Event]]]] = []
+        self.watch: Callable[[SimulatedWorker, m.PlannerDecision], None] = lambda worker, decision: None
+        self._queue: list[tuple[float, int, Callable[[], list[m.PlannerEvent]]]] = []
         self._order = count()
         self._given: dict[str, deque[m.Batch]] = {name: deque() for name in devices}
         self._computing: Counter[str] = Counter()  # batches on each device
@@ -81,14 +81,14 @@ class SimulatedWorker:
     def start(self, *specs: m.ModelSpec, weight_of: dict[str, float] | None = None) -> None:
         self.tell(m.ModelsConfigured(self.at, specs, weight_of or {}))
 
-    def tell(self, *events: m.Event) -> None:
+    def tell(self, *events: m.PlannerEvent) -> None:
         readings = [m.MemoryRead(self.at, name, device.memory()) for name, device in self.devices.items()]
         self._wake_at = None
         for decision in self.planner.handle(*readings, *events):
             self.watch(self, decision)
             self._carry_out(decision)
 
-    def later(self, at: float, what: Callable[[], list[m.Event]]) -> None:
+    def later(self, at: float, what: Callable[[], list[m.PlannerEvent]]) -> None:
         heapq.heappush(self._queue, (at, next(self._order), what))
 
     def submit(self, *items: m.Item, at: float | None = None) -> None:
@@ -115,7 +115,7 @@ class SimulatedWorker:
                 self.tell(*events)
         raise AssertionError("the simulation does not end")
 
-    def _carry_out(self, decision: m.Decision) -> None:
+    def _carry_out(self, decision: m.PlannerDecision) -> None:
         match decision:
             case m.RunBatch(batch, device):
                 self.batches.append(batch)
@@ -142,7 +142,7 @@ class SimulatedWorker:
     def _noise(self, model: str) -> float:
         return self.random.uniform(1 - self.truths[model].noise, 1 + self.truths[model].noise)
 
-    def _begin_next(self, device: str) -> list[m.Event]:
+    def _begin_next(self, device: str) -> list[m.PlannerEvent]:
         if self._computing[device] >= self.abreast or not self._given[device]:
             return []
         batch = self._given[device].popleft()
@@ -163,7 +163,7 @@ class SimulatedWorker:
         self.later(self.at + took, lambda: self._end(batch, device, taken, took))
         return []
 
-    def _end(self, batch: m.Batch, device: str, taken: int, took: float) -> list[m.Event]:
+    def _end(self, batch: m.Batch, device: str, taken: int, took: float) -> list[m.PlannerEvent]:
         self.devices[device].give_back(taken)
         self._computing[device] -= 1
         del self.in_flight[batch.id]
@@ -175,7 +175,7 @@ class SimulatedWorker:
         self.predictions.append((batch.bytes, taken))
         return [m.BatchEnded(self.at, batch.id, took, taken)]
 
-    def _load(self, name: str, device: str) -> list[m.Event]:
+    def _load(self, name: str, device: str) -> list[m.PlannerEvent]:
         truth = self.truths[name]
         del self.loading[name]
         if not truth.loads:
@@ -187,7 +187,7 @@ class SimulatedWorker:
         self.resident[name] = device
         return [m.ModelLoaded(self.at, name, truth.weights_bytes, truth.load_s)]
 
-    def _evict(self, name: str) -> list[m.Event]:
+    def _evict(self, name: str) -> list[m.PlannerEvent]:
         self.evicting.remove(name)
         self.devices[self.resident.pop(name)].give_back(self.truths[name].weights_bytes)
         return [m.ModelEvicted(self.at, name)]

@@ -16,7 +16,7 @@ from manyhands.core.values.host import Rule
 from manyhands.core.values.task import Claims, claims_of, form_of
 
 #: (priority, -weight, age): the smallest goes first.
-Order = tuple[int, float, int]
+StartOrder = tuple[int, float, int]
 #: What a parked group waits for: an attempt's end, a parent's child's end, or a reservation.
 Token = tuple[str, object]
 
@@ -38,7 +38,7 @@ class Group:
         self.key = key
         self.pool = pool
         self.queue: list[tuple[int, float, int, Record]] = []  # heap of (priority, -chain, age, record)
-        self.order: Order | None = None  # its place in the pool's heap; None while it has none
+        self.order: StartOrder | None = None  # its place in the pool's heap; None while it has none
         self.parked_on: Token | None = None
         self.bypassed = 0  # how often others that came later took what it waits for
         self.reserved = False
@@ -61,7 +61,7 @@ class Pool:
         self.host = host
         self.hosts: list[HostState] = []  # in the config's order
         self.places: dict[str, int] = {}  # where each of them is in it
-        self.heap: list[tuple[Order, int, Group]] = []
+        self.heap: list[tuple[StartOrder, int, Group]] = []
         self.held_by: Rule | None = None  # the ordering rule that puts all of it off
 
     def goes_to(self, hosts: list[HostState]) -> None:
@@ -153,7 +153,7 @@ class ReadySet:
             self._place(group)
         return None
 
-    def order_of(self, group: Group) -> Order:
+    def order_of(self, group: Group) -> StartOrder:
         priority, chain, age, _ = group.queue[0]
         claims = group.key.claims
         if group.keeps is not None:

@@ -46,7 +46,7 @@ class _Round:
         self.waiting: dict[str, int] = {}  # host → tasks that wait for it instead of starting elsewhere
         self.shut: set[tuple[str, str]] = set()  # (host, kind) pairs that rates or memory close for now
         self.emptiest: dict[tuple[str, str, str], list[Ranked]] = {}  # heaps, where there are many hosts
-        self.aside: list[Group] = []  # groups that cannot start now, though others of their pool may
+        self.blocked_groups: list[Group] = []  # they cannot start now, though others of their pool may
         self.longest = LongestFirst()
 
 
@@ -67,11 +67,11 @@ def start_what_may(book: Book) -> None:
         if host is not None:
             _start(book, group, host)
         elif group.key.barrier or group.key.resources or round_.waiting:
-            round_.aside.append(group)
+            round_.blocked_groups.append(group)
             book.ready.set_aside(group)
         else:
             round_.open.remove(pool)
-    for group in round_.aside:
+    for group in round_.blocked_groups:
         book.ready.put_back(group)
     if book.ready.critical:
         _preempt(book)

@@ -9,13 +9,13 @@ from manyhands.core.events import AnyEvent
 from manyhands.core.scheduler import Scheduler
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.engine.store.contract.env_vault import EnvVault
-from manyhands.engine.store.contract.journal import Reader
+from manyhands.engine.store.contract.journal import JournalReader
 
 #: The ending of attempts that were in flight when the dispatcher died.
 LOST = Ending(EndingKind.LOST, "the dispatcher stopped while it ran")
 
 
-def rebuild(journal: Reader, scheduler: Scheduler) -> int:
+def rebuild(journal: JournalReader, scheduler: Scheduler) -> int:
     """Fill an empty scheduler from the newest snapshot and the events after it; returns the number of the last."""
     # This makes millions of objects and no garbage, and looking for garbage would take longer than the rest.
     collecting = gc.isenabled()
@@ -27,7 +27,7 @@ def rebuild(journal: Reader, scheduler: Scheduler) -> int:
             gc.enable()
 
 
-def _rebuild(journal: Reader, scheduler: Scheduler) -> int:
+def _rebuild(journal: JournalReader, scheduler: Scheduler) -> int:
     seq = 0
     saved = journal.latest_snapshot()
     if saved is not None and snapshot.load(scheduler, saved[1]):
@@ -35,7 +35,7 @@ def _rebuild(journal: Reader, scheduler: Scheduler) -> int:
     return catch_up(journal, scheduler, seq)
 
 
-def catch_up(journal: Reader, scheduler: Scheduler, seq: int) -> int:
+def catch_up(journal: JournalReader, scheduler: Scheduler, seq: int) -> int:
     """Replay the events after the one numbered `seq`; returns the number of the last."""
     last = seq
 

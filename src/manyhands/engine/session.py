@@ -19,14 +19,14 @@ from manyhands.engine.dispatcher import SNAPSHOTS, Dispatcher, SnapshotPace
 from manyhands.engine.leading import WaitTurn, guarding, lead
 from manyhands.engine.recovery import LOST, rebuild, seal_records
 from manyhands.engine.redaction import Secrets
-from manyhands.engine.store.contract.journal import Durability, Journal, Reader
+from manyhands.engine.store.contract.journal import Durability, Journal, JournalReader
 from manyhands.engine.store.store_opening import Where
 from manyhands.hosts.executors.descriptor_limit import raise_descriptor_limit
-from manyhands.hosts.executors.executor import Asked, Ended, Executor, Retried, Showed, Spawned
+from manyhands.hosts.executors.executor import Asked, Ended, Executor, ProcessSpawned, Retried, Showed
 from manyhands.hosts.executors.process import NO_PROCESS, is_here, marker_of, reclaim_all, shared_marker
 
 #: Makes the executor of each host, given the journal's identity and the callbacks to tell.
-ExecutorsFor = Callable[[str, Spawned, Ended, Showed, Retried, Asked], Mapping[str, Executor]]
+ExecutorsFor = Callable[[str, ProcessSpawned, Ended, Showed, Retried, Asked], Mapping[str, Executor]]
 
 
 class Surroundings(NamedTuple):
@@ -136,7 +136,7 @@ def _adopt_or_end_lost(
             dispatcher.ended(running.attempt, LOST)
 
 
-def _left_over(book: Book, journal: Reader) -> list[str]:
+def _left_over(book: Book, journal: JournalReader) -> list[str]:
     """Runs with something to start: unfinished ones, and ended ones that have a request waiting."""
     asked = {getattr(event, "run", "") for _, event in journal.requests()}
     return [run.name for run in book.runs.values() if not run.draining and (run.ended_at is None or run.name in asked)]

@@ -100,7 +100,7 @@ class _Scaled:
                 self._executor.keep_workers(event.workers)  # now that it is on disk
 
     def look(self) -> None:
-        from manyhands.hosts.ray.pace import START_GUESS_S, Work
+        from manyhands.hosts.ray.pace import START_GUESS_S, WorkerLoad
         from manyhands.hosts.ray.scaling import WorkersSeen
 
         host = self._dispatcher.book.hosts.get(self._name)
@@ -109,7 +109,7 @@ class _Scaled:
         now, there = self._dispatcher.clock.now(), self._executor.workers
         waiting, since = waiting_for(self._dispatcher.book, host)
         items = waiting + len(self._in_flight)
-        rate = self._pace.observe(Work(now, there.up, items, self._done))
+        rate = self._pace.observe(WorkerLoad(now, there.up, items, self._done))
         start_s = START_GUESS_S if there.took_s is None else there.took_s
         oldest_s = 0.0 if since is None else max(0.0, now - since)
         is_bound = self._pace.is_bound

@@ -57,7 +57,7 @@ class Sheet:
 
     def wrong(self, path: FieldPath, value: object, rule: str, hint: str = "") -> None:
         """Report a value that breaks the rule of its field: `timeout` must be above 0, got -5."""
-        self.tell(path, f"`{dotted(path)}` {rule}, got {shown(value)}", hint, value)
+        self.tell(path, f"`{dotted(path)}` {rule}, got {value_text(value)}", hint, value)
 
     def tell(self, path: FieldPath, message: str, hint: str = "", value: object = None) -> None:
         self.problems.add(
@@ -65,7 +65,7 @@ class Sheet:
                 file=self.file,
                 line=self.line_of(path),
                 field=dotted(path),
-                value="" if value is None else shown(value),
+                value="" if value is None else value_text(value),
                 message=message,
                 hint=hint,
             )
@@ -88,7 +88,7 @@ def dotted(path: FieldPath) -> str:
         if isinstance(step, int):
             text += f"[{step}]"
         else:
-            name = step if len(step) <= 60 and step.isprintable() else shown(step)
+            name = step if len(step) <= 60 and step.isprintable() else value_text(step)
             text += f".{name}" if text else name
     return text
 
@@ -98,7 +98,7 @@ _short.maxstring = _short.maxother = _short.maxlong = 60
 _short.maxlevel = 3
 
 
-def shown(value: object) -> str:
+def value_text(value: object) -> str:
     """The value as printable text on one line, about 60 characters at most: it may be 2 MB of anything."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -24,7 +24,7 @@ DEPTH_MAX = 64
 REFUSED: Any = object()
 
 #: The plain form of a value, or REFUSED.
-Reader = Callable[[Any, FieldPath, Sheet], Any]
+FieldReader = Callable[[Any, FieldPath, Sheet], Any]
 
 _WORDS: dict[object, str] = {
     str: "a string",
@@ -44,7 +44,7 @@ def fits(value: object, kind: type[msgspec.Struct], path: FieldPath, sheet: Shee
     return read_as(kind, value, path, sheet) is not REFUSED
 
 
-def reader_of(kind: Any, hint: Hint = "") -> Reader:
+def reader_of(kind: Any, hint: Hint = "") -> FieldReader:
     """The reader of a type, made once for each field. The hint is for rules that have none."""
     field = declared(kind)
     hint = field.extra("hint") or hint
@@ -73,7 +73,7 @@ def reader_of(kind: Any, hint: Hint = "") -> Reader:
     return checked
 
 
-def _typed_reader(field: Declared, hint: Hint) -> Reader:
+def _typed_reader(field: Declared, hint: Hint) -> FieldReader:
     kind, origin = field.kind, get_origin(field.kind)
     if field.has_own_type:
         return lambda value, path, sheet: value  # a rule of the field checks its type
@@ -93,7 +93,7 @@ def _typed_reader(field: Declared, hint: Hint) -> Reader:
     return _scalar_reader(kind, hint if isinstance(hint, str) else "")
 
 
-def _short_reader(short: Reader, plain: Callable[[Any], Any], table: Reader) -> Reader:
+def _short_reader(short: FieldReader, plain: Callable[[Any], Any], table: FieldReader) -> FieldReader:
     def read(value: Any, path: FieldPath, sheet: Sheet) -> Any:
         if isinstance(value, dict):
             return table(value, path, sheet)
@@ -103,7 +103,7 @@ def _short_reader(short: Reader, plain: Callable[[Any], Any], table: Reader) -> 
     return read
 
 
-def _union_reader(kind: Any, hint: Hint) -> Reader:
+def _union_reader(kind: Any, hint: Hint) -> FieldReader:
     kinds, takes_none = members(kind), type(None) in get_args(kind)
     if len(kinds) == 1:
         only = reader_of(kinds[0], hint)
@@ -119,7 +119,7 @@ def _union_reader(kind: Any, hint: Hint) -> Reader:
     return read
 
 
-def _list_reader(kind: Any, hint: Hint) -> Reader:
+def _list_reader(kind: Any, hint: Hint) -> FieldReader:
     item, rule = reader_of(kind, hint), f"must be {words(tuple[kind, ...])}"
 
     def read(value: Any, path: FieldPath, sheet: Sheet) -> Any:
@@ -132,7 +132,7 @@ def _list_reader(kind: Any, hint: Hint) -> Reader:
     return read
 
 
-def _dict_reader(key_kind: Any, kind: Any, hint: Hint) -> Reader:
+def _dict_reader(key_kind: Any, kind: Any, hint: Hint) -> FieldReader:
     key_reader, item, rule = reader_of(key_kind, hint), reader_of(kind, hint), f"must be {words(dict[str, kind])}"
 
     def read(value: Any, path: FieldPath, sheet: Sheet) -> Any:
@@ -153,7 +153,7 @@ def _dict_reader(key_kind: Any, kind: Any, hint: Hint) -> Reader:
     return read
 
 
-def _choice_reader(choices: tuple[Any, ...]) -> Reader:
+def _choice_reader(choices: tuple[Any, ...]) -> FieldReader:
     rule = "must be " + " or ".join(f'"{choice}"' for choice in choices)
 
     def read(value: Any, path: FieldPath, sheet: Sheet) -> Any:
@@ -166,7 +166,7 @@ def _choice_reader(choices: tuple[Any, ...]) -> Reader:
 
 
 class _Field(msgspec.Struct):
-    read: Reader
+    read: FieldReader
     required: bool
     hint: str
 
@@ -179,7 +179,7 @@ def written_fields(kind: type[msgspec.Struct]) -> dict[str, msgspec.structs.Fiel
 
 
 @lru_cache
-def _struct_reader(kind: type[msgspec.Struct]) -> Reader:
+def _struct_reader(kind: type[msgspec.Struct]) -> FieldReader:
     fields = {
         name: _Field(reader_of(field.type), field.required, str(declared(field.type).extra("hint") or ""))
         for name, field in written_fields(kind).items()
@@ -220,7 +220,7 @@ def known(key: object, names: list[str], path: FieldPath, sheet: Sheet) -> bool:
     return False
 
 
-def _scalar_reader(kind: Any, hint: str) -> Reader:
+def _scalar_reader(kind: Any, hint: str) -> FieldReader:
     rule = f"must be {words(kind)}"
 
     def read(value: Any, path: FieldPath, sheet: Sheet) -> Any:

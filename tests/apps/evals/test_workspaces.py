@@ -10,7 +10,7 @@ from manyhands.apps.evals.workspaces import RestoreLayer
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.task import Task
-from manyhands.hosts.executors.executor import Ended, Executor, Spawned
+from manyhands.hosts.executors.executor import Ended, Executor, ProcessSpawned
 from manyhands.hosts.executors.layered_executor import LayeredExecutor
 from manyhands.hosts.executors.python_executor import PythonExecutor, PythonSettings
 
@@ -35,7 +35,7 @@ async def test_a_stop_right_after_the_workspace_was_made_anew_is_heard(tmp_path:
 
     stop: list[Callable[[int], None]] = []
 
-    def make(spawned: Spawned, ended: Ended) -> Executor:
+    def make(spawned: ProcessSpawned, ended: Ended) -> Executor:
         settings = PythonSettings(workspace=tmp_path, journal="test", grace_s=0.5)
         layer = RestoreLayer(lambda order: (workspace, origin))
         layered = LayeredExecutor(lambda told: StopsAtOnce(PythonExecutor(settings, spawned, told), stop), ended, layer)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from manyhands.core.events import AnyEvent, AttemptStarted, RunDrained
-from manyhands.engine.store.contract.journal import Reader
+from manyhands.engine.store.contract.journal import JournalReader
 from manyhands.engine.store.sqlite import sqlite_store
 from manyhands.errors import StoreBroken, UsageError
 
@@ -44,7 +44,7 @@ def change(directory: Path, statement: str) -> None:
         connection.execute(statement)
 
 
-def read_until_damage(reader: Reader) -> tuple[list[AnyEvent], StoreBroken]:
+def read_until_damage(reader: JournalReader) -> tuple[list[AnyEvent], StoreBroken]:
     read: list[AnyEvent] = []
     with pytest.raises(StoreBroken) as broken:
         read.extend(event for _, event in reader.read())

@@ -12,7 +12,7 @@ from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.provenance import Origin
 from manyhands.core.values.task import Claims, Task
 from manyhands.engine.store import store_opening
-from manyhands.engine.store.contract.journal import Durability, Journal, Reader, Requests
+from manyhands.engine.store.contract.journal import Durability, Journal, JournalReader, Requests
 from manyhands.engine.store.memory_store import MemoryStore
 from manyhands.engine.store.sqlite import sqlite_store
 from manyhands.errors import StoreBusy, UsageError
@@ -21,14 +21,14 @@ from manyhands.errors import StoreBusy, UsageError
 class DirectoryStore:
     def __init__(self, directory: Path, durability: Durability) -> None:
         self.open_journal: Callable[[], Journal] = lambda: sqlite_store.open_journal(directory, durability)
-        self.open_reader: Callable[[], Reader] = lambda: sqlite_store.open_reader(directory)
+        self.open_reader: Callable[[], JournalReader] = lambda: sqlite_store.open_reader(directory)
         self.open_requests: Callable[[], Requests] = lambda: sqlite_store.open_requests(directory, durability)
 
 
 class DatabaseStore:
     def __init__(self, url: str) -> None:
         self.open_journal: Callable[[], Journal] = lambda: store_opening.open_journal(url)
-        self.open_reader: Callable[[], Reader] = lambda: store_opening.open_reader(url)
+        self.open_reader: Callable[[], JournalReader] = lambda: store_opening.open_reader(url)
         self.open_requests: Callable[[], Requests] = lambda: store_opening.open_requests(url)
 
 
@@ -54,7 +54,7 @@ def woke(*times: float) -> list[AnyEvent]:
     return [Woke(at=at) for at in times]
 
 
-def times(reader: Reader, after: int = 0) -> list[float]:
+def times(reader: JournalReader, after: int = 0) -> list[float]:
     return [event.at for _, event in reader.read(after)]
 
 

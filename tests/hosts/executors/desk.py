@@ -11,13 +11,13 @@ from manyhands.core.values.ending import Ending
 from manyhands.core.values.host import ProcessHandle
 from manyhands.core.values.task import Task
 from manyhands.hosts.executors import process_table
-from manyhands.hosts.executors.executor import Ended, Executor, Spawned
+from manyhands.hosts.executors.executor import Ended, Executor, ProcessSpawned
 
 PATIENCE_S = 90.0
 
 
 class Desk:
-    def __init__(self, make: Callable[[Spawned, Ended], Executor], directory: Path, journal: str) -> None:
+    def __init__(self, make: Callable[[ProcessSpawned, Ended], Executor], directory: Path, journal: str) -> None:
         self.releases = True  # as soon as a process is reported
         self.spawned: list[tuple[int, ProcessHandle]] = []
         self.reported: list[tuple[int, Ending]] = []

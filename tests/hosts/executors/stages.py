@@ -15,7 +15,7 @@ from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import DONE, Ending, EndingKind
 from manyhands.core.values.task import PROGRAM, Task
 from manyhands.hosts.executors.attempt_steps import ProcessSettings
-from manyhands.hosts.executors.executor import Ended, Executor, Spawned
+from manyhands.hosts.executors.executor import Ended, Executor, ProcessSpawned
 from manyhands.hosts.executors.layered_executor import LayeredExecutor, RunInner
 from manyhands.hosts.executors.openai_executor import OpenAIExecutor, OpenAISettings
 from manyhands.hosts.executors.program_executor import ProgramExecutor, ProgramWork
@@ -86,8 +86,8 @@ async def raise_stage(name: str, tmp_path: Path) -> Stage:
     place = {"workspace": workspace, "journal": journal, "grace_s": GRACE_S}
     bare = name.removeprefix("layered-")
 
-    def desk_of(make: Callable[[Spawned, Ended], Executor]) -> Desk:
-        def layered(spawned: Spawned, ended: Ended) -> Executor:
+    def desk_of(make: Callable[[ProcessSpawned, Ended], Executor]) -> Desk:
+        def layered(spawned: ProcessSpawned, ended: Ended) -> Executor:
             return LayeredExecutor(partial(make, spawned), ended, PausingLayer())
 
         return Desk(make if bare == name else layered, tmp_path / "attempts", journal)
@@ -121,7 +121,7 @@ async def raise_stage(name: str, tmp_path: Path) -> Stage:
 class _AgentsAtOnce(PullExecutor):
     """An agent comes for each attempt as soon as it is started, and does what its task says."""
 
-    def __init__(self, flags: Path, settings: ProcessSettings, spawned: Spawned, ended: Ended) -> None:
+    def __init__(self, flags: Path, settings: ProcessSettings, spawned: ProcessSpawned, ended: Ended) -> None:
         super().__init__(settings, spawned, ended)
         self._flags = flags
 

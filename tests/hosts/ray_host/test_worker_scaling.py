@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts.ray_host.worker_fleet import RATE, START_S, simulate
-from manyhands.hosts.ray.pace import Pace, Work
+from manyhands.hosts.ray.pace import Pace, WorkerLoad
 from manyhands.hosts.ray.scaling import Desired, Scaler, Scaling, WorkersSeen
 
 POLICY = Scaling(max=10, drain_s=300, idle_s=600, settle_s=120)
@@ -112,32 +112,32 @@ def test_whatever_it_sees_it_stays_within_its_bounds_and_does_not_flap(
 
 def test_how_fast_a_worker_is_is_measured_while_it_has_work_and_its_models() -> None:
     pace = Pace()
-    assert pace.observe(Work(0.0, up=0, items=100, done=0)) is None
-    assert pace.observe(Work(60.0, up=1, items=100, done=0)) is None
-    assert pace.observe(Work(90.0, up=1, items=99, done=1)) is None  # the first has waited for its model
-    assert pace.observe(Work(100.0, up=2, items=79, done=21)) == 2.0
-    assert pace.observe(Work(105.0, up=2, items=59, done=41)) is not None
+    assert pace.observe(WorkerLoad(0.0, up=0, items=100, done=0)) is None
+    assert pace.observe(WorkerLoad(60.0, up=1, items=100, done=0)) is None
+    assert pace.observe(WorkerLoad(90.0, up=1, items=99, done=1)) is None  # the first has waited for its model
+    assert pace.observe(WorkerLoad(100.0, up=2, items=79, done=21)) == 2.0
+    assert pace.observe(WorkerLoad(105.0, up=2, items=59, done=41)) is not None
     slower = pace.rate
-    assert pace.observe(Work(900.0, up=2, items=0, done=41)) < (slower or 0)  # they had work and did nothing
+    assert pace.observe(WorkerLoad(900.0, up=2, items=0, done=41)) < (slower or 0)  # they had work and did nothing
     idle = pace.rate
-    assert pace.observe(Work(2000.0, up=2, items=0, done=41)) == idle  # without work, that says nothing
+    assert pace.observe(WorkerLoad(2000.0, up=2, items=0, done=41)) == idle  # without work, that says nothing
 
 
 def test_what_is_done_before_anyone_has_seen_the_worker_says_that_its_models_are_there() -> None:
     pace = Pace()
-    pace.observe(Work(0.0, up=0, items=10, done=0))
-    assert pace.observe(Work(1.0, up=1, items=9, done=1)) is None
-    assert pace.observe(Work(2.0, up=1, items=7, done=3)) == 2.0
+    pace.observe(WorkerLoad(0.0, up=0, items=10, done=0))
+    assert pace.observe(WorkerLoad(1.0, up=1, items=9, done=1)) is None
+    assert pace.observe(WorkerLoad(2.0, up=1, items=7, done=3)) == 2.0
 
 
 def test_a_worker_that_has_done_nothing_for_a_while_is_no_faster_than_that() -> None:
     """Else ten that take an hour each would be left to one worker until two of them had ended."""
     pace = Pace()
-    pace.observe(Work(0.0, up=1, items=10, done=0))
-    assert pace.observe(Work(1.0, up=1, items=9, done=1)) is None
-    assert pace.observe(Work(2.0, up=1, items=9, done=1)) == 1.0
-    assert pace.observe(Work(11.0, up=1, items=9, done=1)) == pytest.approx(0.1, rel=0.03)
-    assert pace.observe(Work(12.0, up=1, items=8, done=2)) == pytest.approx(1 / 11, rel=0.03)
+    pace.observe(WorkerLoad(0.0, up=1, items=10, done=0))
+    assert pace.observe(WorkerLoad(1.0, up=1, items=9, done=1)) is None
+    assert pace.observe(WorkerLoad(2.0, up=1, items=9, done=1)) == 1.0
+    assert pace.observe(WorkerLoad(11.0, up=1, items=9, done=1)) == pytest.approx(0.1, rel=0.03)
+    assert pace.observe(WorkerLoad(12.0, up=1, items=8, done=2)) == pytest.approx(1 / 11, rel=0.03)
 
 
 def test_what_is_only_known_to_be_no_faster_brings_workers_and_takes_none() -> None:

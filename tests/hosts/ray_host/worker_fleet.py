@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from manyhands.hosts.ray.pace import START_GUESS_S, Pace, Work
+from manyhands.hosts.ray.pace import START_GUESS_S, Pace, WorkerLoad
 from manyhands.hosts.ray.scaling import Desired, WorkersSeen
 
 START_S = 60
@@ -40,7 +40,7 @@ def simulate(arrivals: Sequence[int], wants: Callable[[WorkersSeen], Desired]) -
         if at % LOOK_EVERY_S == 0:
             oldest_s = float(at - waiting[0]) if waiting else 0.0
             items, done, workers = len(waiting), len(waits), up + len(starting)
-            rate = pace.observe(Work(float(at), up, items, done))
+            rate = pace.observe(WorkerLoad(float(at), up, items, done))
             start_s = START_S if starts else START_GUESS_S
             seen = WorkersSeen(float(at), workers, items, oldest_s, done + items, rate, start_s, pace.is_bound)
             wanted = wants(seen).workers

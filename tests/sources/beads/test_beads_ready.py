@@ -5,7 +5,7 @@ import json
 import pytest
 
 from manyhands.sources.beads.beads_reading import parse
-from manyhands.sources.beads.beads_ready import Conditional, Order, finished_epics, ready, runnable, why_not_ready
+from manyhands.sources.beads.beads_ready import Conditional, ReadyOrder, finished_epics, ready, runnable, why_not_ready
 from manyhands.sources.beads.issue import STATUSES
 from sources.beads.backlog_files import NOW, SAMPLES, backlog, child, depends, each_sample, row, waiting
 
@@ -140,8 +140,8 @@ def test_the_orders_of_beads():
     ]
     beads = backlog(*rows)
     assert [issue.id for issue in ready(beads, NOW)] == ["a", "b", "c", "low", "new"]
-    assert [issue.id for issue in ready(beads, NOW, order=Order.OLDEST)] == ["c", "low", "a", "b", "new"]
-    assert [issue.id for issue in ready(beads, NOW, order=Order.HYBRID)] == ["new", "c", "low", "a", "b"]
+    assert [issue.id for issue in ready(beads, NOW, order=ReadyOrder.OLDEST)] == ["c", "low", "a", "b", "new"]
+    assert [issue.id for issue in ready(beads, NOW, order=ReadyOrder.HYBRID)] == ["new", "c", "low", "a", "b"]
 
 
 def test_every_reason_names_what_is_waited_for():

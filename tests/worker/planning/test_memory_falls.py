@@ -77,7 +77,7 @@ def test_no_batch_runs_out_of_memory_after_the_first_and_little_is_lost(
     worker = SimulatedWorker(planner, {"minilm": scene.truth}, {"gpu": device}, seed, abreast)
     worker.start(a_spec(truth=scene.truth, queue_items_max=40_000, in_flight_max=in_flight_max))
 
-    def neighbour() -> list[m.Event]:
+    def neighbour() -> list[m.PlannerEvent]:
         device.others_want_bytes = scene.taken_bytes
         return []
 

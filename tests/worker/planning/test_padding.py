@@ -27,7 +27,7 @@ def serve(lengths: list[int], waiting: int, seconds: m.Growth) -> SimulatedWorke
     worker.submit(*items[:waiting])
     given = waiting
 
-    def refill() -> list[m.Event]:
+    def refill() -> list[m.PlannerEvent]:
         nonlocal given
         more = tuple(items[given : len(worker.done) + waiting])
         given += len(more)

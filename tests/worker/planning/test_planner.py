@@ -31,7 +31,7 @@ def a_resident_planner(**fields: object) -> Planner:
     return planner
 
 
-def ran_out(planner: Planner, at: float, batch: int, memory: m.DeviceMemory) -> list[m.Decision]:
+def ran_out(planner: Planner, at: float, batch: int, memory: m.DeviceMemory) -> list[m.PlannerDecision]:
     return planner.handle(m.MemoryRead(at, "gpu", memory), m.BatchOutOfMemory(at, batch))
 
 

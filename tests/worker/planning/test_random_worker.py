@@ -23,7 +23,7 @@ class Watch:
     def __init__(self, specs: list[m.ModelSpec]) -> None:
         self.specs = {spec.name: spec for spec in specs}
 
-    def __call__(self, worker: SimulatedWorker, decision: m.Decision) -> None:
+    def __call__(self, worker: SimulatedWorker, decision: m.PlannerDecision) -> None:
         match decision:
             case m.LoadModel(name, device, size):
                 assert name not in worker.resident

@@ -37,13 +37,13 @@ def _remove(directory: Path) -> None:
 
 
 #: For an attempt that is about to start: (its workspace, what should be in it), or None to leave it as it is.
-Origin = Callable[[StartAttempt], tuple[Path, Path] | None]
+WorkspaceOrigin = Callable[[StartAttempt], tuple[Path, Path] | None]
 
 
 class RestoreLayer:
     """Before an executor: a repeated attempt finds nothing of what the interrupted one before it did."""
 
-    def __init__(self, origin: Origin) -> None:
+    def __init__(self, origin: WorkspaceOrigin) -> None:
         self._origin = origin
 
     def takes(self, order: StartAttempt) -> bool:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 
-from manyhands.apps.serve.live_backlog import LiveBacklog, Log, TaskVerdict
+from manyhands.apps.serve.live_backlog import BacklogLog, LiveBacklog, TaskVerdict
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending
 from manyhands.core.values.provenance import Origin
@@ -21,7 +21,7 @@ Refused = Callable[[str, str, str], None]
 class Claimer:
     """Claims for one backlog. Claims asked for while one is being written are written together after it."""
 
-    def __init__(self, backlog: LiveBacklog, run: str, wanted_at: Callable[[str], float], log: Log) -> None:
+    def __init__(self, backlog: LiveBacklog, run: str, wanted_at: Callable[[str], float], log: BacklogLog) -> None:
         self._backlog = backlog
         self._run = run
         self._wanted_at = wanted_at

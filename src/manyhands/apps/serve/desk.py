@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
-from manyhands.apps.serve.live_backlog import BacklogSteps, LiveBacklog, Log, WantedTasks
+from manyhands.apps.serve.live_backlog import BacklogLog, BacklogSteps, LiveBacklog, WantedTasks
 from manyhands.core.events import (
     AnyEvent,
     AttemptEnded,
@@ -36,7 +36,9 @@ AGAIN_S = 5.0
 
 
 class Desk:
-    def __init__(self, backlog: LiveBacklog, dispatcher: Dispatcher, log: Log, taken: Collection[str] = ()) -> None:
+    def __init__(
+        self, backlog: LiveBacklog, dispatcher: Dispatcher, log: BacklogLog, taken: Collection[str] = ()
+    ) -> None:
         """`taken` has the runs of other desks: they may have names, but not be in the book yet."""
         self.backlog = backlog
         run = newest_run(dispatcher.book, backlog.source)

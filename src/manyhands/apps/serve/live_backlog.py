@@ -16,7 +16,7 @@ from manyhands.readers.problems import Problem
 from manyhands.sources.plans.plan_settings import PlanSettings
 
 #: Told what happens, for people and machines: `log("edited", "is taken over", task="a-1", run="plan-1")`.
-Log = Callable[..., None]
+BacklogLog = Callable[..., None]
 
 
 def unwanted(at: float, run: str, task: str, why: str) -> CancelAsked:

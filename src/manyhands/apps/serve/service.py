@@ -7,7 +7,7 @@ from pathlib import Path
 
 from manyhands.apps.serve.claiming import Claimer, ClaimLayer
 from manyhands.apps.serve.desk import Desk
-from manyhands.apps.serve.live_backlog import LiveBacklog, Log, unwanted
+from manyhands.apps.serve.live_backlog import BacklogLog, LiveBacklog, unwanted
 from manyhands.apps.serve.watching import POLL_S, Changed, watch
 from manyhands.core.events import AnyEvent, Input, RunResumed, RunStopped
 from manyhands.core.values.provenance import Purpose
@@ -21,7 +21,7 @@ _PULSE_S = 2.0
 class Service:
     """Made before its dispatcher: `open_session(config, service.layer)`, then `serve`."""
 
-    def __init__(self, backlogs: Sequence[LiveBacklog], log: Log, poll_s: float = POLL_S) -> None:
+    def __init__(self, backlogs: Sequence[LiveBacklog], log: BacklogLog, poll_s: float = POLL_S) -> None:
         sources = [backlog.source for backlog in backlogs]
         for place, source in enumerate(sources):
             if source in sources[:place]:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from manyhands.apps.serve.live_backlog import Log
+from manyhands.apps.serve.live_backlog import BacklogLog
 
 #: Events are gathered until none comes for this long, because an editor writes a file in several steps.
 QUIET_MS = 25
@@ -18,7 +18,7 @@ AGAIN_S = 5.0
 Changed = Callable[[], None]
 
 
-async def watch(changed_of: Mapping[Path, Changed], log: Log, poll_s: float = POLL_S) -> None:
+async def watch(changed_of: Mapping[Path, Changed], log: BacklogLog, poll_s: float = POLL_S) -> None:
     """Runs until it is cancelled. `changed_of`: file → what to call. A call too many is better than one too few."""
     told = ""
     while True:

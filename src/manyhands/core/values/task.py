@@ -12,9 +12,9 @@ from manyhands.durations import Duration
 from manyhands.field_rules import (
     PRIORITY_HINT,
     Amount,
-    Command,
+    CommandLine,
     Count,
-    Function,
+    FunctionName,
     Kind,
     Name,
     NameOrEmpty,
@@ -120,14 +120,14 @@ class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
         ),
     ] = None  # None: not declared, see `claims_of`
     run: Annotated[
-        Command,
+        CommandLine,
         says(
             "A command and its arguments, for a host that runs commands. No shell reads it: write "
             '`["sh", "-c", "…"]` if you need one. `{prompt}` and other fields are filled in.'
         ),
     ] = ()
     call: Annotated[
-        Function,
+        FunctionName,
         says(
             '`"package.module:function"`, for a host that calls functions, sync or async. '
             "A parameter named `context` receives the attempt."
@@ -145,7 +145,7 @@ class Task(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
         ),
     ] = None
     check: Annotated[
-        Command,
+        CommandLine,
         says(
             "A command that must pass for an attempt to count as done. The next attempt is told what the check printed."
         ),

@@ -74,7 +74,7 @@ class Arrival(Struct, frozen=True):
     tasks: tuple[Task, ...]
 
 
-class Stage(Struct, frozen=True):
+class ScenarioStage(Struct, frozen=True):
     """A scenario that is ready to run: fresh hosts, and the same jobs for the same seed."""
 
     hosts: tuple[Host, ...]
@@ -179,7 +179,7 @@ def with_tasks(scenario: Scenario, tasks: int) -> Scenario:
     return msgspec.structs.replace(scenario, backlog=backlog)
 
 
-def set_stage(scenario: Scenario, directory: Path, pinned: dict[str, int] | None = None) -> Stage:
+def set_stage(scenario: Scenario, directory: Path, pinned: dict[str, int] | None = None) -> ScenarioStage:
     """`pinned` gives hosts a fixed width instead of their own, so that a sweep can find the best one."""
     models = {name: _model(host) for name, host in _each(scenario)}
     random = Random(scenario.seed)
@@ -199,7 +199,7 @@ def set_stage(scenario: Scenario, directory: Path, pinned: dict[str, int] | None
         for name, host in _each(scenario)
     )
     check_kinds({task.kind for arrival in arrivals for task in arrival.tasks}, hosts)
-    return Stage(hosts, models, tuple(arrivals), jobs)
+    return ScenarioStage(hosts, models, tuple(arrivals), jobs)
 
 
 def a_task(id: str, job: Job) -> Task:

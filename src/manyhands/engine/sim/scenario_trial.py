@@ -23,7 +23,7 @@ from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.provenance import Origin, Purpose
 from manyhands.core.values.task import TaskState
 from manyhands.engine.sim.hosts.simulated_host import Job
-from manyhands.engine.sim.scenario import Scenario, Stage, set_stage
+from manyhands.engine.sim.scenario import Scenario, ScenarioStage, set_stage
 from manyhands.engine.sim.simulation import Simulation
 
 RUN = "sim"
@@ -106,7 +106,7 @@ def _played(
     return ScenarioResult(makespan_s, len(run.records), run.counts[TaskState.DONE], results)
 
 
-def _job_source(scenario: Scenario, stage: Stage) -> Callable[[StartAttempt], Job]:
+def _job_source(scenario: Scenario, stage: ScenarioStage) -> Callable[[StartAttempt], Job]:
     """A drawn task has its own job. A plan's task gets a job of its kind from the host that runs it."""
     random = Random(scenario.seed + 1)
 

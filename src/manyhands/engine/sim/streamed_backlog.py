@@ -9,7 +9,7 @@ from manyhands.core.events import Input, RunOpened, RunPutAway, TasksSubmitted
 from manyhands.core.values.provenance import Origin, Purpose
 from manyhands.core.values.task import TaskState
 from manyhands.engine.sim.hosts.simulated_host import Job
-from manyhands.engine.sim.scenario import Scenario, Stage, a_task, check_kinds, first_of
+from manyhands.engine.sim.scenario import Scenario, ScenarioStage, a_task, check_kinds, first_of
 
 #: How many tasks wait beyond those that have room, as a share of the slots. More would be spread over more runs.
 RESERVE = 0.1
@@ -18,7 +18,7 @@ RESERVE = 0.1
 class StreamedBacklog:
     """Every block is a run. When all of it has ended it is dropped, so memory holds only what is under way."""
 
-    def __init__(self, scenario: Scenario, stage: Stage, slots: int) -> None:
+    def __init__(self, scenario: Scenario, stage: ScenarioStage, slots: int) -> None:
         (self._backlog,) = scenario.backlog
         self._scenario = scenario
         self._stage = stage

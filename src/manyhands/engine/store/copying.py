@@ -9,7 +9,7 @@ from typing import NamedTuple
 from manyhands.core.events import AnyEvent
 from manyhands.engine.store.contract import codec
 from manyhands.engine.store.contract.env_vault import carry_over
-from manyhands.engine.store.contract.journal import Durability, Journal, Reader, UnreadableRequest
+from manyhands.engine.store.contract.journal import Durability, Journal, JournalReader, UnreadableRequest
 from manyhands.engine.store.store_opening import Where, exists, open_journal, open_requests, printable
 from manyhands.errors import Conflict, StoreBroken, UsageError
 from manyhands.quantities import quantity
@@ -26,7 +26,7 @@ class _Digest:
         self.events = 0
         self._sha = hashlib.sha256()
 
-    def over(self, reader: Reader) -> Iterator[AnyEvent]:
+    def over(self, reader: JournalReader) -> Iterator[AnyEvent]:
         for _, event in reader.read():
             self.events += 1
             self._sha.update(codec.encode([event]))

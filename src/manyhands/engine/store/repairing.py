@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from manyhands.core.events import AnyEvent
 from manyhands.engine.store.contract.env_vault import carry_over
-from manyhands.engine.store.contract.journal import Durability, Journal, Reader, UnreadableRequest
+from manyhands.engine.store.contract.journal import Durability, Journal, JournalReader, UnreadableRequest
 from manyhands.engine.store.copying import check_empty
 from manyhands.engine.store.sqlite import journal_checks, log_salvage, sqlite_store
 from manyhands.engine.store.sqlite.lock import DirectoryLock
@@ -32,7 +32,7 @@ class StoreRepaired(NamedTuple):
 class _Sound:
     """The events of a journal up to the first that cannot be read."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: JournalReader) -> None:
         self._reader = reader
         self.events = 0
         self.problem = ""
@@ -105,7 +105,7 @@ def _recorded(where: Where, problems: list[str]) -> int | None:
 
 
 @contextmanager
-def _best_copy(where: Where, target: Path) -> Iterator[Reader]:
+def _best_copy(where: Where, target: Path) -> Iterator[JournalReader]:
     """The one of several ways to read the journal that gives the most events."""
     if not isinstance(where, Path):
         with closing(open_reader(where)) as reader:
@@ -134,7 +134,7 @@ def _readable(copy: Path) -> int:
         return -1
 
 
-def _save_snapshot(reader: Reader, new: Journal) -> None:
+def _save_snapshot(reader: JournalReader, new: Journal) -> None:
     try:
         snapshot = reader.latest_snapshot()
     except StoreBroken:  # it only saves time
@@ -143,7 +143,7 @@ def _save_snapshot(reader: Reader, new: Journal) -> None:
         new.save_snapshot(*snapshot)
 
 
-def _save_requests(reader: Reader, target: Path, durability: Durability) -> int:
+def _save_requests(reader: JournalReader, target: Path, durability: Durability) -> int:
     try:
         waiting = [event for _, event in reader.requests() if not isinstance(event, UnreadableRequest)]
     except StoreBroken:

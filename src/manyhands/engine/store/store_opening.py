@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Protocol
 
-from manyhands.engine.store.contract.journal import Durability, Journal, Reader, Requests
+from manyhands.engine.store.contract.journal import Durability, Journal, JournalReader, Requests
 from manyhands.engine.store.contract.samples import SeriesSample
 from manyhands.engine.store.sqlite import sqlite_store
 from manyhands.engine.store.sqlite.wake import wake
@@ -41,7 +41,7 @@ def open_journal(where: Where, durability: Durability = "power") -> Journal:
     return open_journal(where)
 
 
-def open_reader(where: Where) -> Reader:
+def open_reader(where: Where) -> JournalReader:
     """Opens the journal for reading. It takes no lock and changes nothing."""
     if isinstance(where, Path):
         return sqlite_store.open_reader(where)

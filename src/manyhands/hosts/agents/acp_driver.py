@@ -10,7 +10,7 @@ from manyhands.hosts.agents.acp_run import AcpRun
 from manyhands.hosts.agents.adapter import Advice
 from manyhands.hosts.agents.agent_settings import AgentSettings
 from manyhands.hosts.agents.agent_watch import AgentCalls, AgentWatch
-from manyhands.hosts.executors.executor import Spawned
+from manyhands.hosts.executors.executor import ProcessSpawned
 from manyhands.hosts.executors.process_table import Census
 
 
@@ -19,7 +19,7 @@ class AcpDriver:
     resumes = True
     same_directory = True  # elsewhere some begin with nothing, or work in the old place, without a word
 
-    def __init__(self, settings: AgentSettings, census: Census, spawned: Spawned, calls: AgentCalls) -> None:
+    def __init__(self, settings: AgentSettings, census: Census, spawned: ProcessSpawned, calls: AgentCalls) -> None:
         self.name = f"acp {Path(settings.run[0]).name}"
         self._settings = settings
         self._spawned = spawned

@@ -20,7 +20,7 @@ from manyhands.hosts.agents.program_driver import ProgramDriver
 from manyhands.hosts.agents.resuming import is_to_resume
 from manyhands.hosts.executors.asking import AskDesk
 from manyhands.hosts.executors.attempt_steps import LOG_FILE, AttemptSteps, CannotStart, working_directory
-from manyhands.hosts.executors.executor import Asked, Ended, Retried, Showed, Spawned
+from manyhands.hosts.executors.executor import Asked, Ended, ProcessSpawned, Retried, Showed
 from manyhands.hosts.executors.in_flight import InFlight
 from manyhands.hosts.executors.output_text import one_line, tail_of
 from manyhands.hosts.executors.reading_aside import read_aside
@@ -35,7 +35,7 @@ class AgentExecutor:
     def __init__(
         self,
         settings: AgentSettings,
-        spawned: Spawned,
+        spawned: ProcessSpawned,
         ended: Ended,
         showed: Showed = lambda attempt: None,
         retried: Retried = lambda attempt: None,
@@ -51,7 +51,7 @@ class AgentExecutor:
                 '%s runs unconfined: this kernel has no Landlock; `confine = "off"` says so too', settings.agent
             )
 
-    def _make_driver(self, spawned: Spawned, calls: AgentCalls) -> AgentDriver:
+    def _make_driver(self, spawned: ProcessSpawned, calls: AgentCalls) -> AgentDriver:
         if self._settings.agent != ACP:
             return ProgramDriver(self._settings, self._steps, calls)
         from manyhands.hosts.agents.acp_driver import AcpDriver  # with a library that is not always installed

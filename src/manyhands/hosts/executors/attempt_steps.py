@@ -18,7 +18,7 @@ from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.task import Task
 from manyhands.hosts.executors.attempt_limits import LimitWatch, over_limit
-from manyhands.hosts.executors.executor import Spawned
+from manyhands.hosts.executors.executor import ProcessSpawned
 from manyhands.hosts.executors.output_text import last_line, tail_of_open
 from manyhands.hosts.executors.process import (
     Exit,
@@ -75,7 +75,7 @@ class CannotStart(Exception):
 class AttemptSteps:
     """Runs one command at a time for each attempt, held at its gate until its process is on record."""
 
-    def __init__(self, settings: ProcessSettings, spawned: Spawned) -> None:
+    def __init__(self, settings: ProcessSettings, spawned: ProcessSpawned) -> None:
         self._settings = settings
         self._spawned = spawned
         self._groups: dict[int, ProcessGroup] = {}

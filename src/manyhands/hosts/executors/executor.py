@@ -18,7 +18,7 @@ from manyhands.core.values.host import ProcessHandle
 from manyhands.core.values.question import Question
 
 #: Called with an attempt's process before it runs: (attempt, process).
-Spawned = Callable[[int, ProcessHandle], None]
+ProcessSpawned = Callable[[int, ProcessHandle], None]
 #: Told when an attempt has put out something for the first time, where that is seen.
 Showed = Callable[[int], None]
 #: Told when an attempt is refused by what it asks and asks again by itself, where that is seen.

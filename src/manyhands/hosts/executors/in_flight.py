@@ -12,7 +12,7 @@ STOPPED = Ending(EndingKind.CANCELLED, "stopped")
 CLOSED = Ending(EndingKind.CANCELLED, "not started: the executor is closed")
 
 # The work of an attempt, which returns its ending. If it is cancelled, it ends what it began and returns or raises.
-Work = Coroutine[Any, Any, Ending]
+AttemptWork = Coroutine[Any, Any, Ending]
 
 
 class InFlight:
@@ -27,7 +27,7 @@ class InFlight:
     def __contains__(self, attempt: int) -> bool:
         return attempt in self._tasks
 
-    def start(self, attempt: int, work: Work) -> None:
+    def start(self, attempt: int, work: AttemptWork) -> None:
         if self._closed:
             work.close()
             self._loop.call_soon(self._ended, attempt, CLOSED)
@@ -54,7 +54,7 @@ class InFlight:
             task.cancel()
             self._loop.call_later(self._grace_s, self._insist, attempt)
 
-    async def _carry(self, attempt: int, work: Work) -> None:
+    async def _carry(self, attempt: int, work: AttemptWork) -> None:
         try:
             ending = await work
         except GeneratorExit:  # the loop was discarded, so nobody is left to report to

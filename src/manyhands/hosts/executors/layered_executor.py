@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.hosts.executors.executor import Adopts, Answers, Ended, Executor, TakesWork
-from manyhands.hosts.executors.in_flight import STOPPED, InFlight, Work
+from manyhands.hosts.executors.in_flight import STOPPED, AttemptWork, InFlight
 
 #: A layer that must finish a step may ignore a stop. It is asked again after this long.
 INSIST_S = 1.0
@@ -29,7 +29,7 @@ class Layer(Protocol):
     def takes(self, order: StartAttempt) -> bool:
         """Whether this attempt goes through the layer. All others go straight to the inner executor."""
 
-    def carry(self, order: StartAttempt, directory: str, run: RunInner) -> Work:
+    def carry(self, order: StartAttempt, directory: str, run: RunInner) -> AttemptWork:
         """Carry the attempt from start to ending. A stop outside `run` raises CancelledError here."""
 
 

@@ -16,7 +16,7 @@ import msgspec
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.hosts.executors.attempt_steps import AttemptSteps, ProcessSettings
-from manyhands.hosts.executors.executor import Ended, Showed, Spawned
+from manyhands.hosts.executors.executor import Ended, ProcessSpawned, Showed
 from manyhands.hosts.executors.in_flight import InFlight
 from manyhands.hosts.executors.openai_answer import (
     ModelAnswer,
@@ -60,7 +60,7 @@ class OpenAISettings(ProcessSettings, frozen=True, kw_only=True):
 
 class OpenAIExecutor:
     def __init__(
-        self, settings: OpenAISettings, spawned: Spawned, ended: Ended, showed: Showed = lambda attempt: None
+        self, settings: OpenAISettings, spawned: ProcessSpawned, ended: Ended, showed: Showed = lambda attempt: None
     ) -> None:
         self._settings = settings
         self._showed = showed

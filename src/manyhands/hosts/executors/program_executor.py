@@ -7,7 +7,7 @@ from pathlib import Path
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import DONE, Ending, EndingKind
 from manyhands.hosts.executors.attempt_steps import AttemptSteps, ProcessSettings
-from manyhands.hosts.executors.executor import Ended, Spawned
+from manyhands.hosts.executors.executor import Ended, ProcessSpawned
 from manyhands.hosts.executors.function import RESULT_FILE, describe_error
 from manyhands.hosts.executors.in_flight import InFlight
 from manyhands.hosts.executors.output_text import keep_result
@@ -21,7 +21,7 @@ WorkFor = Callable[[StartAttempt], ProgramWork | None]
 class ProgramExecutor:
     """Attempts are tasks of the dispatcher's own loop. Work that ignores a cancellation is waited for."""
 
-    def __init__(self, work_for: WorkFor, settings: ProcessSettings, spawned: Spawned, ended: Ended) -> None:
+    def __init__(self, work_for: WorkFor, settings: ProcessSettings, spawned: ProcessSpawned, ended: Ended) -> None:
         self._work_for = work_for
         self._steps = AttemptSteps(settings, spawned)
         self._in_flight = InFlight(ended, settings.grace_s)

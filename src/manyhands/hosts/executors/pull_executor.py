@@ -6,14 +6,14 @@ from pathlib import Path
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.hosts.executors.attempt_steps import AttemptSteps, ProcessSettings
-from manyhands.hosts.executors.executor import Ended, Spawned
+from manyhands.hosts.executors.executor import Ended, ProcessSpawned
 from manyhands.hosts.executors.in_flight import InFlight
 
 
 class PullExecutor:
     """The lease of each attempt is in the book, so an attempt that is started here again continues."""
 
-    def __init__(self, settings: ProcessSettings, spawned: Spawned, ended: Ended) -> None:
+    def __init__(self, settings: ProcessSettings, spawned: ProcessSpawned, ended: Ended) -> None:
         self._steps = AttemptSteps(settings, spawned)
         self._in_flight = InFlight(self._end, settings.grace_s)
         self._ended = ended

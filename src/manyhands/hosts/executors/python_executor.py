@@ -8,7 +8,7 @@ from pathlib import Path
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import DONE, Ending, EndingKind
 from manyhands.hosts.executors.attempt_steps import AttemptSteps, ProcessSettings
-from manyhands.hosts.executors.executor import Ended, Spawned
+from manyhands.hosts.executors.executor import Ended, ProcessSpawned
 from manyhands.hosts.executors.function import (
     RESULT_FILE,
     CannotResolve,
@@ -36,7 +36,7 @@ class PythonExecutor:
     log, and it must end the processes that it starts.
     """
 
-    def __init__(self, settings: PythonSettings, spawned: Spawned, ended: Ended) -> None:
+    def __init__(self, settings: PythonSettings, spawned: ProcessSpawned, ended: Ended) -> None:
         self._steps = AttemptSteps(settings, spawned)
         self._workers = PythonWorkers(settings, settings.idle_workers_max, spawned, self._steps.census)
         self._in_flight = InFlight(ended, settings.grace_s)

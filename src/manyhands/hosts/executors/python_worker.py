@@ -29,7 +29,7 @@ _PR_SET_PDEATHSIG = 1
 _RESET_PEAK = "5"  # see proc(5), clear_refs
 
 
-class Request(NamedTuple):
+class FunctionCall(NamedTuple):
     call: str
     args: Mapping[str, Any]
     context: Context
@@ -70,15 +70,15 @@ def _die_with(parent: int) -> None:
         os._exit(1)
 
 
-def _next(incoming: BinaryIO) -> Request | None:
+def _next(incoming: BinaryIO) -> FunctionCall | None:
     header = incoming.read(HEADER.size)
     if len(header) < HEADER.size:
         return None
-    content: Request = pickle.loads(incoming.read(HEADER.unpack(header)[0]))
+    content: FunctionCall = pickle.loads(incoming.read(HEADER.unpack(header)[0]))
     return content
 
 
-def _carry_out(request: Request) -> Reply:
+def _carry_out(request: FunctionCall) -> Reply:
     _reset_peak_memory()
     try:
         with _surroundings(request):
@@ -98,7 +98,7 @@ async def _awaited(value: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _surroundings(request: Request) -> Iterator[None]:
+def _surroundings(request: FunctionCall) -> Iterator[None]:
     """Set the attempt's variables, working directory and output, and restore the previous ones afterwards."""
     before, here, log = dict(os.environ), os.getcwd(), Path(request.log)
     log.parent.mkdir(parents=True, exist_ok=True)

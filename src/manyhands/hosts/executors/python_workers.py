@@ -24,12 +24,12 @@ from manyhands.hosts.executors.attempt_steps import (
     refusal_of,
     working_directory,
 )
-from manyhands.hosts.executors.executor import Spawned
+from manyhands.hosts.executors.executor import ProcessSpawned
 from manyhands.hosts.executors.function import Context, FunctionOutcome
 from manyhands.hosts.executors.output_text import tail_of
 from manyhands.hosts.executors.process import Exit, ProcessGroup, marked, marker_of
 from manyhands.hosts.executors.process_table import Census
-from manyhands.hosts.executors.python_worker import BEGUN, HEADER, Reply, Request, command
+from manyhands.hosts.executors.python_worker import BEGUN, HEADER, FunctionCall, Reply, command
 from manyhands.hosts.executors.reading_aside import read_aside
 from manyhands.hosts.executors.said_ending import as_said, report_variables
 from manyhands.hosts.executors.template import environment
@@ -37,7 +37,7 @@ from manyhands.hosts.executors.usage import with_usage
 
 
 class PythonWorkers:
-    def __init__(self, settings: ProcessSettings, idle_max: int, spawned: Spawned, census: Census) -> None:
+    def __init__(self, settings: ProcessSettings, idle_max: int, spawned: ProcessSpawned, census: Census) -> None:
         self._settings = settings
         self._idle_max = idle_max
         self._spawned = spawned
@@ -69,7 +69,7 @@ class PythonWorkers:
             worker.group.stop()
         await asyncio.gather(*(worker.gone() for worker in idle), *self._burying)
 
-    async def _carry(self, worker: "_Worker", attempt: int, marker: str, request: Request) -> Ending | None:
+    async def _carry(self, worker: "_Worker", attempt: int, marker: str, request: FunctionCall) -> Ending | None:
         """How the call ended. None: the worker was alive when it was chosen, but died before the call."""
         self._busy[attempt] = worker
         worker.group.begin_attempt(marker)
@@ -79,7 +79,7 @@ class PythonWorkers:
         finally:
             del self._busy[attempt]
 
-    async def _ending(self, worker: "_Worker", request: Request) -> Ending | None:
+    async def _ending(self, worker: "_Worker", request: FunctionCall) -> Ending | None:
         reply = None
         stopped = False
         served_before = worker.has_begun
@@ -143,7 +143,7 @@ class _Worker:
         self._loop = asyncio.get_running_loop()
         self._watch = asyncio.create_task(self._hang_up_when_gone())
 
-    async def ask(self, request: Request) -> Reply | None:
+    async def ask(self, request: FunctionCall) -> Reply | None:
         """Its answer; None if it died instead."""
         content = pickle.dumps(request)
         try:
@@ -183,9 +183,9 @@ def _as_told(ending: Ending, directory: Path, log: Path) -> Ending:
     return ending if ending.tail or not log_tail else msgspec.structs.replace(ending, tail=log_tail)
 
 
-def _request(order: StartAttempt, directory: Path, settings: ProcessSettings, marker: str) -> Request:
+def _request(order: StartAttempt, directory: Path, settings: ProcessSettings, marker: str) -> FunctionCall:
     task = order.task
-    return Request(
+    return FunctionCall(
         task.call,
         task.args or {},
         context_of(order, directory),

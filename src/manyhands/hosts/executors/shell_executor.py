@@ -11,7 +11,7 @@ from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.hosts.executors.asking import AskDesk
 from manyhands.hosts.executors.attempt_steps import LOG_FILE, AttemptSteps, ProcessSettings
-from manyhands.hosts.executors.executor import Asked, Ended, Spawned
+from manyhands.hosts.executors.executor import Asked, Ended, ProcessSpawned
 from manyhands.hosts.executors.in_flight import InFlight
 from manyhands.hosts.executors.output_text import ANSWER_BYTES_MAX, ANSWER_FILE
 from manyhands.hosts.executors.reading_aside import read_aside
@@ -30,7 +30,7 @@ class ShellExecutor:
     def __init__(
         self,
         settings: ShellSettings,
-        spawned: Spawned,
+        spawned: ProcessSpawned,
         ended: Ended,
         asked: Asked = lambda attempt, question: None,
     ) -> None:

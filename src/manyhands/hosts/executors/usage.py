@@ -12,15 +12,15 @@ from manyhands.hosts.executors.report_files import UnusableReport, note_unusable
 USAGE_FILE = "usage.json"
 #: What every reader of a journal, a page among them, takes as a number.
 NUMBER_MAX = 2**53
-Count = Annotated[int, Meta(ge=0, le=NUMBER_MAX)]
+UsageCount = Annotated[int, Meta(ge=0, le=NUMBER_MAX)]
 Money = Annotated[float, Meta(ge=0, le=NUMBER_MAX)]
 
 
 class Usage(Struct, frozen=True):
     """None: unknown. Other fields are passed over: what an agent reports has many."""
 
-    tokens_in: Count | None = None
-    tokens_out: Count | None = None
+    tokens_in: UsageCount | None = None
+    tokens_out: UsageCount | None = None
     cost: Money | None = None
 
 

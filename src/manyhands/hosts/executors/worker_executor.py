@@ -11,7 +11,7 @@ from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.errors import HostUnreachable
 from manyhands.hosts.executors.attempt_steps import AttemptSteps, ProcessSettings
-from manyhands.hosts.executors.executor import Ended, Spawned
+from manyhands.hosts.executors.executor import Ended, ProcessSpawned
 from manyhands.hosts.executors.in_flight import InFlight
 from manyhands.hosts.executors.openai_answer import tokens_of
 from manyhands.hosts.executors.openai_errors import classify, unreachable
@@ -36,7 +36,7 @@ class WorkerHostSettings(ProcessSettings, frozen=True, kw_only=True):
 
 
 class WorkerExecutor:
-    def __init__(self, settings: WorkerHostSettings, spawned: Spawned, ended: Ended) -> None:
+    def __init__(self, settings: WorkerHostSettings, spawned: ProcessSpawned, ended: Ended) -> None:
         self._settings = settings
         self._spawned = spawned
         self._steps = AttemptSteps(settings, spawned)

@@ -22,6 +22,7 @@ from manyhands.hosts.ray.messages import (
     Adopt,
     Begin,
     DriverSettings,
+    DriverWish,
     EndedThere,
     Halt,
     KeepWorkers,
@@ -30,7 +31,6 @@ from manyhands.hosts.ray.messages import (
     Report,
     Taken,
     Unreachable,
-    Wish,
     decode_wish,
     encode,
     framed,
@@ -62,7 +62,7 @@ class Driver:
         while True:
             try:
                 size = FRAME.unpack(await reader.readexactly(FRAME.size))[0]
-                wish: Wish = decode_wish(await reader.readexactly(size))
+                wish: DriverWish = decode_wish(await reader.readexactly(size))
             except asyncio.IncompleteReadError:
                 return  # the dispatcher has died: attempts continue, and the next one finds them
             match wish:

@@ -18,6 +18,7 @@ from manyhands.hosts.ray.messages import (
     Adopt,
     Begin,
     DriverSettings,
+    DriverWish,
     EndedThere,
     Halt,
     KeepWorkers,
@@ -25,7 +26,6 @@ from manyhands.hosts.ray.messages import (
     Report,
     Taken,
     Unreachable,
-    Wish,
     WorkersAre,
     decode_report,
     encode,
@@ -56,7 +56,7 @@ class DriverLink:
     def __init__(self, settings: DriverSettings) -> None:
         self._settings = settings
         self._sent: dict[int, _Sent] = {}
-        self._waiting: list[Wish] = []  # for a driver to start
+        self._waiting: list[DriverWish] = []  # for a driver to start
         self._kept: dict[str, tuple[KeepWorkers, Callable[[WorkersAre], None]]] = {}  # by host
         self._writer: asyncio.StreamWriter | None = None
         self._running: asyncio.Task[None] | None = None
@@ -99,12 +99,12 @@ class DriverLink:
             self._ensure_running()
         self._send(wish)
 
-    def send(self, wish: Wish) -> None:
+    def send(self, wish: DriverWish) -> None:
         if isinstance(wish, Halt) and (sent := self._sent.get(wish.attempt)) is not None:
             sent.halted = True
         self._send(wish)
 
-    def _send(self, wish: Wish) -> None:
+    def _send(self, wish: DriverWish) -> None:
         if self._writer is not None:
             self._writer.write(framed(encode(wish)))
         elif isinstance(wish, Begin | Halt):

@@ -85,7 +85,7 @@ class Leave(Struct, frozen=True, tag=True):
     """Remove the carriers: all attempts have ended."""
 
 
-Wish = Begin | ReleaseThere | Halt | Adopt | KeepWorkers | Leave
+DriverWish = Begin | ReleaseThere | Halt | Adopt | KeepWorkers | Leave
 
 
 # To the dispatcher
@@ -139,7 +139,7 @@ class WorkersAre(Struct, frozen=True, tag=True):
 Report = Unreachable | Taken | Waits | Spawned | OutputPiece | EndedThere | WorkersAre
 
 encode = msgspec.msgpack.Encoder().encode
-decode_wish = msgspec.msgpack.Decoder(Wish).decode
+decode_wish = msgspec.msgpack.Decoder(DriverWish).decode
 decode_report = msgspec.msgpack.Decoder(Report).decode
 decode_begin = msgspec.msgpack.Decoder(Begin).decode
 decode_ground = msgspec.msgpack.Decoder(NodeSettings).decode

@@ -11,7 +11,7 @@ _HALF_LIFE_S = 300.0
 START_GUESS_S = 60.0
 
 
-class Work(Struct, frozen=True):
+class WorkerLoad(Struct, frozen=True):
     """What is known about the workers of a host at one moment."""
 
     at: float
@@ -22,7 +22,7 @@ class Work(Struct, frozen=True):
 
 class Pace:
     def __init__(self) -> None:
-        self._last: Work | None = None
+        self._last: WorkerLoad | None = None
         self._warm = False  # an item was done since workers started: the models are loaded
         self._done = 0.0
         self._worker_s = 0.0
@@ -37,7 +37,7 @@ class Pace:
         """Whether the rate is only an upper bound: nothing was done yet, so it assumes that one item is done now."""
         return not self._done
 
-    def observe(self, work: Work) -> float | None:
+    def observe(self, work: WorkerLoad) -> float | None:
         last, self._last = self._last, work
         if last is None or work.at <= last.at:
             return self.rate

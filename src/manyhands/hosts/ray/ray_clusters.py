@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from manyhands.errors import UsageError
-from manyhands.hosts.executors.executor import Ended, Executor, Spawned
+from manyhands.hosts.executors.executor import Ended, Executor, ProcessSpawned
 from manyhands.install_hints import install_hint
 from manyhands.sources.config.config_types import HostConfig, RayHost
 from manyhands.sources.config.scaling_config import ScalingConfig
@@ -28,7 +28,13 @@ class RayClusters:
         self.scaled: dict[str, tuple[Scaling, RayExecutor]] = {}  # by host, for hosts with a scaling policy
 
     def executor(
-        self, host: RayHost, workspace: Path, config_file: Path | None, journal: str, spawned: Spawned, ended: Ended
+        self,
+        host: RayHost,
+        workspace: Path,
+        config_file: Path | None,
+        journal: str,
+        spawned: ProcessSpawned,
+        ended: Ended,
     ) -> Executor:
         from manyhands.hosts.ray.driver_link import DriverLink
         from manyhands.hosts.ray.messages import DriverSettings, ModelWorker

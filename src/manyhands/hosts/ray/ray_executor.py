@@ -13,7 +13,7 @@ from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.task import Task, form_of
 from manyhands.hosts.executors.attempt_steps import LOG_FILE
-from manyhands.hosts.executors.executor import Ended, Spawned
+from manyhands.hosts.executors.executor import Ended, ProcessSpawned
 from manyhands.hosts.executors.in_flight import CLOSED
 from manyhands.hosts.ray import messages
 from manyhands.hosts.ray.driver_link import DriverLink
@@ -43,7 +43,7 @@ class RaySettings(Struct, frozen=True, kw_only=True):
 
 
 class RayExecutor:
-    def __init__(self, settings: RaySettings, link: DriverLink, spawned: Spawned, ended: Ended) -> None:
+    def __init__(self, settings: RaySettings, link: DriverLink, spawned: ProcessSpawned, ended: Ended) -> None:
         self._settings = settings
         self._link = link
         self._ground = messages.NodeSettings(

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from manyhands.errors import BacklogError
 from manyhands.readers.plain_file import read_plain
-from manyhands.readers.problems import Problem, shown
+from manyhands.readers.problems import Problem, value_text
 from manyhands.sources.beads.issue import STATUSES, Category
 from manyhands.sources.beads.times import nanoseconds, written
 
@@ -124,7 +124,7 @@ def _statuses(directory: Path, config: Mapping[str, Any], warnings: list[Problem
     for entry in listed:
         name, _, category = str(entry).strip().partition(":")
         if not _STATUS_NAME.fullmatch(name) or (category and category not in _CATEGORIES):
-            message = f"`status.custom` has {shown(entry)}, which is not a status"
+            message = f"`status.custom` has {value_text(entry)}, which is not a status"
             hint = "write it like `review:wip`; categories are active, wip, done and frozen"
             warnings.append(Problem(file=str(directory / "config.yaml"), message=message, hint=hint))
         elif name not in STATUSES:

@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 import msgspec
 from msgspec import Struct
 
-from manyhands.readers.problems import Problem, Problems, Sheet, sheet_of_row, shown
+from manyhands.readers.problems import Problem, Problems, Sheet, sheet_of_row, value_text
 from manyhands.readers.text import BOM, not_utf8
 from manyhands.sources.beads.duplicate_ids import DuplicateIds
 from manyhands.sources.beads.go_json import whole_texts
@@ -121,7 +121,7 @@ def _row_of(line: bytes, sheet: Sheet) -> dict[str, Any] | None:
         sheet.tell((), f"is not valid JSON: {reason}", "each line must be one JSON object; this line is left unchanged")
         return None
     if not isinstance(row, dict):
-        sheet.tell((), f"an issue must be an object, got {shown(row)}", _NOT_AN_ISSUE_HINT)
+        sheet.tell((), f"an issue must be an object, got {value_text(row)}", _NOT_AN_ISSUE_HINT)
         return None
     whole: dict[str, Any] = whole_texts(row)
     return whole

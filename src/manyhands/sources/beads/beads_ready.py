@@ -34,13 +34,13 @@ class Conditional(enum.StrEnum):
     ON_CLOSE = "on-close"  # continues however the other issue was closed
 
 
-class Order(enum.StrEnum):
+class ReadyOrder(enum.StrEnum):
     PRIORITY = "priority"  # by priority, then the newest first
     HYBRID = "hybrid"  # issues of the last 48 hours by priority, then the oldest first
     OLDEST = "oldest"
 
 
-class Wait(Struct, frozen=True):
+class IssueWait(Struct, frozen=True):
     """An issue waits for another one."""
 
     target: str
@@ -58,10 +58,10 @@ def children_of(issues: Mapping[str, Issue]) -> dict[str, list[str]]:
 
 def direct_waits(
     issues: Mapping[str, Issue], conditional: Conditional = Conditional.ON_FAILURE
-) -> dict[str, list[Wait]]:
+) -> dict[str, list[IssueWait]]:
     """Issues that wait because of their own dependencies. Waits of their parents are not included."""
     children = children_of(issues)
-    waits: dict[str, list[Wait]] = {}
+    waits: dict[str, list[IssueWait]] = {}
     for id, issue in issues.items():
         for dependency in issue.dependencies:
             if dependency.sort in (BLOCKS, CONDITIONAL_BLOCKS):
@@ -75,16 +75,16 @@ def direct_waits(
     return waits
 
 
-def _blocked_by(dependency: Dependency, issues: Mapping[str, Issue], conditional: Conditional) -> list[Wait]:
+def _blocked_by(dependency: Dependency, issues: Mapping[str, Issue], conditional: Conditional) -> list[IssueWait]:
     target = issues.get(dependency.depends_on_id)
     if target is None:
         return []
     waits_for_failure = dependency.sort == CONDITIONAL_BLOCKS and conditional is Conditional.ON_FAILURE
     if not target.is_settled:
         why = f"waits for {target.id} to {'fail' if waits_for_failure else 'be closed'}; it is {target.status}"
-        return [Wait(target.id, not waits_for_failure, why)]
+        return [IssueWait(target.id, not waits_for_failure, why)]
     if waits_for_failure and target.status == "closed" and not _has_failed(target):
-        return [Wait(target.id, False, f"runs only if {target.id} fails, but that was closed without a failure")]
+        return [IssueWait(target.id, False, f"runs only if {target.id} fails, but that was closed without a failure")]
     return []
 
 
@@ -93,14 +93,16 @@ def _has_failed(issue: Issue) -> bool:
     return any(word in reason for word in FAILURE_WORDS)
 
 
-def _waits_for(dependency: Dependency, issues: Mapping[str, Issue], children: Mapping[str, list[str]]) -> list[Wait]:
+def _waits_for(
+    dependency: Dependency, issues: Mapping[str, Issue], children: Mapping[str, list[str]]
+) -> list[IssueWait]:
     ids = children.get(dependency.depends_on_id, ()) if dependency.depends_on_id in issues else ()
     left = [id for id in ids if not issues[id].is_settled]
     if _gate(dependency) != "any-children":
-        return [Wait(id, True, f"waits for {id}, a child of {dependency.depends_on_id}") for id in left]
+        return [IssueWait(id, True, f"waits for {id}, a child of {dependency.depends_on_id}") for id in left]
     if any(issues[id].status == "closed" for id in ids):
         return []
-    return [Wait(id, False, f"waits for any child of {dependency.depends_on_id}") for id in left]
+    return [IssueWait(id, False, f"waits for any child of {dependency.depends_on_id}") for id in left]
 
 
 def _gate(dependency: Dependency) -> str:
@@ -178,7 +180,7 @@ def ready(
     beads: Beads,
     now: float,
     conditional: Conditional = Conditional.ON_FAILURE,
-    order: Order = Order.PRIORITY,
+    order: ReadyOrder = ReadyOrder.PRIORITY,
 ) -> list[Issue]:
     """The issues that Beads calls ready, including epics."""
     found = [beads.issues[id] for id, why in why_not_ready(beads, now, conditional).items() if not why]
@@ -189,13 +191,13 @@ def runnable(
     beads: Beads,
     now: float,
     conditional: Conditional = Conditional.ON_FAILURE,
-    order: Order = Order.PRIORITY,
+    order: ReadyOrder = ReadyOrder.PRIORITY,
 ) -> list[Issue]:
     """The issues that may run now: all ready ones except epics, which are done when their children are."""
     return [issue for issue in ready(beads, now, conditional, order) if not issue.is_epic]
 
 
-def ordered(issues: Iterable[Issue], order: Order, now: float) -> list[Issue]:
+def ordered(issues: Iterable[Issue], order: ReadyOrder, now: float) -> list[Issue]:
     def created(issue: Issue) -> int:
         return nanoseconds(issue.created_at) or 0
 
@@ -203,9 +205,9 @@ def ordered(issues: Iterable[Issue], order: Order, now: float) -> list[Issue]:
         is_recent = created(issue) >= now * 1e9 - _RECENT_NS
         return (0 if is_recent else 1, issue.priority if is_recent else 0, created(issue), issue.id)
 
-    if order is Order.HYBRID:
+    if order is ReadyOrder.HYBRID:
         return sorted(issues, key=hybrid)
-    if order is Order.OLDEST:
+    if order is ReadyOrder.OLDEST:
         return sorted(issues, key=lambda issue: (created(issue), issue.id))
     return sorted(issues, key=lambda issue: (issue.priority, -created(issue), issue.id))
 

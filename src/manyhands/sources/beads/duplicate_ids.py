@@ -4,7 +4,7 @@ import re
 
 from msgspec import Struct
 
-from manyhands.readers.problems import Problem, Problems, shown
+from manyhands.readers.problems import Problem, Problems, value_text
 from manyhands.sources.beads.issue import Issue
 from manyhands.sources.beads.times import nanoseconds
 
@@ -65,10 +65,10 @@ class DuplicateIds:
                 if differ:
                     merge.different.append(id)
                 continue
-            message = f"`id` {shown(id)} is also on line {winner}, which is used because it is newer or later"
+            message = f"`id` {value_text(id)} is also on line {winner}, which is used because it is newer or later"
             hint = "delete the line that is out of date" if differ else "the two lines are equal; delete one"
             self._problems.add(
-                Problem(file=self._file, line=loser, field="id", value=shown(id), message=message, hint=hint)
+                Problem(file=self._file, line=loser, field="id", value=value_text(id), message=message, hint=hint)
             )
         for merge in self._merges:
             self._tell_merge(merge)

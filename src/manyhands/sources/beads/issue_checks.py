@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from manyhands.core.graph import cycles
-from manyhands.readers.problems import Problem, Problems, Sheet, did_you_mean, shown
+from manyhands.readers.problems import Problem, Problems, Sheet, did_you_mean, value_text
 from manyhands.sources.beads.issue import (
     BLOCKING,
     BLOCKS,
@@ -25,7 +25,7 @@ _TIMES = ("created_at", "updated_at", "defer_until")
 def examine(issue: Issue, sheet: Sheet, statuses: Mapping[str, Category]) -> Issue:
     """Report problems of the issue; return it as we use it."""
     if not issue.title:
-        sheet.tell(("title",), f"issue {shown(issue.id)} has no `title`", "Beads refuses it; give it a title")
+        sheet.tell(("title",), f"issue {value_text(issue.id)} has no `title`", "Beads refuses it; give it a title")
     elif len(issue.title) > TITLE_MAX:
         sheet.wrong(("title",), issue.title, f"must be at most {TITLE_MAX} characters long, has {len(issue.title):,}")
     if not 0 <= issue.priority <= 4:
@@ -33,7 +33,9 @@ def examine(issue: Issue, sheet: Sheet, statuses: Mapping[str, Category]) -> Iss
         issue = replace(issue, priority=PRIORITY_DEFAULT)
     if issue.status not in statuses and issue.status != TOMBSTONE:
         hint = did_you_mean(issue.status, statuses) or f"the statuses are {', '.join(statuses)}"
-        message = f"`status` {shown(issue.status)} is unknown: the issue is not ready, and issues that need it wait"
+        message = (
+            f"`status` {value_text(issue.status)} is unknown: the issue is not ready, and issues that need it wait"
+        )
         sheet.tell(("status",), message, hint, issue.status)
     if (issue.status == "closed") != bool(issue.closed_at) and issue.status != TOMBSTONE:
         rule = "is missing from a closed issue" if not issue.closed_at else f"is set on an issue that is {issue.status}"
@@ -45,13 +47,15 @@ def examine(issue: Issue, sheet: Sheet, statuses: Mapping[str, Category]) -> Iss
     for place, dependency in enumerate(issue.dependencies):
         if dependency.issue_id and dependency.issue_id != issue.id:
             path = ("dependencies", place, "issue_id")
-            sheet.wrong(path, dependency.issue_id, f"should be {shown(issue.id)}", "it is read as this issue")
+            sheet.wrong(path, dependency.issue_id, f"should be {value_text(issue.id)}", "it is read as this issue")
     return issue
 
 
 def _tell_priority(issue: Issue, sheet: Sheet) -> None:
     if issue.priority == -1:
-        sheet.tell(("priority",), f"issue {shown(issue.id)} has no `priority`", f"it is read as {PRIORITY_DEFAULT}")
+        sheet.tell(
+            ("priority",), f"issue {value_text(issue.id)} has no `priority`", f"it is read as {PRIORITY_DEFAULT}"
+        )
     else:
         rule = "must be 0, 1, 2, 3 or 4"
         sheet.wrong(("priority",), issue.priority, rule, f"it is read as {PRIORITY_DEFAULT}")
@@ -74,8 +78,8 @@ def examine_together(
                         file=file,
                         line=line_of[issue.id],
                         field="dependencies",
-                        value=shown(target),
-                        message=f"{shown(issue.id)} depends on {shown(target)}, which does not exist",
+                        value=value_text(target),
+                        message=f"{value_text(issue.id)} depends on {value_text(target)}, which does not exist",
                         hint="the dependency is ignored; remove it or correct the id",
                     )
                 )
@@ -91,7 +95,7 @@ def examine_together(
                 file=file,
                 line=line_of[ids[0]],
                 field="dependencies",
-                value=shown(ids[0]),
+                value=value_text(ids[0]),
                 message=f"issues wait for each other: {' → '.join(ring)}",
                 hint="remove one of these dependencies",
             )

@@ -12,7 +12,7 @@ from manyhands.core.values.task import Claims, Task
 from manyhands.readers.name_rules import check_name
 from manyhands.readers.problems import Problem, Problems, Sheet, sheet_of_row
 from manyhands.sources.beads.beads_reading import Beads
-from manyhands.sources.beads.beads_ready import Conditional, Wait, children_of, deferral, direct_waits, put_off
+from manyhands.sources.beads.beads_ready import Conditional, IssueWait, children_of, deferral, direct_waits, put_off
 from manyhands.sources.beads.issue import Issue
 from manyhands.sources.beads.issue_kinds import DEFAULT_KINDS, KindTable, kind_of
 from manyhands.sources.workspace_paths import BadPath, filled_file, plain_claim
@@ -122,7 +122,9 @@ def _needs_and_holds(
     return needs_of, held
 
 
-def _own_and_inherited(id: str, issues: Mapping[str, Issue], waits: Mapping[str, list[Wait]]) -> Iterable[Wait]:
+def _own_and_inherited(
+    id: str, issues: Mapping[str, Issue], waits: Mapping[str, list[IssueWait]]
+) -> Iterable[IssueWait]:
     """The waits of the issue and of its parents: what blocks a parent blocks its children."""
     line = {id: None}
     for each in (ahead := [id]):  # grows as it is walked
@@ -134,7 +136,7 @@ def _own_and_inherited(id: str, issues: Mapping[str, Issue], waits: Mapping[str,
 
 
 def _tasks_behind(
-    wait: Wait, issues: Mapping[str, Issue], children: Mapping[str, list[str]], work: Mapping[str, Issue]
+    wait: IssueWait, issues: Mapping[str, Issue], children: Mapping[str, list[str]], work: Mapping[str, Issue]
 ) -> list[str] | _Reach:
     """The tasks that must be done to end the wait. An epic is done when its children are."""
     if not wait.is_for_done:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from manyhands.core.values.host import AGENTS, Host
 from manyhands.core.values.task import CostLimit, TokensLimit, TurnsLimit
 from manyhands.durations import Wait
-from manyhands.field_rules import Command, Count, says, short_for
+from manyhands.field_rules import CommandLine, Count, says, short_for
 from manyhands.sources.config.host_fields import (
     HostFields,
     MachineProbe,
@@ -29,7 +29,7 @@ class AgentProgram(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 
     name: Annotated[AgentName, says("A known agent. Its name alone may stand for this table.")] = ""
     run: Annotated[
-        Command,
+        CommandLine,
         says("The command line. `{prompt_file}`, `{model}` and `{session}` are filled in.", f"for example {_EXAMPLE}"),
     ] = ()
     reads: Annotated[

@@ -11,9 +11,9 @@ from manyhands.core.values.spending_limit import SpendingLimit
 from manyhands.core.values.task import Claims
 from manyhands.durations import Duration, Wait
 from manyhands.field_rules import (
-    Command,
+    CommandLine,
     Count,
-    Function,
+    FunctionName,
     Positive,
     SecretVariable,
     VariableName,
@@ -300,10 +300,10 @@ class BacklogConfig(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     markdown: Annotated[str, says("A directory of Markdown files, one for each task.")] = ""
     weight: Annotated[Positive, says("Its share of the hosts, against other backlogs.")] = 1.0
     # What an issue or an entry does not say of its task:
-    run: Annotated[Command, says("The command that works on an issue or an entry.")] = ()
-    call: Annotated[Function, says("The function that works on it: `package.module:function`.")] = ""
+    run: Annotated[CommandLine, says("The command that works on an issue or an entry.")] = ()
+    call: Annotated[FunctionName, says("The function that works on it: `package.module:function`.")] = ""
     args: Annotated[dict[str, Any] | None, says("Arguments of `call`, or extra request fields of a model call.")] = None
-    check: Annotated[Command, says("A command that must pass for an attempt to count as done.")] = ()
+    check: Annotated[CommandLine, says("A command that must pass for an attempt to count as done.")] = ()
     workspace: Annotated[
         Literal["", "worktree"],
         says('`"worktree"` gives every task a git worktree of its own, from which its work lands.'),

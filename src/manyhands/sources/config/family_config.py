@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from manyhands.core.values.host import Family
 from manyhands.durations import Duration
-from manyhands.field_rules import Command, rule, says
+from manyhands.field_rules import CommandLine, rule, says
 from manyhands.readers.name_rules import check_name
 from manyhands.readers.problems import FieldPath, Sheet, did_you_mean
 from manyhands.readers.shape import REFUSED, read_as
@@ -17,7 +17,7 @@ from manyhands.readers.shape import REFUSED, read_as
 _WAITER = "manyhands.hosts.executors.until_passes"
 
 
-_Step = Annotated[Command, rule("must name a program", 'for example `["./step", "now"]`', minItems=1)]
+_Step = Annotated[CommandLine, rule("must name a program", 'for example `["./step", "now"]`', minItems=1)]
 
 
 class FamilyConfig(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -7,7 +7,7 @@ from msgspec import Struct
 from manyhands.field_rules import (
     WEB_ADDRESS_PATTERN,
     WITHOUT_USER_PATTERN,
-    Command,
+    CommandLine,
     SecretVariable,
     rule,
     says,
@@ -22,7 +22,7 @@ class ProbeConfig(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
 
     name: Annotated[ProbeName, says("The server or device to look at.")] = "none"
     run: Annotated[
-        Command,
+        CommandLine,
         says(
             "A command that prints the memory of the device, as JSON or as the CSV of `nvidia-smi`. No shell reads it."
         ),

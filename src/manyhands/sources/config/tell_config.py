@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Struct
 
-from manyhands.field_rules import Command, SecretVariable, WebAddress, rule, says
+from manyhands.field_rules import CommandLine, SecretVariable, WebAddress, rule, says
 from manyhands.readers.problems import FieldPath, Sheet
 from manyhands.readers.shape import REFUSED, read_as
 
@@ -26,7 +26,7 @@ class TellConfig(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
     ] = ("end", "failure", "person", "account")
     desktop: Annotated[bool, says("`true`: a message on this desktop, by `notify-send`.")] = False
     command: Annotated[
-        Command,
+        CommandLine,
         says("A command that is run. It finds what is told in `MANYHANDS_TELL_TITLE`, `_TEXT`, `_CAUSE` and `_LINK`."),
     ] = ()
     webhook: Annotated[WebAddress, says("An address that gets a POST.")] = ""

@@ -2,7 +2,7 @@
 
 import re
 
-from manyhands.readers.problems import Problem, Sheet, shown
+from manyhands.readers.problems import Problem, Sheet, value_text
 from manyhands.readers.shape import known
 from manyhands.readers.text import decoded
 from manyhands.readers.toml_file import parse_toml
@@ -49,7 +49,7 @@ def _take_document(document: object, sheet: Sheet, gathering: Gathering, example
     if document is None:
         return
     if not isinstance(document, dict):
-        sheet.tell((), f"must be a table with `task` in it, got {shown(document)}", f"write {example}")
+        sheet.tell((), f"must be a table with `task` in it, got {value_text(document)}", f"write {example}")
         return
     for key in document:
         known(key, ["task", "plan"], (), sheet)

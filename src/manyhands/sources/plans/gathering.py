@@ -8,7 +8,16 @@ import msgspec
 
 from manyhands.core.graph import cycles
 from manyhands.core.values.task import Task
-from manyhands.readers.problems import KEPT_MAX, LISTED_MAX, Problem, Problems, Sheet, did_you_mean, sheet_of_row, shown
+from manyhands.readers.problems import (
+    KEPT_MAX,
+    LISTED_MAX,
+    Problem,
+    Problems,
+    Sheet,
+    did_you_mean,
+    sheet_of_row,
+    value_text,
+)
 from manyhands.sources.plans.plan_settings import PlanSettings, merge_settings, settings_from
 from manyhands.sources.plans.sharing import Sharing
 from manyhands.sources.plans.task_rows import task_from
@@ -103,8 +112,8 @@ class Gathering:
                 file=self._files[-1],
                 line=line,
                 field="id",
-                value=shown(task_id),
-                message=f"`id` {shown(task_id)} is already the id of the task on {where}",
+                value=value_text(task_id),
+                message=f"`id` {value_text(task_id)} is already the id of the task on {where}",
                 hint="ids are unique over all files of a plan; rename one of the two",
             )
         )
@@ -136,7 +145,7 @@ class Gathering:
                 if looks >= 0 and self.problems.total < LISTED_MAX:
                     looks -= len(self._seen)
                     hint = did_you_mean(need, _similar(need, self._seen))
-                message = f"`needs` names {shown(need)}, and the plan has no such task"
+                message = f"`needs` names {value_text(need)}, and the plan has no such task"
                 self._tell_of(number, "needs", need, message, hint or "a need is the id of another task")
 
     def _check_cycles(self) -> None:
@@ -161,7 +170,7 @@ class Gathering:
             if parent not in parents:
                 hint = did_you_mean(parent, list(parents)[:1000]) or "a task names its parent with `parent`"
                 sheet = self._settings_sheet
-                sheet.tell(("parents", parent), f"no task has the parent {shown(parent)}", hint, parent)
+                sheet.tell(("parents", parent), f"no task has the parent {value_text(parent)}", hint, parent)
 
     def _tell_of(self, number: int, field: str, value: object, message: str, hint: str) -> None:
         sheet = self._refused[-1 - number][2] if number < 0 else self._sheet_of.get(number)

@@ -6,7 +6,7 @@ from manyhands.core.outbox import is_allowed
 from manyhands.core.placement import takes
 from manyhands.core.values.host import Family, Host, Route
 from manyhands.core.values.task import form_of
-from manyhands.readers.problems import Problem, did_you_mean, shown
+from manyhands.readers.problems import Problem, did_you_mean, value_text
 from manyhands.sources.plans.plan_reading import Plan
 
 _TYPE_OF_FORM = {"run": "shell", "call": "python", "prompt": "openai", "agent": "agent"}
@@ -32,7 +32,7 @@ def check_hosts(
             file, line = plan.places.of(number)
             others = f" (and {count[wants] - 1:,} more like it)" if count[wants] > 1 else ""
             message = f"no host can take task `{plan.tasks[number].id}`{others}: {message}"
-            problem = Problem(file=file, line=line, field=field, value=shown(value), message=message, hint=hint)
+            problem = Problem(file=file, line=line, field=field, value=value_text(value), message=message, hint=hint)
             problems.append(problem)
     return problems
 

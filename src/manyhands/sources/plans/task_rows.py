@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from manyhands.core.values.task import WORKTREE, Task
-from manyhands.readers.problems import Sheet, shown
+from manyhands.readers.problems import Sheet, value_text
 from manyhands.readers.shape import REFUSED, is_clean, is_too_deep, known, reader_of
 from manyhands.sources.plans.task_paths import plain_claims, plain_cwd, with_plain_artefacts
 
@@ -27,7 +27,7 @@ def task_from(row: object, sheet: Sheet) -> Task | None:
     """The task, or None when the sheet has been told what is wrong."""
     if not isinstance(row, dict):
         hint = 'for example {"id": "a", "run": ["true"]}'
-        sheet.tell((), f"a task must be a table, got {shown(row)}", hint, row)
+        sheet.tell((), f"a task must be a table, got {value_text(row)}", hint, row)
         return None
     if is_too_deep(row):
         sheet.tell((), "is nested too deeply", "a task has tables in tables, but not dozens of them")

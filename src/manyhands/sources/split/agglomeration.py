@@ -8,10 +8,12 @@ import heapq
 
 from manyhands.sources.split.tie_weights import Ties
 
-Group = list[int]
+UnitGroup = list[int]
 
 
-def agglomerate(groups: list[Group], tokens: list[int], ties: Ties, cap: int, tie_min: float = 0.0) -> list[Group]:
+def agglomerate(
+    groups: list[UnitGroup], tokens: list[int], ties: Ties, cap: int, tie_min: float = 0.0
+) -> list[UnitGroup]:
     """Join groups in the order of their ties, as long as none outgrows `cap` and ties are at least `tie_min`.
 
     The closeness of two groups is the weight of their ties as a share of all ties of the less tied group (0 … 1).
@@ -24,9 +26,9 @@ def agglomerate(groups: list[Group], tokens: list[int], ties: Ties, cap: int, ti
 class _Agglomeration:
     """Every live group has one heap entry for its closest partner, with at least the real closeness."""
 
-    def __init__(self, groups: list[Group], tokens: list[int], ties: Ties, cap: int, tie_min: float) -> None:
+    def __init__(self, groups: list[UnitGroup], tokens: list[int], ties: Ties, cap: int, tie_min: float) -> None:
         self._cap, self._tie_min = cap, tie_min
-        self._members: dict[int, Group] = {min(group): sorted(group) for group in groups}
+        self._members: dict[int, UnitGroup] = {min(group): sorted(group) for group in groups}
         self._size = {name: sum(tokens[i] for i in group) for name, group in self._members.items()}
         self._near: dict[int, dict[int, int]] = {name: {} for name in self._members}
         self._degree = dict.fromkeys(self._members, 0)
@@ -47,7 +49,7 @@ class _Agglomeration:
             self._near[one][other] = self._near[one].get(other, 0) + weight
             self._near[other][one] = self._near[other].get(one, 0) + weight
 
-    def run(self) -> list[Group]:
+    def run(self) -> list[UnitGroup]:
         for name in sorted(self._members):
             self._look_around(name)
         while self._heap:

@@ -11,7 +11,7 @@ from manyhands.errors import UsageError
 from manyhands.sources.split.nesting import Part
 from manyhands.sources.split.smallest_budget import check_budget
 from manyhands.sources.split.split_types import Source, SplitSettings, Subplan, Tree
-from manyhands.sources.split.splitter import Reader, Splitter
+from manyhands.sources.split.splitter import FileReader, Splitter
 from manyhands.sources.split.splitting import finished, nothing_to_read
 from manyhands.sources.split.tie_weights import all_ties
 
@@ -26,7 +26,7 @@ def correct(
     tree: Tree,
     source: Source,
     settings: SplitSettings,
-    read: Reader = nothing_to_read,
+    read: FileReader = nothing_to_read,
     notes: tuple[str, ...] = (),
     again: tuple[str, ...] = (),
 ) -> CorrectedTree:
@@ -44,7 +44,7 @@ def correct(
 
 class _Correction:
     def __init__(
-        self, tree: Tree, source: Source, settings: SplitSettings, read: Reader, again: tuple[str, ...]
+        self, tree: Tree, source: Source, settings: SplitSettings, read: FileReader, again: tuple[str, ...]
     ) -> None:
         self._tree, self._source, self._again = tree, source, again
         self._old = tree.by_id()

@@ -2,21 +2,21 @@
 
 from itertools import chain
 
-from manyhands.sources.split.agglomeration import Group
+from manyhands.sources.split.agglomeration import UnitGroup
 from manyhands.sources.split.even_runs import even_runs
 
 #: A group below this share of the budget waits to be joined with groups from directories around it.
 _SMALL = 0.6
 
 
-def directory_groups(files: Group, paths: tuple[str, ...], tokens: list[int], budget: int) -> list[Group]:
+def directory_groups(files: UnitGroup, paths: tuple[str, ...], tokens: list[int], budget: int) -> list[UnitGroup]:
     """The groups; an empty list if all files are in one directory."""
-    left: dict[str, list[Group]] = {}  # directory → what it still has to place, in the order of paths
+    left: dict[str, list[UnitGroup]] = {}  # directory → what it still has to place, in the order of paths
     for i in files:
         left.setdefault(paths[i].rpartition("/")[0], []).append([i])
     if len(left) < 2:
         return []
-    leaves: list[Group] = []
+    leaves: list[UnitGroup] = []
     for folder in _deepest_first(left):
         groups = sorted(left.pop(folder, []), key=min)
         placed, over = _place(groups, tokens, budget, is_top=not folder)
@@ -26,7 +26,7 @@ def directory_groups(files: Group, paths: tuple[str, ...], tokens: list[int], bu
     return leaves
 
 
-def _deepest_first(folders: dict[str, list[Group]]) -> list[str]:
+def _deepest_first(folders: dict[str, list[UnitGroup]]) -> list[str]:
     everything = {""}
     for folder in folders:
         while folder and folder not in everything:
@@ -35,15 +35,17 @@ def _deepest_first(folders: dict[str, list[Group]]) -> list[str]:
     return sorted(everything, key=lambda folder: (-folder.count("/") if folder else 1, folder))
 
 
-def _place(groups: list[Group], tokens: list[int], budget: int, is_top: bool) -> tuple[list[Group], list[Group]]:
+def _place(
+    groups: list[UnitGroup], tokens: list[int], budget: int, is_top: bool
+) -> tuple[list[UnitGroup], list[UnitGroup]]:
     """The groups that become leaves here, and the rest. A directory that fits stays whole."""
     sizes = [sum(tokens[i] for i in group) for group in groups]
     if sum(sizes) <= budget:
         runs = [groups] if groups else []
     else:
         runs = even_runs(groups, sizes, budget)
-    leaves: list[Group] = []
-    over: list[Group] = []
+    leaves: list[UnitGroup] = []
+    over: list[UnitGroup] = []
     for run in runs:
         group = sorted(chain.from_iterable(run))
         size = sum(tokens[i] for i in group)

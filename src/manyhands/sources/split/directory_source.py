@@ -9,14 +9,14 @@ from manyhands.quantities import quantity
 from manyhands.sources.split.history import read_history
 from manyhands.sources.split.imports.import_ties import FilesOnDisk, read_imports
 from manyhands.sources.split.split_types import Source, make_source
-from manyhands.sources.split.splitter import Reader
+from manyhands.sources.split.splitter import FileReader
 from manyhands.sources.split.tie_weights import COMMIT_FILES_MAX
 from manyhands.sources.split.walking import find_files
 
 
 class CodeBase(NamedTuple):
     source: Source
-    read: Reader
+    read: FileReader
     notes: tuple[str, ...]
 
 

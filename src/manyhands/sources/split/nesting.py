@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import chain
 
-from manyhands.sources.split.agglomeration import Group, agglomerate
+from manyhands.sources.split.agglomeration import UnitGroup, agglomerate
 from manyhands.sources.split.even_runs import runs_within
 from manyhands.sources.split.packing import pack
 from manyhands.sources.split.split_types import Source
@@ -23,7 +23,7 @@ PROGRESS_MAX = 0.9
 class Part:
     """A set of files and, if known already, its parts."""
 
-    files: Group
+    files: UnitGroup
     parts: list["Part"] = field(default_factory=list)
     lines: tuple[int, int] | None = None  # only these lines of its only file
 
@@ -31,33 +31,33 @@ class Part:
         return [leaf for part in self.parts for leaf in part.leaves()] if self.parts else [self]
 
 
-Join = Callable[[list[Group], int], list[Group]]
+Join = Callable[[list[UnitGroup], int], list[UnitGroup]]
 
 
 def makes_progress(sizes: list[int]) -> bool:
     return len(sizes) > 1 and max(sizes) <= PROGRESS_MAX * sum(sizes)
 
 
-def nest_by_ties(leaves: list[Group], source: Source, tokens: list[int], ties: Ties, budget: int) -> list[Part]:
-    def join(groups: list[Group], cap: int) -> list[Group]:
+def nest_by_ties(leaves: list[UnitGroup], source: Source, tokens: list[int], ties: Ties, budget: int) -> list[Part]:
+    def join(groups: list[UnitGroup], cap: int) -> list[UnitGroup]:
         return pack(agglomerate(groups, tokens, ties, cap), source.paths, tokens, ties, cap)
 
     return _nest(leaves, tokens, budget, join)
 
 
-def nest_in_order(leaves: list[Group], tokens: list[int], budget: int) -> list[Part]:
-    def join(groups: list[Group], cap: int) -> list[Group]:
+def nest_in_order(leaves: list[UnitGroup], tokens: list[int], budget: int) -> list[Part]:
+    def join(groups: list[UnitGroup], cap: int) -> list[UnitGroup]:
         sizes = [_size(group, tokens) for group in groups]
         return [sorted(chain.from_iterable(run)) for run in runs_within(groups, sizes, cap)]
 
     return _nest(leaves, tokens, budget, join)
 
 
-def _size(group: Group, tokens: list[int]) -> int:
+def _size(group: UnitGroup, tokens: list[int]) -> int:
     return sum(tokens[i] for i in group)
 
 
-def _nest(leaves: list[Group], tokens: list[int], budget: int, join: Join) -> list[Part]:
+def _nest(leaves: list[UnitGroup], tokens: list[int], budget: int, join: Join) -> list[Part]:
     parts = [Part(sorted(leaf)) for leaf in sorted(leaves, key=min)]
     if sum(len(part.files) for part in parts) < _SMALL_PROJECT_FILES:
         return parts

@@ -2,7 +2,7 @@
 
 import heapq
 
-from manyhands.sources.split.agglomeration import Group
+from manyhands.sources.split.agglomeration import UnitGroup
 from manyhands.sources.split.naming import home_of
 from manyhands.sources.split.tie_weights import Ties
 
@@ -11,8 +11,8 @@ _SMALL = 0.6
 
 
 def pack(
-    groups: list[Group], paths: tuple[str, ...], tokens: list[int], ties: Ties, cap: int, min_files: int = 1
-) -> list[Group]:
+    groups: list[UnitGroup], paths: tuple[str, ...], tokens: list[int], ties: Ties, cap: int, min_files: int = 1
+) -> list[UnitGroup]:
     """Groups without ties go to those with the nearest home directory, so that no group stays alone.
 
     A group of fewer than `min_files` files is joined to another too, if there is one with room.
@@ -23,7 +23,7 @@ def pack(
 class _Packing:
     def __init__(
         self,
-        groups: list[Group],
+        groups: list[UnitGroup],
         paths: tuple[str, ...],
         tokens: list[int],
         ties: Ties,
@@ -42,11 +42,11 @@ class _Packing:
                 self._near[one][other] = self._near[one].get(other, 0) + weight
                 self._near[other][one] = self._near[other].get(one, 0) + weight
 
-    def _home_of(self, group: Group) -> tuple[str, ...]:
+    def _home_of(self, group: UnitGroup) -> tuple[str, ...]:
         home = home_of([self._paths[i] for i in group], [self._tokens[i] for i in group])
         return tuple(home.split("/"))
 
-    def run(self) -> list[Group]:
+    def run(self) -> list[UnitGroup]:
         small = [(size, name) for name, size in self._size.items() if self._is_small(name)]
         heapq.heapify(small)
         while small:

@@ -6,11 +6,11 @@ A few odd files, such as a minified script, are left over the budget with a reas
 from manyhands.errors import UsageError
 from manyhands.quantities import quantity
 from manyhands.sources.split.split_types import BYTES_PER_TOKEN, Source, SplitSettings
-from manyhands.sources.split.splitter import Reader
+from manyhands.sources.split.splitter import FileReader
 from manyhands.sources.split.symbols import LINES_MIN
 
 
-def check_budget(source: Source, settings: SplitSettings, read: Reader) -> None:
+def check_budget(source: Source, settings: SplitSettings, read: FileReader) -> None:
     budget, tokens = settings.budget_tokens, source.tokens
     if settings.max_files is not None and settings.max_files < settings.min_files:
         raise UsageError(
@@ -42,7 +42,7 @@ def _for_files(tokens: list[int], min_files: int) -> int:
     return total if count < 2 * min_files else -(-total * min_files // count)
 
 
-def _for_lines(source: Source, budget: int, read: Reader) -> int:
+def _for_lines(source: Source, budget: int, read: FileReader) -> int:
     """The size of two of the shortest pieces in the typical file that must be cut.
 
     With room for two, a cut is found between `LINES_MIN` lines and twice as many. It is 0 if less than half of the

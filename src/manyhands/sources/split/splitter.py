@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from manyhands.sources.split.agglomeration import Group
+from manyhands.sources.split.agglomeration import UnitGroup
 from manyhands.sources.split.naming import name_of
 from manyhands.sources.split.nesting import PROGRESS_MAX, Part, makes_progress
 from manyhands.sources.split.split_types import Range, Source, SplitSettings, Subplan, node_id, tokens_of
 from manyhands.sources.split.strategies import Strategies, weight_of
 from manyhands.sources.split.symbols import Span, split_inside
 
-Reader = Callable[[str], bytes | None]  # a file's content, if it is available
+FileReader = Callable[[str], bytes | None]  # a file's content, if it is available
 
 
 class Division(NamedTuple):
@@ -25,7 +25,7 @@ class Splitter:
     """Collects `nodes` during the split. New nodes do not get ids in `taken`."""
 
     def __init__(
-        self, source: Source, settings: SplitSettings, read: Reader, taken: frozenset[str] = frozenset()
+        self, source: Source, settings: SplitSettings, read: FileReader, taken: frozenset[str] = frozenset()
     ) -> None:
         self.nodes: dict[str, Subplan] = {}
         self._source, self._settings, self._read, self._taken = source, settings, read, taken
@@ -147,5 +147,5 @@ class Splitter:
         return f"{name} leaves {max(sizes) / sum(sizes):.0%} in one part, over {PROGRESS_MAX:.0%}"
 
 
-def whole(files: Group) -> Part:
+def whole(files: UnitGroup) -> Part:
     return Part(sorted(files))

@@ -2,11 +2,11 @@
 
 import msgspec
 
-from manyhands.sources.split.agglomeration import Group
+from manyhands.sources.split.agglomeration import UnitGroup
 from manyhands.sources.split.cuts import with_cuts
 from manyhands.sources.split.smallest_budget import check_budget
 from manyhands.sources.split.split_types import Source, SplitSettings, Subplan, Tree
-from manyhands.sources.split.splitter import Reader, Splitter, whole
+from manyhands.sources.split.splitter import FileReader, Splitter, whole
 
 
 def nothing_to_read(path: str) -> bytes | None:
@@ -14,11 +14,13 @@ def nothing_to_read(path: str) -> bytes | None:
     return None
 
 
-def split(source: Source, settings: SplitSettings, read: Reader = nothing_to_read, notes: tuple[str, ...] = ()) -> Tree:
+def split(
+    source: Source, settings: SplitSettings, read: FileReader = nothing_to_read, notes: tuple[str, ...] = ()
+) -> Tree:
     """The tree of a whole source of at least one file."""
     check_budget(source, settings, read)
     splitter = Splitter(source, settings, read)
-    everything: Group = list(range(len(source.paths)))
+    everything: UnitGroup = list(range(len(source.paths)))
     root = splitter.split(whole(everything), depth=0, parent=None)
     return finished(splitter.nodes, root, source, settings, notes)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from manyhands.sources.split.agglomeration import Group, agglomerate
+from manyhands.sources.split.agglomeration import UnitGroup, agglomerate
 from manyhands.sources.split.directories import directory_groups
 from manyhands.sources.split.even_runs import even_runs
 from manyhands.sources.split.nesting import Part, nest_by_ties, nest_in_order
@@ -43,7 +43,7 @@ class Strategies:
             for small in ([leaf] if as_it_is else [Part(run) for run in self._even(leaf.files)])
         ]
 
-    def in_order(self) -> list[tuple[str, Callable[[Group], list[Part]]]]:
+    def in_order(self) -> list[tuple[str, Callable[[UnitGroup], list[Part]]]]:
         return [("affinity", self.by_affinity), ("directory", self.by_directory), ("chunks", self.by_chunks)]
 
     def ties(self) -> Ties:
@@ -51,7 +51,7 @@ class Strategies:
             self._all, self._static = all_ties(self._source), static_ties(self._source)
         return self._all
 
-    def by_affinity(self, files: Group) -> list[Part]:
+    def by_affinity(self, files: UnitGroup) -> list[Part]:
         if not self._connected or not self._is_tied(files):
             return []
         ties = self.ties()
@@ -63,24 +63,24 @@ class Strategies:
         leaves = pack(groups, self._source.paths, self._tokens, ties, self._budget, self._min_files)
         return nest_by_ties(leaves, self._source, self._tokens, ties, self._budget)
 
-    def _is_tied(self, files: Group) -> bool:
+    def _is_tied(self, files: UnitGroup) -> bool:
         inside = set(files)
         return any(a in inside and b in inside for a, b, _ in self._source.imports) or any(
             len(inside.intersection(commit)) > 1 for commit in self._source.commits
         )
 
-    def by_directory(self, files: Group) -> list[Part]:
+    def by_directory(self, files: UnitGroup) -> list[Part]:
         leaves = directory_groups(files, self._source.paths, self._tokens, self._budget)
         return nest_in_order(self._with_enough_files(leaves), self._tokens, self._budget)
 
-    def by_chunks(self, files: Group) -> list[Part]:
+    def by_chunks(self, files: UnitGroup) -> list[Part]:
         """Groups of neighbours by path, as even as the files allow."""
         return nest_in_order(self._with_enough_files(self._even(files)), self._tokens, self._budget)
 
-    def _with_enough_files(self, leaves: list[Group]) -> list[Group]:
+    def _with_enough_files(self, leaves: list[UnitGroup]) -> list[UnitGroup]:
         if self._min_files == 1:
             return leaves
         return pack(leaves, self._source.paths, self._tokens, {}, self._budget, self._min_files)
 
-    def _even(self, files: Group) -> list[Group]:
+    def _even(self, files: UnitGroup) -> list[UnitGroup]:
         return even_runs(files, [self._tokens[i] for i in files], self._budget)

@@ -32,36 +32,36 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 class Served:
     """The HTTP application of a dispatcher. `close` ends its streams, which would otherwise never end."""
 
-    def __init__(self, app: Starlette, office: ApiContext) -> None:
+    def __init__(self, app: Starlette, context: ApiContext) -> None:
         self.app = app
-        self.office = office
-        self._lines = asyncio.create_task(tell_outputs(office.feed, office.directory, office.redact))
-        self._past = asyncio.create_task(_tell_past(office, office.feed.picture.seq))
+        self.context = context
+        self._lines = asyncio.create_task(tell_outputs(context.feed, context.directory, context.redact))
+        self._past = asyncio.create_task(_tell_past(context, context.feed.picture.seq))
 
     def close(self) -> None:
-        if not self.office.feed.is_closed:
+        if not self.context.feed.is_closed:
             self._lines.cancel()
             self._past.cancel()
-            self.office.close()
+            self.context.close()
 
 
-async def _tell_past(office: ApiContext, until_seq: int) -> None:
+async def _tell_past(context: ApiContext, until_seq: int) -> None:
     """Reading a long journal takes a while. Until then, and if it cannot be read, the page says that it is unknown."""
-    if not office.book.runs or not exists(office.where):
+    if not context.book.runs or not exists(context.where):
         return
     with suppress(Unavailable):
-        office.feed.learn_past(await offline_process.past(office, until_seq))
+        context.feed.learn_past(await offline_process.past(context, until_seq))
 
 
-def make_app(office: ApiContext, beyond_loopback: bool, mounted: Mapping[str, ASGIApp] | None = None) -> Served:
+def make_app(context: ApiContext, beyond_loopback: bool, mounted: Mapping[str, ASGIApp] | None = None) -> Served:
     """Runs in the event loop of the dispatcher. So nothing here may block, and no other thread reads the book."""
-    dispatcher = office.dispatcher
+    dispatcher = context.dispatcher
     app = Starlette(
-        routes=[*_pages(), *routes(office), *_figures(dispatcher, office.metrics), *_mounts(mounted or {})],
-        middleware=[Middleware(Gate, directory=office.directory, beyond_loopback=beyond_loopback)],
+        routes=[*_pages(), *routes(context), *_figures(dispatcher, context.metrics), *_mounts(mounted or {})],
+        middleware=[Middleware(Gate, directory=context.directory, beyond_loopback=beyond_loopback)],
         exception_handlers={ManyhandsError: on_error, HTTPException: on_http_error},
     )
-    return Served(app, office)
+    return Served(app, context)
 
 
 def _mounts(mounted: Mapping[str, ASGIApp]) -> list[BaseRoute]:

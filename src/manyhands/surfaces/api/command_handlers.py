@@ -18,28 +18,28 @@ from manyhands.surfaces.verbs import (
 )
 from manyhands.surfaces.verbs.request_verbs import Wanted
 
-Handler = Callable[[ApiContext, ApiRequest], Awaitable[Any]]
+CommandHandler = Callable[[ApiContext, ApiRequest], Awaitable[Any]]
 
 
-def _recording(verb: Callable[[ApiContext, ApiRequest], Wanted[Any]]) -> Handler:
-    async def handle(office: ApiContext, asked: ApiRequest) -> Any:
-        wanted = verb(office, asked)
-        await office.dispatcher.submit(*wanted.events)
+def _recording(verb: Callable[[ApiContext, ApiRequest], Wanted[Any]]) -> CommandHandler:
+    async def handle(context: ApiContext, asked: ApiRequest) -> Any:
+        wanted = verb(context, asked)
+        await context.dispatcher.submit(*wanted.events)
         return wanted.answer(True)
 
     return handle
 
 
-def task_wish(verb: str) -> Handler:
+def task_wish(verb: str) -> CommandHandler:
     return _recording(
-        lambda office, asked: request_verbs.wish_for_task(office, verb, asked.path["task"], asked.path["run"])
+        lambda context, asked: request_verbs.wish_for_task(context, verb, asked.path["task"], asked.path["run"])
     )
 
 
-def said_to_task(verb: str) -> Handler:
+def said_to_task(verb: str) -> CommandHandler:
     return _recording(
-        lambda office, asked: approval_verbs.say_to_task(
-            office,
+        lambda context, asked: approval_verbs.say_to_task(
+            context,
             verb,
             asked.path["task"],
             asked.path["run"],
@@ -51,21 +51,23 @@ def said_to_task(verb: str) -> Handler:
 
 
 edit = _recording(
-    lambda office, asked: edit_verbs.edit_task(
-        office, asked.path["task"], asked.path["run"], edit_verbs.task_change(**structs.asdict(asked.body))
+    lambda context, asked: edit_verbs.edit_task(
+        context, asked.path["task"], asked.path["run"], edit_verbs.task_change(**structs.asdict(asked.body))
     )
 )
 add = _recording(
-    lambda office, asked: plan_verbs.add(
-        office, plan_verbs.HandedIn(rows=asked.body.tasks, rows_from="body"), asked.body.run
+    lambda context, asked: plan_verbs.add(
+        context, plan_verbs.HandedIn(rows=asked.body.tasks, rows_from="body"), asked.body.run
     )
 )
-pause_run = _recording(lambda office, asked: run_verbs.pause_run(office, asked.path["run"]))
-resume_run = _recording(lambda office, asked: run_verbs.resume_run(office, asked.path["run"]))
-cancel_run = _recording(lambda office, asked: run_verbs.cancel_run(office, asked.path["run"], asked.body.why))
-raise_budget = _recording(lambda office, asked: budget_verbs.raise_budget(office, asked.path["budget"], asked.body.key))
-pause_host = _recording(
-    lambda office, asked: host_verbs.pause_host(office, asked.path["host"], asked.body.why, asked.body.until)
+pause_run = _recording(lambda context, asked: run_verbs.pause_run(context, asked.path["run"]))
+resume_run = _recording(lambda context, asked: run_verbs.resume_run(context, asked.path["run"]))
+cancel_run = _recording(lambda context, asked: run_verbs.cancel_run(context, asked.path["run"], asked.body.why))
+raise_budget = _recording(
+    lambda context, asked: budget_verbs.raise_budget(context, asked.path["budget"], asked.body.key)
 )
-resume_host = _recording(lambda office, asked: host_verbs.resume_host(office, asked.path["host"]))
-set_width = _recording(lambda office, asked: host_verbs.set_width(office, asked.path["host"], asked.body.width))
+pause_host = _recording(
+    lambda context, asked: host_verbs.pause_host(context, asked.path["host"], asked.body.why, asked.body.until)
+)
+resume_host = _recording(lambda context, asked: host_verbs.resume_host(context, asked.path["host"]))
+set_width = _recording(lambda context, asked: host_verbs.set_width(context, asked.path["host"], asked.body.width))

@@ -29,7 +29,7 @@ from manyhands.surfaces.api.request_types import ApiRequest, read_asked
 from manyhands.surfaces.verbs import budget_verbs, grid_verbs, host_verbs, inbox_verbs, run_verbs
 from manyhands.surfaces.verbs.plan_verbs import Added
 from manyhands.surfaces.verbs.pull_answers import LeaseReport, NextWork, WorkTaken
-from manyhands.surfaces.verbs.request_verbs import Asked
+from manyhands.surfaces.verbs.request_verbs import RequestKept
 from manyhands.surfaces.verbs.task_report import TaskReport
 from manyhands.surfaces.verbs.task_verbs import TaskList
 from manyhands.surfaces.verbs.work_diff import WorkDiff
@@ -51,26 +51,26 @@ class Endpoint(NamedTuple):
     refusals: tuple[int, ...] = ()  # besides those that every endpoint may answer with
 
 
-def stream(office: ApiContext, asked: ApiRequest) -> EventStream:
+def stream(context: ApiContext, asked: ApiRequest) -> EventStream:
     after = asked.query.after or asked.after
-    may_command = asked.may_command and office.feed.takes_commands
-    return EventStream(office.feed, after, asked.query.run or None, may_command, asked.takes_gzip)
+    may_command = asked.may_command and context.feed.takes_commands
+    return EventStream(context.feed, after, asked.query.run or None, may_command, asked.takes_gzip)
 
 
-async def series(office: ApiContext, asked: ApiRequest) -> answer_types.SeriesAnswer:
-    points = await asyncio.to_thread(_read_series, office, asked.query.since)
+async def series(context: ApiContext, asked: ApiRequest) -> answer_types.SeriesAnswer:
+    points = await asyncio.to_thread(_read_series, context, asked.query.since)
     return answer_types.SeriesAnswer(points[-request_types.SAMPLES_MAX :], len(points))
 
 
-def _read_series(office: ApiContext, since: float) -> list[answer_types.Point]:
-    with closing(open_series(office.where)) as kept:
+def _read_series(context: ApiContext, since: float) -> list[answer_types.Point]:
+    with closing(open_series(context.where)) as kept:
         return [answer_types.point_of(sample) for sample in kept.read(since)]
 
 
 def _command(
     path: str, summary: str, handler: Handler, body: Any = request_types.NoFields, method: str = "POST"
 ) -> Endpoint:
-    return Endpoint(method, path, summary, handler, Asked, body=body, refusals=(404, 409))
+    return Endpoint(method, path, summary, handler, RequestKept, body=body, refusals=(404, 409))
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (
@@ -234,7 +234,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
             f"/tasks/{{run}}/{{task}}/{verb}",
             text,
             command_handlers.task_wish(verb),
-            Asked,
+            RequestKept,
             body=request_types.NoFields,
             refusals=(404, 409),
         )
@@ -316,14 +316,14 @@ ENDPOINTS += (
 )
 
 
-def routes(office: ApiContext) -> list[Route]:
-    return [Route(PREFIX + one.path, _served(office, one), methods=[one.method]) for one in ENDPOINTS]
+def routes(context: ApiContext) -> list[Route]:
+    return [Route(PREFIX + one.path, _served(context, one), methods=[one.method]) for one in ENDPOINTS]
 
 
-def _served(office: ApiContext, endpoint: Endpoint) -> Callable[[Request], Any]:
+def _served(context: ApiContext, endpoint: Endpoint) -> Callable[[Request], Any]:
     async def serve(request: Request) -> Any:
         asked = await read_asked(request, endpoint.query, endpoint.body)
-        answer = endpoint.handler(office, asked)
+        answer = endpoint.handler(context, asked)
         if inspect.isawaitable(answer):
             answer = await answer
         if isinstance(answer, Response | EventStream):

@@ -16,7 +16,7 @@ import msgspec
 from manyhands.core.events import AnyEvent
 from manyhands.surfaces.api.picture.past import Past
 from manyhands.surfaces.api.picture.picture import Picture, concerns
-from manyhands.surfaces.api.picture.picture_rows import Redact, Row
+from manyhands.surfaces.api.picture.picture_rows import PictureRow, Redact
 from manyhands.surfaces.api.picture.queue_age import QueueAge
 from manyhands.surfaces.api.store_follower import StoreFollower
 from manyhands.surfaces.api.watched import Watched
@@ -55,7 +55,7 @@ def packed(piece: bytes) -> bytes:
 class Frame:
     __slots__ = ("_bytes", "at", "changes", "events", "id", "seq")
 
-    def __init__(self, id: str, seq: int, at: float, changes: list[Row], events: int) -> None:
+    def __init__(self, id: str, seq: int, at: float, changes: list[PictureRow], events: int) -> None:
         self.id = id
         self.seq = seq
         self.at = at
@@ -94,8 +94,8 @@ class Feed:
         self._next = 1  # the number of the next frame
         self._events_kept = 0
         self._batch: list[AnyEvent] = []
-        self._extra: dict[int, Row] = {}  # attempt → the last line it printed
-        self._live: dict[int, Row] = {}  # attempt → what it does
+        self._extra: dict[int, PictureRow] = {}  # attempt → the last line it printed
+        self._live: dict[int, PictureRow] = {}  # attempt → what it does
         self._was_alive = dispatcher.is_alive
         self.takes_commands = not isinstance(dispatcher, StoreFollower)
         self._timer: asyncio.TimerHandle | None = None
@@ -159,7 +159,7 @@ class Feed:
         self._extra[attempt] = {"t": "output", "attempt": attempt, "line": line}
         self._plan_flush()
 
-    def tell_live(self, attempt: int, facts: Row) -> None:
+    def tell_live(self, attempt: int, facts: PictureRow) -> None:
         """What the attempt does just now; of several before the next frame, the last."""
         self._live[attempt] = {"t": "live", "attempt": attempt, **facts}
         self._plan_flush()
@@ -256,7 +256,7 @@ class Feed:
         self._events_kept = 0
         self._next += 1
 
-    def _keep(self, rows: list[Row], events: int) -> None:
+    def _keep(self, rows: list[PictureRow], events: int) -> None:
         self._tail.append(Frame(f"{self._name}-{self._next}", self.picture.seq, self.picture.book.at, rows, events))
         self._next += 1
         self._events_kept += events

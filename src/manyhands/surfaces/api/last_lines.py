@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from manyhands.hosts.executors.live_facts import LiveFacts, read_live
 from manyhands.surfaces.api.feed import Feed
-from manyhands.surfaces.api.picture.picture_rows import Redact, Row
+from manyhands.surfaces.api.picture.picture_rows import PictureRow, Redact
 from manyhands.surfaces.verbs.attempt_output import output_path
 from manyhands.surfaces.verbs.task_report import last_lines
 
@@ -53,7 +53,7 @@ async def tell_outputs(feed: Feed, directory: Path, redact: Redact) -> None:
                 feed.tell_output(attempt, redact(line.strip())[:LINE_CHARACTERS_MAX])
 
 
-def _row(live: LiveFacts, redact: Redact) -> Row:
+def _row(live: LiveFacts, redact: Redact) -> PictureRow:
     return {
         "does": redact(live.does)[:LINE_CHARACTERS_MAX],
         "tokens": live.tokens_in + live.tokens_out,

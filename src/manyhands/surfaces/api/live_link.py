@@ -8,7 +8,7 @@ from manyhands.core.book import Book
 from manyhands.core.events import AnyEvent, Input
 from manyhands.surfaces.api.watched import Watched
 
-Found = TypeVar("Found")
+LiveValue = TypeVar("LiveValue")
 
 
 class LiveLink:
@@ -26,7 +26,7 @@ class LiveLink:
     async def submit(self, *events: Input) -> None:
         await self._dispatcher.submit(*events)
 
-    async def until(self, find: Callable[[], Found | None], seconds: float) -> Found | None:
+    async def until(self, find: Callable[[], LiveValue | None], seconds: float) -> LiveValue | None:
         """Looks again after every batch that is on disk."""
         written = asyncio.Event()
 

@@ -23,40 +23,40 @@ PIECE_BYTES = 64 << 10
 STORY_BYTES_MAX = 64 << 20
 
 
-async def recording(office: ApiContext, asked: ApiRequest) -> Response:
-    return await _run_told(office, asked, "recording", JSON)
+async def recording(context: ApiContext, asked: ApiRequest) -> Response:
+    return await _run_told(context, asked, "recording", JSON)
 
 
-async def export_html(office: ApiContext, asked: ApiRequest) -> Response:
-    return await _run_told(office, asked, "html", "text/html; charset=utf-8", f"{asked.path['run']}.html")
+async def export_html(context: ApiContext, asked: ApiRequest) -> Response:
+    return await _run_told(context, asked, "html", "text/html; charset=utf-8", f"{asked.path['run']}.html")
 
 
-async def export_trace(office: ApiContext, asked: ApiRequest) -> Response:
-    return await _run_told(office, asked, "trace", JSON, f"{asked.path['run']}.trace.json")
+async def export_trace(context: ApiContext, asked: ApiRequest) -> Response:
+    return await _run_told(context, asked, "trace", JSON, f"{asked.path['run']}.trace.json")
 
 
-async def export_log(office: ApiContext, asked: ApiRequest) -> Response:
-    return await _run_told(office, asked, "log", "application/jsonl", f"{asked.path['run']}.log.jsonl")
+async def export_log(context: ApiContext, asked: ApiRequest) -> Response:
+    return await _run_told(context, asked, "log", "application/jsonl", f"{asked.path['run']}.log.jsonl")
 
 
-async def story(office: ApiContext, asked: ApiRequest) -> answer_types.Story:
-    record = find_task(office.book, asked.path["task"], asked.path["run"])
-    pieces = _told(office, _wanted(office, "story", record.run, record.task.id))
+async def story(context: ApiContext, asked: ApiRequest) -> answer_types.Story:
+    record = find_task(context.book, asked.path["task"], asked.path["run"])
+    pieces = _told(context, _wanted(context, "story", record.run, record.task.id))
     return msgspec.json.decode(b"".join([piece async for piece in pieces]), type=answer_types.Story)
 
 
-async def past(office: ApiContext, until_seq: int) -> Past:
+async def past(context: ApiContext, until_seq: int) -> Past:
     """What happened up to that event, as far as a picture tells of it."""
-    wanted = _wanted(office, "past", "")
+    wanted = _wanted(context, "past", "")
     wanted.until_seq = until_seq
-    return msgspec.json.decode(b"".join([piece async for piece in _told(office, wanted)]), type=Past)
+    return msgspec.json.decode(b"".join([piece async for piece in _told(context, wanted)]), type=Past)
 
 
-async def _run_told(office: ApiContext, asked: ApiRequest, what: str, kind: str, file: str = "") -> Response:
-    run = find_run(office.book, asked.path["run"])
-    wanted = _wanted(office, what, run.name)
+async def _run_told(context: ApiContext, asked: ApiRequest, what: str, kind: str, file: str = "") -> Response:
+    run = find_run(context.book, asked.path["run"])
+    wanted = _wanted(context, what, run.name)
     wanted.gzip = asked.takes_gzip
-    pieces = _told(office, wanted)
+    pieces = _told(context, wanted)
     # An error before the first piece can still be answered with its own status.
     first = await anext(pieces, b"")
     headers = {"content-encoding": "gzip", "vary": "accept-encoding"} if wanted.gzip else {}
@@ -75,16 +75,16 @@ async def _with_first(first: bytes, others: AsyncIterator[bytes]) -> AsyncIterat
         yield piece
 
 
-def _wanted(office: ApiContext, what: str, run: str, task: str = "") -> OfflineRequest:
-    where = office.where
+def _wanted(context: ApiContext, what: str, run: str, task: str = "") -> OfflineRequest:
+    where = context.where
     is_directory = not isinstance(where, str)
-    return OfflineRequest(what, str(where), is_directory, run, task, secrets=office.secrets.known)
+    return OfflineRequest(what, str(where), is_directory, run, task, secrets=context.secrets.known)
 
 
-async def _told(office: ApiContext, wanted: OfflineRequest) -> AsyncIterator[bytes]:
-    if office.at_work >= AT_ONCE_MAX:
+async def _told(context: ApiContext, wanted: OfflineRequest) -> AsyncIterator[bytes]:
+    if context.at_work >= AT_ONCE_MAX:
         raise BadRequest(f"{AT_ONCE_MAX} recordings are being made already", "try again in a moment", status=429)
-    office.at_work += 1
+    context.at_work += 1
     try:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "manyhands.surfaces.api.offline"),
@@ -102,7 +102,7 @@ async def _told(office: ApiContext, wanted: OfflineRequest) -> AsyncIterator[byt
                 process.kill()
             await process.wait()
     finally:
-        office.at_work -= 1
+        context.at_work -= 1
 
 
 async def _talk(process: asyncio.subprocess.Process, wanted: OfflineRequest) -> AsyncIterator[bytes]:

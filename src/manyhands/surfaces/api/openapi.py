@@ -6,10 +6,9 @@ from typing import Any
 import msgspec
 
 import manyhands
+from manyhands.readers.json_schema import Schema
 from manyhands.surfaces.api.endpoints import ENDPOINTS, PREFIX, Endpoint
 from manyhands.surfaces.api.refusals import JSON, Refusal
-
-Schema = dict[str, Any]
 
 REFUSALS = {
     400: "The body is not JSON, or the query has too many fields",

@@ -14,16 +14,16 @@ from manyhands.surfaces.verbs.store_view import find_task
 PIECE_BYTES_MAX = 256 << 10
 
 
-async def output(office: ApiContext, asked: ApiRequest) -> answer_types.OutputAnswer:
+async def output(context: ApiContext, asked: ApiRequest) -> answer_types.OutputAnswer:
     query: OutputQuery = asked.query
-    record = find_task(office.book, asked.path["task"], asked.path["run"])
+    record = find_task(context.book, asked.path["task"], asked.path["run"])
     number = attempt_number(record, query.attempt or None)
     history = record.history or []
     is_over = history[number - 1].ended_at is not None
-    path = output_path(office.directory, record.run, record.task.id, number)
+    path = output_path(context.directory, record.run, record.task.id, number)
     text, size = await asyncio.to_thread(read_piece, path, query.after, is_over)
     return answer_types.OutputAnswer(
-        text=office.redact(text.decode(errors="replace").replace("\0", "")),
+        text=context.redact(text.decode(errors="replace").replace("\0", "")),
         next=min(query.after, size) + len(text),
         size=size,
         attempt=number,

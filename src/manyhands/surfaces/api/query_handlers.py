@@ -21,77 +21,77 @@ from manyhands.surfaces.verbs.work_diff import WorkDiff, work_diff
 #: A prompt may be megabytes; a page shows its beginning.
 FIELD_CHARACTERS_MAX = 20_000
 
-Answered = TypeVar("Answered", bound=msgspec.Struct)
+QueryAnswer = TypeVar("QueryAnswer", bound=msgspec.Struct)
 
 
-def safe(office: ApiContext, answer: Answered) -> Answered:
+def safe(context: ApiContext, answer: QueryAnswer) -> QueryAnswer:
     """The same answer without secrets, and with long texts cut."""
-    plain: Any = within(msgspec.to_builtins(answer), office.redact, FIELD_CHARACTERS_MAX)
+    plain: Any = within(msgspec.to_builtins(answer), context.redact, FIELD_CHARACTERS_MAX)
     return msgspec.convert(plain, type(answer))
 
 
-def runs(office: ApiContext, asked: ApiRequest) -> run_verbs.RunList:
+def runs(context: ApiContext, asked: ApiRequest) -> run_verbs.RunList:
     query: RunsQuery = asked.query
-    return safe(office, run_verbs.list_runs(office, query.limit, query.offset))
+    return safe(context, run_verbs.list_runs(context, query.limit, query.offset))
 
 
-def run(office: ApiContext, asked: ApiRequest) -> run_verbs.RunReport:
-    return safe(office, run_verbs.report_run(find_run(office.book, asked.path["run"]), LIMIT_MAX))
+def run(context: ApiContext, asked: ApiRequest) -> run_verbs.RunReport:
+    return safe(context, run_verbs.report_run(find_run(context.book, asked.path["run"]), LIMIT_MAX))
 
 
-def tasks(office: ApiContext, asked: ApiRequest) -> TaskList:
+def tasks(context: ApiContext, asked: ApiRequest) -> TaskList:
     query: TasksQuery = asked.query
-    looked_at = [find_run(office.book, query.run)] if query.run else list(office.book.runs.values())[::-1]
+    looked_at = [find_run(context.book, query.run)] if query.run else list(context.book.runs.values())[::-1]
     ids = frozenset(query.ids.split(",") if query.ids else ())
     wanted = TaskFilter(query.state or None, query.kind or None, query.host or None, query.q, query.file, ids)
-    found = list_tasks(office, looked_at, wanted, query.limit, query.offset)
-    return replace(found, tasks=[_readable(office, row) for row in found.tasks])
+    found = list_tasks(context, looked_at, wanted, query.limit, query.offset)
+    return replace(found, tasks=[_readable(context, row) for row in found.tasks])
 
 
-def _readable(office: ApiContext, row: TaskRow) -> TaskRow:
-    return replace(row, title=short(row.title, office.redact), why=short(row.why, office.redact))
+def _readable(context: ApiContext, row: TaskRow) -> TaskRow:
+    return replace(row, title=short(row.title, context.redact), why=short(row.why, context.redact))
 
 
-def task(office: ApiContext, asked: ApiRequest) -> TaskReport:
-    return safe(office, report_task(office, find_task(office.book, asked.path["task"], asked.path["run"])))
+def task(context: ApiContext, asked: ApiRequest) -> TaskReport:
+    return safe(context, report_task(context, find_task(context.book, asked.path["task"], asked.path["run"])))
 
 
-async def diff(office: ApiContext, asked: ApiRequest) -> WorkDiff:
-    record = find_task(office.book, asked.path["task"], asked.path["run"])
-    found = await asyncio.to_thread(work_diff, office, record)
-    bounded = safe(office, replace(found, diff="", files=found.files[:LIMIT_MAX]))
-    return replace(bounded, diff=office.redact(found.diff))
+async def diff(context: ApiContext, asked: ApiRequest) -> WorkDiff:
+    record = find_task(context.book, asked.path["task"], asked.path["run"])
+    found = await asyncio.to_thread(work_diff, context, record)
+    bounded = safe(context, replace(found, diff="", files=found.files[:LIMIT_MAX]))
+    return replace(bounded, diff=context.redact(found.diff))
 
 
-def inbox(office: ApiContext, asked: ApiRequest) -> inbox_verbs.Inbox:
-    return safe(office, inbox_verbs.list_inbox(office, LIMIT_MAX))
+def inbox(context: ApiContext, asked: ApiRequest) -> inbox_verbs.Inbox:
+    return safe(context, inbox_verbs.list_inbox(context, LIMIT_MAX))
 
 
-def grid(office: ApiContext, asked: ApiRequest) -> grid_verbs.RunGrid:
-    found = grid_verbs.grid_of(office, asked.query.runs.split(",") if asked.query.runs else ())
-    runs = [replace(row, source=short(row.source, office.redact)) for row in found.runs]
-    tasks = [replace(row, title=short(row.title, office.redact)) for row in found.tasks]
+def grid(context: ApiContext, asked: ApiRequest) -> grid_verbs.RunGrid:
+    found = grid_verbs.grid_of(context, asked.query.runs.split(",") if asked.query.runs else ())
+    runs = [replace(row, source=short(row.source, context.redact)) for row in found.runs]
+    tasks = [replace(row, title=short(row.title, context.redact)) for row in found.tasks]
     return replace(found, runs=runs, tasks=tasks)
 
 
-def budgets(office: ApiContext, asked: ApiRequest) -> budget_verbs.BudgetList:
-    return safe(office, budget_verbs.list_budgets(office))
+def budgets(context: ApiContext, asked: ApiRequest) -> budget_verbs.BudgetList:
+    return safe(context, budget_verbs.list_budgets(context))
 
 
-def evaluation(office: ApiContext, asked: ApiRequest) -> EvalProgress:
-    return safe(office, eval_verbs.show_eval(office, asked.query.eval or None))
+def evaluation(context: ApiContext, asked: ApiRequest) -> EvalProgress:
+    return safe(context, eval_verbs.show_eval(context, asked.query.eval or None))
 
 
-def hosts(office: ApiContext, asked: ApiRequest) -> host_verbs.HostList:
-    return safe(office, host_verbs.list_hosts(office))
+def hosts(context: ApiContext, asked: ApiRequest) -> host_verbs.HostList:
+    return safe(context, host_verbs.list_hosts(context))
 
 
-def lanes(office: ApiContext, asked: ApiRequest) -> host_verbs.LaneList:
-    return safe(office, host_verbs.list_lanes(office))
+def lanes(context: ApiContext, asked: ApiRequest) -> host_verbs.LaneList:
+    return safe(context, host_verbs.list_lanes(context))
 
 
-def widths(office: ApiContext, asked: ApiRequest) -> answer_types.Widths:
+def widths(context: ApiContext, asked: ApiRequest) -> answer_types.Widths:
     query: WidthsQuery = asked.query
-    office.feed.catch_up()
-    moves = office.feed.picture.widths(query.host or None, query.since)
+    context.feed.catch_up()
+    moves = context.feed.picture.widths(query.host or None, query.since)
     return answer_types.Widths([answer_types.WidthMove(**move) for move in moves], len(moves))

@@ -16,10 +16,10 @@ from manyhands.surfaces.api.security import BODY_BYTES_MAX, BodyTooLarge
 from manyhands.surfaces.verbs.host_verbs import PinnedWidth
 from manyhands.surfaces.verbs.pull_verbs import RESULT_CHARACTERS_MAX, WAIT_MAX_S
 
-Name = Annotated[str, Meta(min_length=1, max_length=200)]
-Text = Annotated[str, Meta(max_length=300)]
+NameText = Annotated[str, Meta(min_length=1, max_length=200)]
+ShortText = Annotated[str, Meta(max_length=300)]
 #: A moment in seconds since 1970; later than the year 9999 is a mistake.
-Moment = Annotated[float, Meta(ge=0, le=253_402_300_800)]
+UnixTime = Annotated[float, Meta(ge=0, le=253_402_300_800)]
 Number = Annotated[int, Meta(ge=0, le=2**53)]
 LIMIT_MAX = 1_000
 #: The most samples in an answer, the newest ones: two weeks of them would be a hundred thousand.
@@ -34,7 +34,7 @@ class NoFields(Struct, forbid_unknown_fields=True):
 
 
 class StreamQuery(Struct, forbid_unknown_fields=True):
-    run: Name | UnsetType = UNSET
+    run: NameText | UnsetType = UNSET
     after: Annotated[str, Meta(max_length=60)] = ""
 
 
@@ -44,12 +44,12 @@ class RunsQuery(Struct, forbid_unknown_fields=True):
 
 
 class TasksQuery(Struct, forbid_unknown_fields=True):
-    run: Name | UnsetType = UNSET
+    run: NameText | UnsetType = UNSET
     state: TaskState | UnsetType = UNSET
-    kind: Text | UnsetType = UNSET
-    host: Name | UnsetType = UNSET  # the host of its latest attempt
-    q: Text = ""  # text in its id or title
-    file: Text = ""  # a file that it claims
+    kind: ShortText | UnsetType = UNSET
+    host: NameText | UnsetType = UNSET  # the host of its latest attempt
+    q: ShortText = ""  # text in its id or title
+    file: ShortText = ""  # a file that it claims
     ids: Annotated[str, Meta(max_length=4_000)] = ""  # only these, with commas between them
     offset: Number = 0
     limit: Annotated[int, Meta(ge=1, le=LIMIT_MAX)] = 100
@@ -65,14 +65,14 @@ class TaskEdit(Struct, forbid_unknown_fields=True):
     """What is left out stays as it is."""
 
     priority: Annotated[int, Meta(ge=0, le=4)] | None = None
-    needs: tuple[Name, ...] | None = None
+    needs: tuple[NameText, ...] | None = None
     title: Annotated[str, Meta(max_length=TITLE_MAX)] | None = None
     prompt: Annotated[str, Meta(max_length=200_000)] | None = None
     stage: Stage | None = None  # "": it may start
 
 
 class EvalQuery(Struct, forbid_unknown_fields=True):
-    eval: Name | UnsetType = UNSET  # left out, the newest
+    eval: NameText | UnsetType = UNSET  # left out, the newest
 
 
 class OutputQuery(Struct, forbid_unknown_fields=True):
@@ -81,12 +81,12 @@ class OutputQuery(Struct, forbid_unknown_fields=True):
 
 
 class WidthsQuery(Struct, forbid_unknown_fields=True):
-    host: Name | UnsetType = UNSET
-    since: Moment = 0.0
+    host: NameText | UnsetType = UNSET
+    since: UnixTime = 0.0
 
 
 class SeriesQuery(Struct, forbid_unknown_fields=True):
-    since: Moment = 0.0
+    since: UnixTime = 0.0
 
 
 class SaidToTask(Struct, forbid_unknown_fields=True):
@@ -98,16 +98,16 @@ class SaidToTask(Struct, forbid_unknown_fields=True):
 
 
 class Why(Struct, forbid_unknown_fields=True):
-    why: Text = ""
+    why: ShortText = ""
 
 
 class Pause(Struct, forbid_unknown_fields=True):
-    why: Text = ""
-    until: Moment | None = None
+    why: ShortText = ""
+    until: UnixTime | None = None
 
 
 class BudgetKey(Struct, forbid_unknown_fields=True):
-    key: Text = ""  # the run, host or account; a budget of the day has none
+    key: ShortText = ""  # the run, host or account; a budget of the day has none
 
 
 class WidthWanted(Struct, forbid_unknown_fields=True):
@@ -118,19 +118,19 @@ class NewTasks(Struct, forbid_unknown_fields=True):
     """One or more tasks, with the fields of a plan."""
 
     tasks: Annotated[list[dict[str, Any]], Meta(min_length=1, max_length=10_000)]
-    run: Name | None = None  # the run to add to; left out, the run `added`
+    run: NameText | None = None  # the run to add to; left out, the run `added`
 
 
 class NextAsked(Struct, forbid_unknown_fields=True):
-    puller: Name  # the name of the agent; no other has the same
-    host: Name | None = None  # left out: the only one of type `pull`
-    kinds: Annotated[list[Name], Meta(max_length=100)] = []
+    puller: NameText  # the name of the agent; no other has the same
+    host: NameText | None = None  # left out: the only one of type `pull`
+    kinds: Annotated[list[NameText], Meta(max_length=100)] = []
     wait_s: Annotated[float, Meta(ge=0, le=WAIT_MAX_S)] = 0.0
 
 
 class _OfLease(Struct, forbid_unknown_fields=True):
     token: Number
-    puller: Name
+    puller: NameText
 
 
 class _UsageAsked(_OfLease, forbid_unknown_fields=True):
@@ -140,7 +140,7 @@ class _UsageAsked(_OfLease, forbid_unknown_fields=True):
 
 
 class ReportAsked(_UsageAsked, forbid_unknown_fields=True):
-    progress: Text = ""
+    progress: ShortText = ""
 
 
 class NoteAsked(Struct, forbid_unknown_fields=True):
@@ -150,22 +150,22 @@ class NoteAsked(Struct, forbid_unknown_fields=True):
 
 class FinishAsked(_UsageAsked, forbid_unknown_fields=True):
     ending: Literal["done", "failed", "overloaded"] = "done"
-    detail: Text = ""
+    detail: ShortText = ""
     result: Annotated[str, Meta(max_length=RESULT_CHARACTERS_MAX)] = ""
     notes: Annotated[list[NoteAsked], Meta(max_length=50)] = []
 
 
 class ReleaseAsked(_OfLease, forbid_unknown_fields=True):
-    why: Text = ""
+    why: ShortText = ""
 
 
 class ReserveAsked(Struct, forbid_unknown_fields=True):
-    puller: Name
-    write: Annotated[list[Text], Meta(max_length=100)] = []
-    append: Annotated[list[Text], Meta(max_length=100)] = []
-    read: Annotated[list[Text], Meta(max_length=100)] = []
-    why: Text = ""
-    host: Name | None = None
+    puller: NameText
+    write: Annotated[list[ShortText], Meta(max_length=100)] = []
+    append: Annotated[list[ShortText], Meta(max_length=100)] = []
+    read: Annotated[list[ShortText], Meta(max_length=100)] = []
+    why: ShortText = ""
+    host: NameText | None = None
     wait_s: Annotated[float, Meta(ge=0, le=WAIT_MAX_S)] = 0.0
 
 

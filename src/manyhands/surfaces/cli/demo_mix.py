@@ -18,7 +18,7 @@ from manyhands.engine.observed_peaks import peaks
 from manyhands.engine.run_opening import new_name, opening
 from manyhands.engine.session import dispatching
 from manyhands.errors import Unavailable
-from manyhands.hosts.executors.executor import Asked, Ended, Executor, Retried, Showed, Spawned
+from manyhands.hosts.executors.executor import Asked, Ended, Executor, ProcessSpawned, Retried, Showed
 from manyhands.hosts.executors.python_executor import PythonExecutor, PythonSettings
 from manyhands.sources.config.config_types import Config
 from manyhands.surfaces.cli.interrupts import Interrupts
@@ -124,7 +124,7 @@ async def _measuring(
     ]
 
     def executors(
-        journal: str, spawned: Spawned, ended: Ended, showed: Showed, retried: Retried, asked: Asked
+        journal: str, spawned: ProcessSpawned, ended: Ended, showed: Showed, retried: Retried, asked: Asked
     ) -> Mapping[str, Executor]:
         executor = PythonExecutor(PythonSettings(workspace=Path.cwd(), journal=journal), spawned, ended)
         return {host.name: executor for host in hosts}

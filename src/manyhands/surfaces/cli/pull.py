@@ -16,7 +16,7 @@ from manyhands.surfaces.verbs.pull_verbs import UsageSaid
 from manyhands.surfaces.verbs.store_link import StoreLink, linked
 from manyhands.surfaces.verbs.store_view import View
 
-Answered = TypeVar("Answered")
+PullAnswer = TypeVar("PullAnswer")
 
 
 def take_next(
@@ -91,5 +91,5 @@ def _lines(work: HeldWork) -> list[str]:
     return lines
 
 
-def _linked(settings: Settings, work: Callable[[StoreLink], Awaitable[Answered]]) -> Answered:
+def _linked(settings: Settings, work: Callable[[StoreLink], Awaitable[PullAnswer]]) -> PullAnswer:
     return linked(View(settings.load()), work)

@@ -8,7 +8,7 @@ from manyhands.surfaces.cli.parsing.declarations import Argument, Noun, Option
 from manyhands.surfaces.cli.printing import OutputFormat
 from manyhands.surfaces.cli.settings import Settings
 
-Name = Annotated[str, Argument("NAME", help="The name of the token; `owner` is the one in the file `token`.")]
+TokenName = Annotated[str, Argument("NAME", help="The name of the token; `owner` is the one in the file `token`.")]
 
 
 def token(settings: Settings, output: OutputOption = OutputFormat.TABLE) -> None:
@@ -34,7 +34,7 @@ def token_add(
 
 
 @noun.verb("rotate")
-def token_rotate(name: Name, settings: Settings) -> None:
+def token_rotate(name: TokenName, settings: Settings) -> None:
     """Replace a token by a new one and print that. The old one stops working at once."""
     from manyhands.surfaces.cli.token_keeping import replace_token
 

@@ -12,7 +12,7 @@ from manyhands.surfaces.verbs import host_verbs, run_verbs, task_verbs
 from manyhands.surfaces.verbs.approval_verbs import check_is_person, say_to_task
 from manyhands.surfaces.verbs.attempt_output import output_path
 from manyhands.surfaces.verbs.inbox_verbs import list_inbox
-from manyhands.surfaces.verbs.request_verbs import Asked, Wanted, ask, wish_for_task
+from manyhands.surfaces.verbs.request_verbs import RequestKept, Wanted, ask, wish_for_task
 from manyhands.surfaces.verbs.store_view import View, find_run
 from manyhands.surfaces.verbs.task_report import last_lines, report_task
 from manyhands.surfaces.verbs.task_verbs import TaskFilter, TaskRow
@@ -82,7 +82,7 @@ class StoreSource:
         view = View(self._config)
         return self._ask(view, host_verbs.set_width(view, host, width))
 
-    def _ask(self, view: View, wanted: Wanted[Asked]) -> str:
+    def _ask(self, view: View, wanted: Wanted[RequestKept]) -> str:
         return ask(view, wanted).done
 
 

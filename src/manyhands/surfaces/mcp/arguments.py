@@ -15,7 +15,7 @@ from manyhands.surfaces.verbs.host_verbs import PinnedWidth
 from manyhands.surfaces.verbs.pull_verbs import ENDINGS
 
 RunName = Annotated[str, Meta(description="the run; left out, the newest (for one task: the newest that has it)")]
-Limit = Annotated[int, Meta(ge=1, description="the most to list; counts are always complete")]
+ListedMax = Annotated[int, Meta(ge=1, description="the most to list; counts are always complete")]
 StateName = Annotated[
     str, Meta(description="list only tasks in this state", extra_json_schema={"enum": list(TaskState)})
 ]
@@ -41,7 +41,7 @@ class NoArguments(Struct, forbid_unknown_fields=True):
 
 
 class AtMost(Struct, forbid_unknown_fields=True):
-    limit: Limit = 50
+    limit: ListedMax = 50
 
 
 class OfRun(Struct, forbid_unknown_fields=True):
@@ -52,7 +52,7 @@ class TasksWanted(Struct, forbid_unknown_fields=True):
     run: RunName | None = None
     state: StateName | None = None
     kind: KindName | None = None
-    limit: Limit = 50
+    limit: ListedMax = 50
 
 
 class OfTask(Struct, forbid_unknown_fields=True):
@@ -96,7 +96,7 @@ class HostWidthWanted(OfHost, forbid_unknown_fields=True):
 
 class BacklogAt(Struct, forbid_unknown_fields=True):
     directory: BeadsPath = "."
-    limit: Limit = 50
+    limit: ListedMax = 50
 
 
 class PlanGiven(Struct, forbid_unknown_fields=True):
@@ -118,7 +118,7 @@ PullerName = Annotated[
 PullHostName = Annotated[str, Meta(description="the host that you work for; left out, the only one of type pull")]
 Seconds = Annotated[int, Meta(ge=0, le=600, description="how many seconds to wait for a task")]
 LeaseToken = Annotated[int, Meta(ge=0, description="the token of the task that you hold")]
-Tokens = Annotated[int, Meta(ge=0, description="tokens that you have used for this task so far")]
+TokensUsed = Annotated[int, Meta(ge=0, description="tokens that you have used for this task so far")]
 Paths = tuple[str, ...]
 
 
@@ -135,8 +135,8 @@ class OfLease(Struct, forbid_unknown_fields=True):
 
 
 class UsedSoFar(OfLease, forbid_unknown_fields=True):
-    tokens_in: Tokens = 0
-    tokens_out: Tokens = 0
+    tokens_in: TokensUsed = 0
+    tokens_out: TokensUsed = 0
     cost: Annotated[float, Meta(description="what it has cost so far")] | None = None
 
 

@@ -20,7 +20,7 @@ from manyhands.surfaces.verbs import approval_verbs, edit_verbs, host_verbs, pla
 from manyhands.surfaces.verbs.approval_verbs import check_is_person
 from manyhands.surfaces.verbs.ask_verbs import PersonsReply, ask_person
 from manyhands.surfaces.verbs.plan_verbs import Added
-from manyhands.surfaces.verbs.request_verbs import Asked, ask, wish_for_task
+from manyhands.surfaces.verbs.request_verbs import RequestKept, ask, wish_for_task
 from manyhands.surfaces.verbs.store_view import View
 
 ASK_WAIT_S = 45.0
@@ -31,15 +31,15 @@ def add(view: View, wanted: TasksToAdd) -> Added:
     return replace(added, tasks=added.tasks[:LISTED_MAX])
 
 
-def task_wish(verb: str) -> Callable[[View, OfTask], Asked]:
-    def wish(view: View, wanted: OfTask) -> Asked:
+def task_wish(verb: str) -> Callable[[View, OfTask], RequestKept]:
+    def wish(view: View, wanted: OfTask) -> RequestKept:
         return ask(view, wish_for_task(view, verb, wanted.task, wanted.run))
 
     return wish
 
 
-def say_to_task(verb: str) -> Callable[[View, SaidToWaiting], Asked]:
-    def say(view: View, wanted: SaidToWaiting) -> Asked:
+def say_to_task(verb: str) -> Callable[[View, SaidToWaiting], RequestKept]:
+    def say(view: View, wanted: SaidToWaiting) -> RequestKept:
         check_is_person(os.environ)
         return ask(
             view, approval_verbs.say_to_task(view, verb, wanted.task, wanted.run, wanted.words, "someone over MCP")
@@ -48,7 +48,7 @@ def say_to_task(verb: str) -> Callable[[View, SaidToWaiting], Asked]:
     return say
 
 
-def task_edit(view: View, wanted: EditWanted) -> Asked:
+def task_edit(view: View, wanted: EditWanted) -> RequestKept:
     change = edit_verbs.task_change(wanted.priority, wanted.needs, wanted.title, wanted.prompt, wanted.stage)
     return ask(view, edit_verbs.edit_task(view, wanted.task, wanted.run, change))
 
@@ -58,13 +58,13 @@ def ask_a_person(view: View, wanted: QuestionPut) -> PersonsReply:
     return ask_person(os.environ, wanted.question, wanted.choices, ASK_WAIT_S)
 
 
-def host_pause(view: View, wanted: PauseWanted) -> Asked:
+def host_pause(view: View, wanted: PauseWanted) -> RequestKept:
     return ask(view, host_verbs.pause_host(view, wanted.host, wanted.why))
 
 
-def host_resume(view: View, wanted: OfHost) -> Asked:
+def host_resume(view: View, wanted: OfHost) -> RequestKept:
     return ask(view, host_verbs.resume_host(view, wanted.host))
 
 
-def host_width(view: View, wanted: HostWidthWanted) -> Asked:
+def host_width(view: View, wanted: HostWidthWanted) -> RequestKept:
     return ask(view, host_verbs.set_width(view, wanted.host, wanted.width))

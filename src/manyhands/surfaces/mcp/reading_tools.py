@@ -39,7 +39,7 @@ TEXT_CHARACTERS_MAX = 60_000
 #: How much of the output of an attempt an answer may have.
 LOG_BYTES_MAX = 32 << 10
 
-Answer = dict[str, object]
+AnswerFields = dict[str, object]
 
 
 def task_list(view: View, asked: TasksWanted) -> TaskList:
@@ -55,7 +55,7 @@ def task_explain(view: View, asked: OfTask) -> Explained:
     return explain_task(view, find_task(view.book, asked.task, asked.run))
 
 
-def task_log(view: View, asked: LogWanted) -> Answer:
+def task_log(view: View, asked: LogWanted) -> AnswerFields:
     left = left_by(view, asked.task, asked.run, asked.attempt)
     ending = left.ending
     results = "\n".join(_beginning(file) for file in left.results)
@@ -99,12 +99,12 @@ def runs_show(view: View, asked: OfRun) -> RunReport:
     return report_run(find_run(view.book, asked.run), LISTED_MAX)
 
 
-def review(view: View, asked: OfRun) -> Answer:
+def review(view: View, asked: OfRun) -> AnswerFields:
     told = review_run(view, asked.run)
     return {"run": told.run, "markdown": as_markdown(told)}
 
 
-def handoff(view: View, asked: OfRun) -> Answer:
+def handoff(view: View, asked: OfRun) -> AnswerFields:
     told = hand_over(view, asked.run)
     return {"run": told.run, "markdown": as_handoff_text(told)}
 
@@ -121,7 +121,7 @@ def host_list(view: View, asked: NoArguments) -> HostList:
     return list_hosts(view)
 
 
-def backlog_ready(view: View, asked: BacklogAt) -> Answer:
+def backlog_ready(view: View, asked: BacklogAt) -> AnswerFields:
     ready = ready_in(Path(asked.directory), view.config)
     return {
         "tasks": ready.tasks[: asked.limit],
@@ -133,7 +133,7 @@ def backlog_ready(view: View, asked: BacklogAt) -> Answer:
     }
 
 
-def plan_check(view: View, asked: PlanGiven) -> Answer:
+def plan_check(view: View, asked: PlanGiven) -> AnswerFields:
     return checked_row(check_plan(view, handed_in(asked)))
 
 

@@ -15,7 +15,7 @@ from manyhands.hosts.executors.output_text import one_line
 from manyhands.readers.name_rules import is_good_name
 from manyhands.surfaces.python.stored_values import CannotStore, stored
 
-Item = TypeVar("Item")
+MappedItem = TypeVar("MappedItem")
 
 #: Enough that no two items of any map are taken for each other.
 _KEY_CHARACTERS = 20
@@ -37,13 +37,13 @@ def label_of(function: Callable[..., Any]) -> str:
 
 
 def tasks_of_items(
-    items: Iterable[Item],
+    items: Iterable[MappedItem],
     label: str,
     settings: CallSettings,
-    key: Callable[[Item], object] | None = None,
-) -> dict[str, tuple[Item, Task]]:
+    key: Callable[[MappedItem], object] | None = None,
+) -> dict[str, tuple[MappedItem, Task]]:
     """id → the item and its task, in the order of the items."""
-    found: dict[str, tuple[Item, Task]] = {}
+    found: dict[str, tuple[MappedItem, Task]] = {}
     times: Counter[str] = Counter()
     for place, item in enumerate(items):
         id = _id(item, place, key)
@@ -65,7 +65,7 @@ def tasks_of_items(
     return found
 
 
-def _id(item: Item, place: int, key: Callable[[Item], object] | None) -> str:
+def _id(item: MappedItem, place: int, key: Callable[[MappedItem], object] | None) -> str:
     if key is not None:
         name = str(key(item))
         return name if is_good_name(name) else _hashed(name.encode())

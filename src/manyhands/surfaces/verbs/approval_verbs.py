@@ -9,7 +9,7 @@ from manyhands.core.values.question import Question, QuestionKind, Verdict
 from manyhands.engine.request_checks import WORDS_MAX
 from manyhands.errors import Conflict, UsageError
 from manyhands.surfaces.verbs.book_view import BookView
-from manyhands.surfaces.verbs.request_verbs import Asked, Wanted
+from manyhands.surfaces.verbs.request_verbs import RequestKept, Wanted
 from manyhands.surfaces.verbs.store_view import command_for, find_task
 
 #: An attempt has this variable, and so has everything that it starts.
@@ -32,7 +32,7 @@ _VERDICTS = {"approve": Verdict.APPROVED, "send-back": Verdict.SENT_BACK, "rejec
 
 def say_to_task(
     view: BookView, verb: str, id: str, run: str | None, words: str = "", by: str = "", commit: str = ""
-) -> Wanted[Asked]:
+) -> Wanted[RequestKept]:
     """One of `SAYINGS`."""
     if verb == "answer":
         return answer_question(view, id, run, words, by)
@@ -41,7 +41,7 @@ def say_to_task(
 
 def judge_work(
     view: BookView, id: str, run: str | None, verdict: Verdict, words: str = "", by: str = "", commit: str = ""
-) -> Wanted[Asked]:
+) -> Wanted[RequestKept]:
     """`commit`: refuse if other work waits by now than the one that was looked at."""
     record = find_task(view.book, id, run)
     question = record.question
@@ -59,7 +59,7 @@ def judge_work(
     return _wanted(view, record, event, *_in_words(verdict))
 
 
-def answer_question(view: BookView, id: str, run: str | None, words: str, by: str = "") -> Wanted[Asked]:
+def answer_question(view: BookView, id: str, run: str | None, words: str, by: str = "") -> Wanted[RequestKept]:
     record = find_task(view.book, id, run)
     question = record.question
     if question is None or question.kind is QuestionKind.APPROVAL:
@@ -96,12 +96,12 @@ def _in_words(verdict: Verdict) -> tuple[str, str]:
             assert_never(verdict)
 
 
-def _wanted(view: BookView, record: Record, event: Input, now: str, later: str) -> Wanted[Asked]:
+def _wanted(view: BookView, record: Record, event: Input, now: str, later: str) -> Wanted[RequestKept]:
     task = f"task {record.task.id} of run {record.run}"
     command = command_for(view.book.runs[record.run])
 
-    def answer(heard: bool) -> Asked:
-        return Asked(f"{task} {now}" if heard else f"{task} {later} when `{command}` continues the run", heard)
+    def answer(heard: bool) -> RequestKept:
+        return RequestKept(f"{task} {now}" if heard else f"{task} {later} when `{command}` continues the run", heard)
 
     return Wanted([event], answer)
 

@@ -10,7 +10,7 @@ from manyhands.core.events import BudgetRaised
 from manyhands.errors import UsageError
 from manyhands.readers.problems import did_you_mean
 from manyhands.surfaces.verbs.book_view import BookView
-from manyhands.surfaces.verbs.request_verbs import Asked, Wanted
+from manyhands.surfaces.verbs.request_verbs import RequestKept, Wanted
 from manyhands.surfaces.verbs.store_view import find_run
 
 
@@ -55,7 +55,7 @@ def _rows(book: Book) -> Iterator[BudgetRow]:
         )
 
 
-def raise_budget(view: BookView, name: str, key: str) -> Wanted[Asked]:
+def raise_budget(view: BookView, name: str, key: str) -> Wanted[RequestKept]:
     """Allow its amount once more: in that run, or today."""
     book = view.book
     limit = next((one for one in book.budgets if one.name == name), None)
@@ -75,8 +75,8 @@ def raise_budget(view: BookView, name: str, key: str) -> Wanted[Asked]:
         find_run(book, key)
     of = f" of {limit.per} {key}" if key else ""
 
-    def answer(heard: bool) -> Asked:
+    def answer(heard: bool) -> RequestKept:
         later = "" if heard else " when a dispatcher runs"
-        return Asked(f"budget {name}{of} may be used once more{later}", heard)
+        return RequestKept(f"budget {name}{of} may be used once more{later}", heard)
 
     return Wanted([BudgetRaised(view.now, name, key)], answer)

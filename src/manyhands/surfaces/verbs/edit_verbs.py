@@ -9,7 +9,7 @@ from manyhands.core.values.task_change import TaskChange, changed
 from manyhands.engine.task_changes import why_not_changed
 from manyhands.errors import Conflict, UsageError
 from manyhands.surfaces.verbs.book_view import BookView
-from manyhands.surfaces.verbs.request_verbs import Asked, Wanted
+from manyhands.surfaces.verbs.request_verbs import RequestKept, Wanted
 from manyhands.surfaces.verbs.store_view import command_for, find_task
 
 
@@ -33,7 +33,7 @@ def task_change(
     return msgspec.convert({name: value for name, value in given.items() if value is not None}, TaskChange)
 
 
-def edit_task(view: BookView, id: str, run: str | None, change: TaskChange) -> Wanted[Asked]:
+def edit_task(view: BookView, id: str, run: str | None, change: TaskChange) -> Wanted[RequestKept]:
     """The change stays until the plan or backlog of the run says something else about the same field."""
     record = find_task(view.book, id, run)
     if why := why_not_changed(view.book.runs[record.run], record, change):
@@ -43,11 +43,11 @@ def edit_task(view: BookView, id: str, run: str | None, change: TaskChange) -> W
     words = ", ".join(f"{name} {_in_words(value)}" for name, value in change.values().items())
     task = f"task {id} of run {record.run}"
 
-    def answer(heard: bool) -> Asked:
+    def answer(heard: bool) -> RequestKept:
         if heard:
-            return Asked(f"{task} is being changed: {words}", heard)
+            return RequestKept(f"{task} is being changed: {words}", heard)
         command = command_for(view.book.runs[record.run])
-        return Asked(f"{task} will be changed ({words}) when `{command}` continues the run", heard)
+        return RequestKept(f"{task} will be changed ({words}) when `{command}` continues the run", heard)
 
     return Wanted([ChangeAsked(view.now, record.run, record.task.id, change)], answer)
 

@@ -11,7 +11,7 @@ from manyhands.core.values.host import Host
 from manyhands.errors import Conflict, UnknownHost, UsageError
 from manyhands.readers.problems import did_you_mean
 from manyhands.surfaces.verbs.book_view import BookView
-from manyhands.surfaces.verbs.request_verbs import Asked, Wanted
+from manyhands.surfaces.verbs.request_verbs import RequestKept, Wanted
 
 #: No host can run more attempts at once, so a larger number is a mistake.
 PINNED_MAX = 10_000
@@ -143,19 +143,19 @@ def hosts_seen(view: BookView) -> dict[str, HostState]:
     return book.hosts if book is not None else {}
 
 
-def pause_host(view: BookView, name: str, why: str, until: float | None = None) -> Wanted[Asked]:
+def pause_host(view: BookView, name: str, why: str, until: float | None = None) -> Wanted[RequestKept]:
     _known(view, name)
     return _wanted(HostPaused(view.now, name, why, until), f"host {name} takes nothing more until it is resumed")
 
 
-def resume_host(view: BookView, name: str) -> Wanted[Asked]:
+def resume_host(view: BookView, name: str) -> Wanted[RequestKept]:
     host = _known(view, name)
     if host is None or host.paused is None:
         raise Conflict(f"host `{name}` is not paused", "`manyhands host` lists the hosts and their state")
     return _wanted(HostResumed(view.now, name), f"host {name} takes tasks again")
 
 
-def set_width(view: BookView, name: str, width: int | None) -> Wanted[Asked]:
+def set_width(view: BookView, name: str, width: int | None) -> Wanted[RequestKept]:
     """None: the clutch decides again."""
     _known(view, name)
     if width is not None and not 1 <= width <= PINNED_MAX:
@@ -179,6 +179,6 @@ def _known(view: BookView, name: str) -> HostState | None:
     return seen.get(name)
 
 
-def _wanted(event: Input, done: str) -> Wanted[Asked]:
+def _wanted(event: Input, done: str) -> Wanted[RequestKept]:
     later = f"{done}; this takes effect with the next `manyhands run` or `manyhands serve`"
-    return Wanted([event], lambda heard: Asked(done if heard else later, heard))
+    return Wanted([event], lambda heard: RequestKept(done if heard else later, heard))

@@ -31,7 +31,7 @@ from manyhands.surfaces.verbs.pull_answers import (
 )
 from manyhands.surfaces.verbs.store_view import RESERVED_RUN
 
-Found = TypeVar("Found")
+LinkedValue = TypeVar("LinkedValue")
 
 #: An agent waits for a task this long at most in one call. Then it asks again.
 WAIT_MAX_S = 600.0
@@ -69,7 +69,7 @@ class WorkLink(Protocol):
     async def submit(self, *events: Input) -> None:
         """Returns when the events are on disk and the book has them."""
 
-    async def until(self, find: Callable[[], Found | None], seconds: float) -> Found | None:
+    async def until(self, find: Callable[[], LinkedValue | None], seconds: float) -> LinkedValue | None:
         """What it finds in the book, now or within so many seconds."""
 
 

@@ -17,24 +17,24 @@ from manyhands.surfaces.verbs.book_view import BookView
 from manyhands.surfaces.verbs.store_view import View, command_for, find_run, find_task
 from manyhands.surfaces.verbs.task_choice import TaskChoice, check_choice, is_glob
 
-Answer = TypeVar("Answer")
+VerbAnswer = TypeVar("VerbAnswer")
 
 
-class Asked(Struct, frozen=True):
+class RequestKept(Struct, frozen=True):
     """The request is on disk, and a dispatcher will act on it."""
 
     done: str
     heard: bool  # true: a dispatcher is running and has heard of it; false: the next one acts on it
 
 
-class Wanted(NamedTuple, Generic[Answer]):
+class Wanted(NamedTuple, Generic[VerbAnswer]):
     """A change that was checked and may be made."""
 
     events: Sequence[Input]
-    answer: Callable[[bool], Answer]  # whether a dispatcher has heard of it → what to tell
+    answer: Callable[[bool], VerbAnswer]  # whether a dispatcher has heard of it → what to tell
 
 
-def ask(view: View, wanted: Wanted[Answer]) -> Answer:
+def ask(view: View, wanted: Wanted[VerbAnswer]) -> VerbAnswer:
     """Leave the request in the store; it is on disk when this returns. The audit trail says who asked."""
     make(view.place, view.config.store.durability)
     asking = open_requests(view.place, view.config.store.durability)
@@ -54,23 +54,23 @@ def _in_words(event: Input) -> str:
     return " ".join([str(event.__struct_config__.tag), *named])
 
 
-def wish_for_task(view: BookView, verb: str, id: str, run: str | None) -> Wanted[Asked]:
+def wish_for_task(view: BookView, verb: str, id: str, run: str | None) -> Wanted[RequestKept]:
     """Cancel, retry, defer, resume or publish that task of that run, or of the newest run that has it."""
     wish = WISHES[verb]
     record = find_task(view.book, id, run)
     wish.check(record)
     task = f"task {id} of run {record.run}"
 
-    def answer(heard: bool) -> Asked:
+    def answer(heard: bool) -> RequestKept:
         if heard:
-            return Asked(f"{task} is being {wish.done}", heard)
+            return RequestKept(f"{task} is being {wish.done}", heard)
         command = command_for(view.book.runs[record.run])
-        return Asked(f"{task} will be {wish.done} when `{command}` continues the run", heard)
+        return RequestKept(f"{task} will be {wish.done} when `{command}` continues the run", heard)
 
     return Wanted([wish.event(view.now, record.run, record.task.id)], answer)
 
 
-def wish_for_tasks(view: BookView, verb: str, choice: TaskChoice, run: str | None) -> Wanted[Asked]:
+def wish_for_tasks(view: BookView, verb: str, choice: TaskChoice, run: str | None) -> Wanted[RequestKept]:
     """Cancel, retry, defer, resume or publish the tasks of that run, or of the newest one, where it makes sense.
 
     A task that is named by its id is refused if it makes no sense for that one.
@@ -89,10 +89,10 @@ def wish_for_tasks(view: BookView, verb: str, choice: TaskChoice, run: str | Non
         raise none_of(found.name, choice, verb, sorted({str(record.state) for record in meant}))
     tasks = f"{len(able):,} {'task' if len(able) == 1 else 'tasks'} of run {found.name}"
 
-    def answer(heard: bool) -> Asked:
+    def answer(heard: bool) -> RequestKept:
         if heard:
-            return Asked(f"{tasks} {'is' if len(able) == 1 else 'are'} being {wish.done}", heard)
-        return Asked(f"{tasks} will be {wish.done} when `{command_for(found)}` continues the run", heard)
+            return RequestKept(f"{tasks} {'is' if len(able) == 1 else 'are'} being {wish.done}", heard)
+        return RequestKept(f"{tasks} will be {wish.done} when `{command_for(found)}` continues the run", heard)
 
     return Wanted([wish.event(view.now, found.name, record.task.id) for record in able], answer)
 

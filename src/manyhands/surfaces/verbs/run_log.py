@@ -10,7 +10,7 @@ from manyhands.apps.serve.event_log import EventLines, Fields, line
 from manyhands.core.events import AnyEvent, AttemptStarted, RunOpened
 from manyhands.core.scheduler import Scheduler, joined
 from manyhands.engine.redaction import Secrets
-from manyhands.engine.store.contract.journal import Reader
+from manyhands.engine.store.contract.journal import JournalReader
 
 
 class LogEntry(Struct, frozen=True):
@@ -38,12 +38,12 @@ class RunLog:
         run = self._book.runs.get(self._run)
         return run is not None and run.ended_at is not None
 
-    def catch_up(self, reader: Reader) -> list[LogEntry]:
+    def catch_up(self, reader: JournalReader) -> list[LogEntry]:
         self._scheduler.replay_each(self._told(joined(self._read(reader))))
         entries, self._entries = self._entries, []
         return entries
 
-    def _read(self, reader: Reader) -> Iterator[AnyEvent]:
+    def _read(self, reader: JournalReader) -> Iterator[AnyEvent]:
         for seq, event in reader.read(self._seq):
             self._seq = seq
             yield event

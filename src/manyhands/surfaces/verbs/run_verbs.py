@@ -9,7 +9,7 @@ from manyhands.engine.observed_peaks import peaks
 from manyhands.engine.run_opening import told_source
 from manyhands.errors import Conflict
 from manyhands.surfaces.verbs.book_view import BookView
-from manyhands.surfaces.verbs.request_verbs import Asked, Wanted
+from manyhands.surfaces.verbs.request_verbs import RequestKept, Wanted
 from manyhands.surfaces.verbs.store_view import find_run
 
 
@@ -117,22 +117,22 @@ def kind_rows(run: Run) -> list[KindRow]:
     return list(rows.values())
 
 
-def pause_run(view: BookView, name: str) -> Wanted[Asked]:
+def pause_run(view: BookView, name: str) -> Wanted[RequestKept]:
     run = _unfinished(view, name)
     done = f"run {run.name} starts nothing more; running attempts finish"
-    return Wanted([RunDrained(view.now, run.name)], lambda heard: Asked(done, heard))
+    return Wanted([RunDrained(view.now, run.name)], lambda heard: RequestKept(done, heard))
 
 
-def resume_run(view: BookView, name: str) -> Wanted[Asked]:
+def resume_run(view: BookView, name: str) -> Wanted[RequestKept]:
     run = _unfinished(view, name)
     resumed = RunResumed(view.now, run.name, run.concurrency, run.fail_fast)
-    return Wanted([resumed], lambda heard: Asked(f"run {run.name} continues", heard))
+    return Wanted([resumed], lambda heard: RequestKept(f"run {run.name} continues", heard))
 
 
-def cancel_run(view: BookView, name: str, why: str) -> Wanted[Asked]:
+def cancel_run(view: BookView, name: str, why: str) -> Wanted[RequestKept]:
     run = _unfinished(view, name)
     cancelled = CancelAsked(view.now, run.name, why=why)
-    return Wanted([cancelled], lambda heard: Asked(f"run {run.name} is being cancelled", heard))
+    return Wanted([cancelled], lambda heard: RequestKept(f"run {run.name} is being cancelled", heard))
 
 
 def _unfinished(view: BookView, name: str) -> Run:

@@ -13,7 +13,7 @@ from manyhands.engine.store.store_opening import exists, open_reader, open_reque
 from manyhands.errors import Unavailable
 from manyhands.surfaces.verbs.store_view import View
 
-Found = TypeVar("Found")
+StoredValue = TypeVar("StoredValue")
 
 #: How often it looks for what the dispatcher has written.
 LOOK_EVERY_S = 0.02
@@ -54,14 +54,14 @@ class StoreLink:
             )
         self._look()
 
-    async def until(self, find: Callable[[], Found | None], seconds: float) -> Found | None:
-        def look() -> Found | None:
+    async def until(self, find: Callable[[], StoredValue | None], seconds: float) -> StoredValue | None:
+        def look() -> StoredValue | None:
             self._look()
             return find()
 
         return await self._poll(look, seconds)
 
-    async def _poll(self, find: Callable[[], Found | None], seconds: float) -> Found | None:
+    async def _poll(self, find: Callable[[], StoredValue | None], seconds: float) -> StoredValue | None:
         loop = asyncio.get_running_loop()
         give_up_at = loop.time() + seconds
         # Another process writes, so nothing here could set an event.
@@ -78,10 +78,10 @@ class StoreLink:
         self._reader.close()
 
 
-def linked(view: View, work: Callable[[StoreLink], Awaitable[Found]]) -> Found:
+def linked(view: View, work: Callable[[StoreLink], Awaitable[StoredValue]]) -> StoredValue:
     """Do this in a loop of its own: for commands, and for tools that are called in a thread."""
 
-    async def wait() -> Found:
+    async def wait() -> StoredValue:
         with closing(StoreLink(view)) as link:
             return await work(link)
 

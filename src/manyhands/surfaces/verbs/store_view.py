@@ -18,7 +18,7 @@ from manyhands.engine.recovery import catch_up, rebuild
 from manyhands.engine.redaction import Secrets, secrets_of
 from manyhands.engine.request_checks import why_refused
 from manyhands.engine.store import store_opening
-from manyhands.engine.store.contract.journal import Reader, UnreadableRequest
+from manyhands.engine.store.contract.journal import JournalReader, UnreadableRequest
 from manyhands.engine.store.store_opening import Where, exists, open_reader
 from manyhands.errors import UnknownRun, UnknownTask
 from manyhands.sources.config.config_types import Config
@@ -102,11 +102,11 @@ def open_book(store: Where) -> Book:
         reader.close()
 
 
-def book_of(reader: Reader) -> Book:
+def book_of(reader: JournalReader) -> Book:
     return scheduler_of(reader).book
 
 
-def scheduler_of(reader: Reader) -> Scheduler:
+def scheduler_of(reader: JournalReader) -> Scheduler:
     scheduler = Scheduler()
     seq = rebuild(reader, scheduler)
     for _ in range(_ROUNDS_MAX):

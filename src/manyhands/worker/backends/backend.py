@@ -18,7 +18,7 @@ from manyhands.worker.values.planner_values import Growth, ModelSpec
 #: Decoded images that wait for a batch. More of them are refused, as texts are when the queue is full.
 WAITING_IMAGES_BYTES_MAX = 256 * 2**20
 
-Task = Literal["embed", "classify", "rerank", "generate"]
+ModelTask = Literal["embed", "classify", "rerank", "generate"]
 
 
 class Tokens(NamedTuple):
@@ -43,7 +43,7 @@ class Chat(NamedTuple):
     told: Callable[[dict[str, Any]], bool] | None = None
 
 
-Row = Tokens | Pixels | Chat
+ModelInput = Tokens | Pixels | Chat
 #: An encoder's numbers (a row of float32), or a generator's answer in OpenAI's form.
 Output = Any
 
@@ -62,7 +62,7 @@ class Description(Struct, frozen=True, kw_only=True):
     """A model as it is known before it is loaded."""
 
     name: str
-    task: Task
+    task: ModelTask
     backend: str
     weights_bytes: int
     fingerprint: str

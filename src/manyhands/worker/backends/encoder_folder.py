@@ -8,7 +8,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from manyhands.errors import UsageError
-from manyhands.worker.backends.backend import Task
+from manyhands.worker.backends.backend import ModelTask
 from manyhands.worker.backends.safetensors_weights import weight_files
 
 Pooling = Literal["mean", "cls"]
@@ -50,7 +50,7 @@ class EncoderFolder(Struct, frozen=True, kw_only=True):
     pad_id: int
     has_types: bool
     labels: tuple[str, ...]
-    task: Task
+    task: ModelTask
     pooling: Pooling
     normalised: bool
     length_max: int
@@ -79,7 +79,7 @@ class EncoderFolder(Struct, frozen=True, kw_only=True):
         return f"{backend}-fp32-{told.hexdigest()[:16]}"
 
 
-def read_encoder(folder: Path, task: Task | None) -> EncoderFolder:
+def read_encoder(folder: Path, task: ModelTask | None) -> EncoderFolder:
     config = _json(folder / "config.json")
     if not (folder / TOKENIZER).is_file():
         raise UsageError(f"`{folder}` has no {TOKENIZER}", "only models with such a tokenizer file can be served")
@@ -129,7 +129,7 @@ def _labels(config: dict[str, Any]) -> tuple[str, ...]:
     return tuple(f"LABEL_{number}" for number in range(int(config.get("num_labels", 2))))
 
 
-def _task_of(config: dict[str, Any], labels: tuple[str, ...]) -> Task:
+def _task_of(config: dict[str, Any], labels: tuple[str, ...]) -> ModelTask:
     if any(str(name).endswith("ForSequenceClassification") for name in config.get("architectures") or ()):
         return "rerank" if len(labels) == 1 else "classify"
     return "embed"

@@ -1,12 +1,12 @@
 """Finds the model of a request: the one it names, or the only one that does the requested task."""
 
-from manyhands.worker.backends.backend import Task
+from manyhands.worker.backends.backend import ModelTask
 from manyhands.worker.http.bodies import BadBody, Body
 from manyhands.worker.loop.worker_loop import WorkerLoop
 from manyhands.worker.values.item_answers import WrongTask
 
 
-def model_for(engine: WorkerLoop, body: Body, *tasks: Task) -> str:
+def model_for(engine: WorkerLoop, body: Body, *tasks: ModelTask) -> str:
     name = body.get("model")
     fitting = [each.name for each in engine.descriptions() if each.task in tasks and each.modality == "text"]
     if name is None or name == "":

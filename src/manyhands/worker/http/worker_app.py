@@ -18,12 +18,12 @@ from manyhands.worker.http.request_guard import RequestGuard
 from manyhands.worker.loop.text_requests import TextRequests
 
 Page = Callable[[Request], Awaitable[Response]]
-Work = Callable[[Body], Awaitable[Response]]
+BodyHandler = Callable[[Body], Awaitable[Response]]
 
 
 def make_app(texts: TextRequests, token: str = "") -> Starlette:
     embedding, ranking, chatting, pages = Embedding(texts), Ranking(texts), Chatting(texts), Pages(texts.engine)
-    posts: dict[str, Work] = {
+    posts: dict[str, BodyHandler] = {
         "/embeddings": embedding.openai,
         "/embed": embedding.tei,
         "/rerank": ranking.rerank,
@@ -51,7 +51,7 @@ def _answered(page: Page) -> Page:
     return answer
 
 
-def _worked_on(work: Work) -> Page:
+def _worked_on(work: BodyHandler) -> Page:
     """Stop the work for a request when its caller disconnects, because nobody would read the answer."""
 
     async def page(request: Request) -> Response:

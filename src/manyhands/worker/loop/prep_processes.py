@@ -12,7 +12,7 @@ from manyhands.errors import Unavailable
 from manyhands.worker.backends.backend import Description
 from manyhands.worker.devices.device_choice import cpu_only_environment
 from manyhands.worker.loop.text_requests import CHUNK
-from manyhands.worker.loop.tokenizing import Encoded, Text, shortened
+from manyhands.worker.loop.tokenizing import Encoded, TextOrPair, shortened
 from manyhands.worker.values.framing import Framing
 from manyhands.worker.values.item_answers import Trouble
 
@@ -31,7 +31,7 @@ class PrepProcesses:
         self._each = [_Process() for _ in range(count)]
         self._turn = itertools.cycle(self._each)
 
-    async def encode(self, description: Description, texts: Sequence[Text], cut: bool) -> list[Encoded]:
+    async def encode(self, description: Description, texts: Sequence[TextOrPair], cut: bool) -> list[Encoded]:
         if cut:
             texts = [shortened(text, description.length_max) for text in texts]
         asked = [next(self._turn).ask(_request(description, chunk, cut)) for chunk in chunks_of(texts)]
@@ -53,9 +53,9 @@ class PrepProcesses:
         return [each.pid for each in self._each if each.pid]
 
 
-def chunks_of(texts: Sequence[Text]) -> Iterator[list[Text]]:
+def chunks_of(texts: Sequence[TextOrPair]) -> Iterator[list[TextOrPair]]:
     """Split texts into chunks. The size of a chunk decides how much memory a process takes."""
-    chunk: list[Text] = []
+    chunk: list[TextOrPair] = []
     characters = 0
     for text in texts:
         size = len(text) if isinstance(text, str) else len(text[0]) + len(text[1])
@@ -68,7 +68,7 @@ def chunks_of(texts: Sequence[Text]) -> Iterator[list[Text]]:
         yield chunk
 
 
-def _request(description: Description, texts: Sequence[Text], cut: bool) -> bytes:
+def _request(description: Description, texts: Sequence[TextOrPair], cut: bool) -> bytes:
     return msgspec.msgpack.encode({"tokenize": (description.tokenizer_file, description.length_max, texts, cut)})
 
 

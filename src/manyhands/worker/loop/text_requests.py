@@ -11,7 +11,7 @@ from manyhands.worker.backends.backend_choice import image_tower_of
 from manyhands.worker.loop.image_decoding import decoded
 from manyhands.worker.loop.image_room import ImageRoom
 from manyhands.worker.loop.image_sources import ImageSources
-from manyhands.worker.loop.tokenizing import Encoded, Text, Tokenizing
+from manyhands.worker.loop.tokenizing import Encoded, TextOrPair, Tokenizing
 from manyhands.worker.loop.validation import wrong_with_ids, wrong_with_length, wrong_with_text
 from manyhands.worker.loop.worker_loop import WorkerLoop
 from manyhands.worker.values.framing import Framing
@@ -25,7 +25,7 @@ ANSWER_TOKENS = 256
 class Preparer(Protocol):
     """Tokenises texts and decodes images off the event loop."""
 
-    async def encode(self, description: Description, texts: Sequence[Text], cut: bool) -> list[Encoded]: ...
+    async def encode(self, description: Description, texts: Sequence[TextOrPair], cut: bool) -> list[Encoded]: ...
 
     async def vocabulary(self, description: Description) -> int: ...
 
@@ -41,7 +41,7 @@ class Threads:
         self._pool = ThreadPoolExecutor(count, "prepare")
         self._tokenizing: dict[str, Tokenizing] = {}
 
-    async def encode(self, description: Description, texts: Sequence[Text], cut: bool) -> list[Encoded]:
+    async def encode(self, description: Description, texts: Sequence[TextOrPair], cut: bool) -> list[Encoded]:
         loop = asyncio.get_running_loop()
         chunks = [texts[begin : begin + CHUNK] for begin in range(0, len(texts), CHUNK)]
         doing = [loop.run_in_executor(self._pool, self._encode, description, chunk, cut) for chunk in chunks]
@@ -57,7 +57,7 @@ class Threads:
     async def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _encode(self, description: Description, texts: Sequence[Text], cut: bool) -> list[Encoded]:
+    def _encode(self, description: Description, texts: Sequence[TextOrPair], cut: bool) -> list[Encoded]:
         return self._of(description).encode(texts, cut)
 
     def _of(self, description: Description) -> Tokenizing:
@@ -91,7 +91,7 @@ class TextRequests:
         description = self.engine.description(model)
         cut = self._cuts.get(model, False) if cut is None else cut
         told: list[ItemAnswer | Trouble | None] = [None] * len(inputs)
-        texts: list[tuple[int, Text]] = []
+        texts: list[tuple[int, TextOrPair]] = []
         rows: list[tuple[int, Encoded]] = []
         for place, each in enumerate(inputs):
             if isinstance(each, list):

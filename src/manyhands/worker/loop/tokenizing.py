@@ -8,7 +8,7 @@ from typing import NamedTuple
 from manyhands.worker.loop.validation import CHARACTERS_PER_TOKEN_MAX
 
 #: One text, or a query and the text that is ranked for it.
-Text = str | tuple[str, str]
+TextOrPair = str | tuple[str, str]
 
 
 class Encoded(NamedTuple):
@@ -32,7 +32,7 @@ class Tokenizing:
         self._lock = threading.Lock()  # the truncation setting must not change during a call
         self.vocabulary: int = self._tokenizer.get_vocab_size()
 
-    def encode(self, texts: Sequence[Text], cut: bool) -> list[Encoded]:
+    def encode(self, texts: Sequence[TextOrPair], cut: bool) -> list[Encoded]:
         if cut:
             texts = [shortened(text, self._length_max) for text in texts]
         with self._lock:
@@ -53,7 +53,7 @@ class Tokenizing:
             self._cuts = cut
 
 
-def shortened(text: Text, length_max: int) -> Text:
+def shortened(text: TextOrPair, length_max: int) -> TextOrPair:
     """Cut a text before it is tokenised. It saves the tokens of a megabyte of which only a few hundred are kept."""
     most = length_max * CHARACTERS_PER_TOKEN_MAX
     return text[:most] if isinstance(text, str) else (text[0][:most], text[1][:most])

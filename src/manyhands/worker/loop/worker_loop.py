@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from manyhands.worker.backends.backend import Description, Output, Pixels, Row, Tokens
+from manyhands.worker.backends.backend import Description, ModelInput, Output, Pixels, Tokens
 from manyhands.worker.backends.out_of_memory import is_out_of_memory
 from manyhands.worker.devices.device import Devices
 from manyhands.worker.loop.batch_peaks import Peaks
@@ -37,7 +37,7 @@ _STOPPED = Trouble("stopped", "the worker was stopped")
 class _Pending(Struct):
     """An item that a caller waits for."""
 
-    row: Row
+    row: ModelInput
     place: int  # its index in the request
     request: "_Request"
 
@@ -65,7 +65,7 @@ class WorkerLoop:
         self._ids = itertools.count(1)
         self._pending: dict[int, _Pending] = {}
         self._batches: dict[int, m.Batch] = {}
-        self._told: list[m.Event] = []
+        self._told: list[m.PlannerEvent] = []
         self._happened = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._turning: asyncio.Task[None] | None = None
@@ -109,7 +109,7 @@ class WorkerLoop:
         return self._broken or self._watchdog.trouble(_now()) or self._devices.trouble
 
     async def run(
-        self, model: str, rows: Sequence[tuple[Row, int]], app: str = "", priority: int = 2
+        self, model: str, rows: Sequence[tuple[ModelInput, int]], app: str = "", priority: int = 2
     ) -> list[ItemAnswer | Trouble]:
         """One answer for each row. Rows come with their lengths. If not all rows fit into the queue, none is taken."""
         if not rows:
@@ -157,7 +157,7 @@ class WorkerLoop:
         if trouble := self._broken or self._watchdog.trouble(_now()):
             raise Stuck(trouble, "restart the worker")
 
-    def _tell(self, event: m.Event) -> None:
+    def _tell(self, event: m.PlannerEvent) -> None:
         self._told.append(event)
         self._happened.set()
 
@@ -187,7 +187,7 @@ class WorkerLoop:
             self._broken = f"the worker's planner stopped: {reason_of(error)}"
             self._settle_all(Trouble("failed", self._broken))
 
-    def _carry_out(self, decision: m.Decision) -> None:
+    def _carry_out(self, decision: m.PlannerDecision) -> None:
         match decision:
             case m.RunBatch(batch, device):
                 self._run(batch, device)
@@ -248,7 +248,7 @@ class WorkerLoop:
         doing.add_done_callback(lambda done: self._computed(batch, device, places, wanted, done))
 
     def _computed(
-        self, batch: m.Batch, device: str, ids: Sequence[int], rows: Sequence[Row], done: asyncio.Future[Any]
+        self, batch: m.Batch, device: str, ids: Sequence[int], rows: Sequence[ModelInput], done: asyncio.Future[Any]
     ) -> None:
         self._watchdog.ended(batch.id)
         self._batches.pop(batch.id, None)
@@ -351,11 +351,11 @@ class WorkerLoop:
                 self._settle_all(_STUCK)  # no thread is left to compute the waiting items
 
 
-def _out_of_memory(told: Sequence[m.Event]) -> int:
+def _out_of_memory(told: Sequence[m.PlannerEvent]) -> int:
     return sum(isinstance(event, m.BatchOutOfMemory) for event in told)
 
 
-def _tokens_of(rows: Sequence[Row], outputs: Sequence[Output | Trouble]) -> int:
+def _tokens_of(rows: Sequence[ModelInput], outputs: Sequence[Output | Trouble]) -> int:
     """How many tokens were computed: an encoder's input, or what a generator reports to have read and written."""
     tokens = 0
     for row, output in zip(rows, outputs, strict=True):
@@ -367,7 +367,7 @@ def _tokens_of(rows: Sequence[Row], outputs: Sequence[Output | Trouble]) -> int:
     return tokens
 
 
-def _answer(row: Row, output: Output | Trouble) -> ItemAnswer | Trouble:
+def _answer(row: ModelInput, output: Output | Trouble) -> ItemAnswer | Trouble:
     if isinstance(output, Trouble):
         return output
     return ItemAnswer(output, _length_of(row) if isinstance(row, Tokens | Pixels) else 0)

@@ -10,13 +10,13 @@ from manyhands.worker.packing.splits import cheapest_cuts
 from manyhands.worker.values.planner_values import Item
 
 #: A position on the fair clock; the order of arrival breaks ties.
-Turn = tuple[float, int]
+BatchTurn = tuple[float, int]
 
 
 class Waiting(Struct, gc=False):
     item: Item
     length: int
-    turn: Turn
+    turn: BatchTurn
     is_queued: bool = True  # False once it is in a batch or removed
     memory_failures: int = 0
     failed_alone: bool = False  # it ran out of memory with nothing beside it, and no other process was to blame
@@ -25,7 +25,7 @@ class Waiting(Struct, gc=False):
 
 class PlannedBatch(Struct, gc=False):
     waiting: list[Waiting]  # sorted by length
-    turn: Turn  # the earliest turn of its items
+    turn: BatchTurn  # the earliest turn of its items
     length: int  # the length of its longest item
     count_max: int  # the limit when the batch was planned
 

@@ -8,7 +8,7 @@ import heapq
 from collections.abc import Sequence
 
 from manyhands.worker.packing.batch_limits import BatchLimits
-from manyhands.worker.packing.batch_plan import BatchPlan, Turn, Waiting, turn_of
+from manyhands.worker.packing.batch_plan import BatchPlan, BatchTurn, Waiting, turn_of
 from manyhands.worker.packing.fairness import FairClock
 from manyhands.worker.values.planner_values import Item
 
@@ -33,7 +33,7 @@ class ItemQueue:
         self._arrivals = 0
         self._window = window
         self._plan = BatchPlan()
-        self._later: list[tuple[Turn, Waiting]] = []  # a heap of the items that are not planned
+        self._later: list[tuple[BatchTurn, Waiting]] = []  # a heap of the items that are not planned
         self._new = 0
 
     def __len__(self) -> int:

@@ -8,7 +8,7 @@ from manyhands.worker.packing.batch_plan import Waiting
 from manyhands.worker.planning.planner_book import PlannerBook
 from manyhands.worker.planning.planner_state import RESIDENT, Device, Flight, Hosted, Phase
 from manyhands.worker.residency.evictions import plan_evictions
-from manyhands.worker.values.planner_values import Batch, Decision, EvictModel, FailItems, RunBatch
+from manyhands.worker.values.planner_values import Batch, EvictModel, FailItems, PlannerDecision, RunBatch
 
 #: How soon to look again when another process holds the memory.
 LOOK_AGAIN_S = 1.0
@@ -18,7 +18,7 @@ MEMORY_BACK_S = 0.1
 OVERHEADS_WORTH_STARTING = 2.0
 
 
-def start_batches(book: PlannerBook, at: float) -> Iterable[Decision]:
+def start_batches(book: PlannerBook, at: float) -> Iterable[PlannerDecision]:
     passed_over: set[str] = set()
     while len(book.flights) < book.in_flight_max:
         hosted = whose_turn(book, passed_over)
@@ -58,7 +58,9 @@ def is_worth_waiting(hosted: Hosted, limits: BatchLimits) -> bool:
     return has_company and hosted.waiting_s < OVERHEADS_WORTH_STARTING * limits.seconds.k0
 
 
-def room_for_one(book: PlannerBook, hosted: Hosted, device: Device, limits: BatchLimits, at: float) -> list[Decision]:
+def room_for_one(
+    book: PlannerBook, hosted: Hosted, device: Device, limits: BatchLimits, at: float
+) -> list[PlannerDecision]:
     """Evict other models if the item whose turn it is then fits."""
     others = [one for one in book.on(device.name) if one is not hosted]
     if any(one.phase is Phase.EVICTING for one in others):

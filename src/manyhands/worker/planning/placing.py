@@ -9,7 +9,7 @@ from manyhands.worker.memory.memory_budget import USABLE_SHARE
 from manyhands.worker.planning.planner_book import PlannerBook
 from manyhands.worker.planning.planner_state import RESIDENT, Device, Hosted, Phase
 from manyhands.worker.residency.evictions import plan_evictions
-from manyhands.worker.values.planner_values import Decision, EvictModel, FailItems, LoadModel
+from manyhands.worker.values.planner_values import EvictModel, FailItems, LoadModel, PlannerDecision
 
 #: How long to wait for an evicted model's memory before more models are asked to make room.
 ROOM_WITHIN_S = 5.0
@@ -18,14 +18,14 @@ LOOK_AGAIN_S = 0.1
 WAIT_FOR_NEIGHBOURS_S = 1.0
 
 
-def place_models(book: PlannerBook, at: float) -> Iterable[Decision]:
+def place_models(book: PlannerBook, at: float) -> Iterable[PlannerDecision]:
     for device in book.devices.values():
         device.kept_for_loading_bytes = 0
     unsettled = [one for one in book.models.values() if one.phase is not RESIDENT]
     return settle(book, unsettled, at) if unsettled else ()
 
 
-def settle(book: PlannerBook, unsettled: list[Hosted], at: float) -> Iterable[Decision]:
+def settle(book: PlannerBook, unsettled: list[Hosted], at: float) -> Iterable[PlannerDecision]:
     for hosted in wanted_models(book, unsettled, at):
         if not book.devices:
             return
@@ -49,7 +49,7 @@ def wanted_models(book: PlannerBook, unsettled: list[Hosted], at: float) -> list
     return sorted(ready, key=lambda one: (not one.spec.pinned, one.spec.priority, one.start_on_clock or 0.0))
 
 
-def place(book: PlannerBook, hosted: Hosted, at: float) -> Iterable[Decision]:
+def place(book: PlannerBook, hosted: Hosted, at: float) -> Iterable[PlannerDecision]:
     """Load the model where there is most room. If it fits nowhere, make room where that takes the least."""
     smallest_batch = smallest_batch_bytes(hosted)
     need = hosted.load_bytes + smallest_batch
@@ -105,7 +105,7 @@ def load(hosted: Hosted, device: Device) -> LoadModel:
     return LoadModel(hosted.name, device.name, hosted.bytes)
 
 
-def give_up(book: PlannerBook, hosted: Hosted, need: int) -> Iterable[Decision]:
+def give_up(book: PlannerBook, hosted: Hosted, need: int) -> Iterable[PlannerDecision]:
     ids = book.all_waiting(hosted)
     book.forget(hosted, ids)
     if ids:

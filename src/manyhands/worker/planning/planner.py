@@ -36,7 +36,7 @@ class Planner:
         abreast_max: int = 1,
     ) -> None:
         self._book = PlannerBook(learned or {}, in_flight_max, budget, abreast_max)
-        self._rules: dict[type, Callable[[Any], Iterable[m.Decision]]] = {
+        self._rules: dict[type, Callable[[Any], Iterable[m.PlannerDecision]]] = {
             m.ModelsConfigured: self._configured,
             m.ItemsArrived: self._arrived,
             m.ItemsCancelled: self._cancelled,
@@ -51,9 +51,9 @@ class Planner:
             m.PlannerWoke: lambda event: (),
         }
 
-    def handle(self, first: m.Event, *more: m.Event) -> list[m.Decision]:
+    def handle(self, first: m.PlannerEvent, *more: m.PlannerEvent) -> list[m.PlannerDecision]:
         """Apply all events, then decide once what to do."""
-        decisions: list[m.Decision] = []
+        decisions: list[m.PlannerDecision] = []
         at = first.at
         for event in (first, *more):
             decisions += self._rules[type(event)](event)
@@ -77,7 +77,7 @@ class Planner:
     def statistics(self) -> Statistics:
         return statistics_of(self._book)
 
-    def _configured(self, event: m.ModelsConfigured) -> Iterable[m.Decision]:
+    def _configured(self, event: m.ModelsConfigured) -> Iterable[m.PlannerDecision]:
         book, named = self._book, {spec.name for spec in event.models}
         book.weight_of = dict(event.weight_of)
         for spec in event.models:
@@ -96,7 +96,7 @@ class Planner:
                 hosted.phase = Phase.DRAINING
             self._part_with(hosted)
 
-    def _arrived(self, event: m.ItemsArrived) -> Iterable[m.Decision]:
+    def _arrived(self, event: m.ItemsArrived) -> Iterable[m.PlannerDecision]:
         items = event.items
         if not items:
             return ()
@@ -109,7 +109,7 @@ class Planner:
         hosted.queue.add(items, self._book.weight_of.get(items[0].app, 1.0))
         return ()
 
-    def _cancelled(self, event: m.ItemsCancelled) -> Iterable[m.Decision]:
+    def _cancelled(self, event: m.ItemsCancelled) -> Iterable[m.PlannerDecision]:
         gone = set(event.ids)
         for hosted in self._book.models.values():
             self._book.forget(hosted, gone)
@@ -118,7 +118,7 @@ class Planner:
                 one.cancelled = one.cancelled or one.item.id in gone
         return ()
 
-    def _memory_read(self, event: m.MemoryRead) -> Iterable[m.Decision]:
+    def _memory_read(self, event: m.MemoryRead) -> Iterable[m.PlannerDecision]:
         known = self._book.devices.get(event.device)
         if known is None:
             self._book.devices[event.device] = Device(event.device, event.memory, event.memory.own_bytes or 0)
@@ -126,7 +126,7 @@ class Planner:
             known.memory = event.memory
         return ()
 
-    def _loaded(self, event: m.ModelLoaded) -> Iterable[m.Decision]:
+    def _loaded(self, event: m.ModelLoaded) -> Iterable[m.PlannerDecision]:
         hosted = self._book.models[event.model]
         ledger = self._book.devices[hosted.device].ledger
         ledger.loading -= hosted.bytes
@@ -141,7 +141,7 @@ class Planner:
         hosted.start_on_clock = None  # its turn counts from now, not from when the model was first wanted
         return ()
 
-    def _load_failed(self, event: m.ModelLoadFailed) -> Iterable[m.Decision]:
+    def _load_failed(self, event: m.ModelLoadFailed) -> Iterable[m.PlannerDecision]:
         hosted = self._book.models[event.model]
         self._book.let_go(hosted)
         hosted.load_failures += 1
@@ -156,7 +156,7 @@ class Planner:
         if ids:
             yield m.FailItems(tuple(ids), f"`{hosted.name}` does not load: {event.reason}", event.out_of_memory)
 
-    def _evicted(self, event: m.ModelEvicted) -> Iterable[m.Decision]:
+    def _evicted(self, event: m.ModelEvicted) -> Iterable[m.PlannerDecision]:
         hosted = self._book.models[event.model]
         self._book.let_go(hosted)
         self._part_with(hosted)
@@ -175,7 +175,7 @@ class Planner:
         hosted.in_flight -= 1
         return flight, hosted
 
-    def _ended(self, event: m.BatchEnded) -> Iterable[m.Decision]:
+    def _ended(self, event: m.BatchEnded) -> Iterable[m.PlannerDecision]:
         flight, hosted = self._landed(event.batch)
         count, length = len(flight.waiting), flight.batch.length
         if event.peak_bytes is not None:
@@ -185,7 +185,7 @@ class Planner:
         hosted.was_useful(event.at, flight.batch.seconds if event.took_s is None else event.took_s)
         return ()
 
-    def _out_of_memory(self, event: m.BatchOutOfMemory) -> Iterable[m.Decision]:
+    def _out_of_memory(self, event: m.BatchOutOfMemory) -> Iterable[m.PlannerDecision]:
         flight, hosted = self._landed(event.batch)
         device, count = self._book.devices[flight.device], len(flight.waiting)
         # Readings cannot always tell. If others were always blamed, the same batch would be planned again and again.
@@ -208,7 +208,7 @@ class Planner:
         if hopeless:
             yield m.FailItems(tuple(hopeless), f"`{hosted.name}` ran out of memory on this item", out_of_memory=True)
 
-    def _returned(self, event: m.BatchReturned) -> Iterable[m.Decision]:
+    def _returned(self, event: m.BatchReturned) -> Iterable[m.PlannerDecision]:
         flight, hosted = self._landed(event.batch)
         if hosted.leaving:
             yield m.FailItems(tuple(one.item.id for one in flight.wanted), f"`{hosted.name}` is no longer hosted")
@@ -216,7 +216,7 @@ class Planner:
         for one in flight.wanted:
             hosted.queue.put_back(one)
 
-    def _failed(self, event: m.BatchFailed) -> Iterable[m.Decision]:
+    def _failed(self, event: m.BatchFailed) -> Iterable[m.PlannerDecision]:
         flight, hosted = self._landed(event.batch)
         wanted = flight.wanted
         if len(flight.waiting) == 1 or hosted.leaving:

@@ -173,7 +173,7 @@ class PlannerWoke(Struct, frozen=True, tag=True):
     at: float
 
 
-Event = (
+PlannerEvent = (
     ModelsConfigured
     | ItemsArrived
     | ItemsCancelled
@@ -237,4 +237,4 @@ class WakePlannerAt(Struct, frozen=True, tag=True):
     at: float
 
 
-Decision = RunBatch | LoadModel | EvictModel | RefuseItems | FailItems | WakePlannerAt
+PlannerDecision = RunBatch | LoadModel | EvictModel | RefuseItems | FailItems | WakePlannerAt

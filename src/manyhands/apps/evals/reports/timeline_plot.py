@@ -12,7 +12,7 @@ BAND, LANE_MAX, GAP = 46.0, 14.0, 10.0
 #: With more the page would be slow, and the bars too thin to see.
 SESSIONS_SHOWN = 3_000
 
-Bar = tuple[TrialOutcome, SessionRecord, float, float]
+TimelineBar = tuple[TrialOutcome, SessionRecord, float, float]
 
 
 def timeline_plot(record: EvalRecord, colours: Mapping[str, str]) -> tuple[str, str]:
@@ -43,7 +43,7 @@ def timeline_plot(record: EvalRecord, colours: Mapping[str, str]) -> tuple[str, 
     return picture(WIDTH, bottom + 22, "When each session ran, by arm", *parts), note
 
 
-def lanes_of(bars: Sequence[Bar]) -> list[int]:
+def lanes_of(bars: Sequence[TimelineBar]) -> list[int]:
     """Puts each bar into the first lane that is free. The bars are in the order of their starts."""
     free_from: list[float] = []
     lanes = []
@@ -56,7 +56,7 @@ def lanes_of(bars: Sequence[Bar]) -> list[int]:
     return lanes
 
 
-def _band(bars: Sequence[Bar], begins: float, scale: Scale, top: float, colour: str) -> list[str]:
+def _band(bars: Sequence[TimelineBar], begins: float, scale: Scale, top: float, colour: str) -> list[str]:
     lanes = lanes_of(bars)
     many = max(lanes, default=0) + 1
     lane_height = min(LANE_MAX, BAND / many)

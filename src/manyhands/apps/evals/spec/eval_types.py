@@ -10,11 +10,11 @@ from msgspec import Struct
 
 from manyhands.core.values.host import Prices
 from manyhands.durations import Duration
-from manyhands.field_rules import Command, Function, Name, VariableName, says
+from manyhands.field_rules import CommandLine, FunctionName, Name, VariableName, says
 
 ScorerType = Literal["done", "file", "contains", "regex", "command", "json", "tests", "python", "pairwise"]
 #: Which arm is first in each (case, replication): drawn from the seed and balanced, or strictly in turn.
-Order = Literal["drawn", "swap"]
+ArmOrder = Literal["drawn", "swap"]
 #: What became of a trial. Only `scored` trials have scores. `infrastructure` says nothing about the arm.
 #: `aborted` trials were stopped by a person, and `missing` ones were not reached.
 TrialState = Literal["scored", "infrastructure", "aborted", "missing"]
@@ -33,10 +33,10 @@ class Arm(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
     name: Annotated[Name, says("The name of the arm.")]
     run: Annotated[
-        Command,
+        CommandLine,
         says("A command and its arguments. `{prompt}` and the other fields of tasks are filled in."),
     ] = ()
-    call: Annotated[Function, says("`package.module:function`, instead of a command.")] = ""
+    call: Annotated[FunctionName, says("`package.module:function`, instead of a command.")] = ""
     prompt: Annotated[
         str,
         says("The words around `{prompt}`, the case's own. `{name}` of its `values` is filled in too."),
@@ -86,9 +86,9 @@ class Scorer(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
         Any,
         says("For `json`: what should be there. Left out: the number found there, or the case's `expect`."),
     ] = None
-    run: Annotated[Command, says("For `command` and `tests`: the command and its arguments.")] = ()
+    run: Annotated[CommandLine, says("For `command` and `tests`: the command and its arguments.")] = ()
     call: Annotated[
-        Function,
+        FunctionName,
         says("For `python`: `package.module:function`. It receives workspace, output, case and expect."),
     ] = ""
     host: Annotated[str, says("For `pairwise`: an openai host of the config.")] = ""
@@ -112,7 +112,7 @@ class Spec(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     sessions: int = 1
     seed: int = 0
     interleave: bool = True
-    order: Order = "drawn"
+    order: ArmOrder = "drawn"
     concurrency: int | Literal["auto"] = 1
     timeout: float = 1800.0  # seconds for a session
     baseline: str = ""  # the name of an arm; the reader fills in the first arm

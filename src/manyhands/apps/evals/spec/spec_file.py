@@ -6,12 +6,12 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from manyhands.apps.evals.spec.eval_types import Arm, Case, Order, Scorer, Spec
+from manyhands.apps.evals.spec.eval_types import Arm, ArmOrder, Case, Scorer, Spec
 from manyhands.apps.evals.spec.spec_checks import check_scorer_texts, check_spec
 from manyhands.durations import Duration
 from manyhands.errors import UsageError
 from manyhands.field_rules import Count, NameOrEmpty, rule, says
-from manyhands.readers.problems import Problem, Problems, Sheet, describe, shown
+from manyhands.readers.problems import Problem, Problems, Sheet, describe, value_text
 from manyhands.readers.shape import REFUSED, is_clean, is_too_deep, known, read_as
 from manyhands.readers.text import decoded, obstacle, unreadable, whole_file
 from manyhands.readers.toml_file import parse_toml
@@ -39,7 +39,7 @@ class SpecSettings(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     seed: Annotated[int, says("Decides the order of the arms, and is `MANYHANDS_SEED`.")] = 0
     interleave: Annotated[bool, says("The arms take turns. Otherwise one arm runs after the other.")] = True
     order: Annotated[
-        Order,
+        ArmOrder,
         says("Which arm goes first: drawn from the seed and balanced, or strictly in turn."),
     ] = "drawn"
     concurrency: Annotated[
@@ -124,7 +124,7 @@ def _parse(path: Path, name: str, problems: Problems) -> tuple[Any, Sheet] | Non
 
 def _spec_from(document: object, path: Path, sheet: Sheet) -> Spec | None:
     if not isinstance(document, dict):
-        sheet.tell((), f"must be a table with `arm`, `case` and `scorer` in it, got {shown(document)}")
+        sheet.tell((), f"must be a table with `arm`, `case` and `scorer` in it, got {value_text(document)}")
         return None
     if is_too_deep(document):
         sheet.tell((), "is nested too deeply")

@@ -23,7 +23,7 @@ from manyhands.engine.sim.dispatched.virtual_loop import ThreadTimes, VirtualLoo
 from manyhands.engine.store.contract.journal import Journal
 from manyhands.engine.store.memory_store import MemoryStore
 from manyhands.errors import ManyhandsError
-from manyhands.hosts.executors.executor import Asked, Ended, Executor, Retried, Showed, Spawned
+from manyhands.hosts.executors.executor import Asked, Ended, Executor, ProcessSpawned, Retried, Showed
 from manyhands.hosts.executors.process import NO_PROCESS
 from manyhands.hosts.probes.probe import Probe
 from manyhands.sources.config.route_config import RouteConfig
@@ -162,7 +162,7 @@ class DispatcherLife(ProcessLife):
             await dispatcher.submit()  # raises what it died of
 
     def _executors_for(
-        self, identity: str, spawned: Spawned, ended: Ended, showed: Showed, retried: Retried, asked: Asked
+        self, identity: str, spawned: ProcessSpawned, ended: Ended, showed: Showed, retried: Retried, asked: Asked
     ) -> Mapping[str, Executor]:
         acting = self._world.acting
         made = {name: SiteExecutor(site, self, spawned, ended, acting) for name, site in self._world.sites.items()}

@@ -16,7 +16,7 @@ from manyhands.core.values.task import Claims, claims_of
 from manyhands.engine.sim.dispatched.process_life import ProcessLife
 from manyhands.engine.sim.dispatched.timeline import Timeline
 from manyhands.engine.sim.hosts.simulated_host import NEVER, Job, SimulatedHost
-from manyhands.hosts.executors.executor import Ended, Spawned
+from manyhands.hosts.executors.executor import Ended, ProcessSpawned
 
 STOPPED = Ending(EndingKind.CANCELLED, "stopped")
 
@@ -187,7 +187,12 @@ class SiteExecutor:
     """
 
     def __init__(
-        self, site: SimulatedSite, life: ProcessLife, spawned: Spawned, ended: Ended, acting: Callable[[str], None]
+        self,
+        site: SimulatedSite,
+        life: ProcessLife,
+        spawned: ProcessSpawned,
+        ended: Ended,
+        acting: Callable[[str], None],
     ) -> None:
         """`acting` is called before each action. The dispatcher may die at any of them."""
         self._site = site

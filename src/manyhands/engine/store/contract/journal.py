@@ -24,7 +24,7 @@ class UnreadableRequest(Struct, frozen=True):
     why: str
 
 
-class Reader(Protocol):
+class JournalReader(Protocol):
     """Reads the journal from any process, whether a dispatcher is running or not."""
 
     def read(self, after: int = 0) -> Iterator[tuple[int, AnyEvent]]:
@@ -48,7 +48,7 @@ class Requests(Protocol):
     def close(self) -> None: ...
 
 
-class Journal(Reader, Protocol):
+class Journal(JournalReader, Protocol):
     """The journal of the one dispatcher. It may be called from any thread, but by one at a time."""
 
     last: int  # the number of the last event; 0 for none

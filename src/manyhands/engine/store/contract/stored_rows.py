@@ -10,7 +10,7 @@ from manyhands.errors import StoreBroken
 SALVAGE = "restore it from a copy, or save what can be read with `manyhands store repair --to DIR`"
 SNAPSHOT_PART_BYTES = 4 << 20
 
-Row = tuple[int, int, bytes]  # the number of the last event, checksum, body
+StoredRow = tuple[int, int, bytes]  # the number of the last event, checksum, body
 
 
 def damaged(where: object, row: str, what: str) -> StoreBroken:
@@ -19,7 +19,7 @@ def damaged(where: object, row: str, what: str) -> StoreBroken:
 
 def rows_of(
     events: Iterable[AnyEvent], last: int, checksum: Callable[[bytes, int], int] = codec.checksum
-) -> Iterator[Row]:
+) -> Iterator[StoredRow]:
     """The events as the rows to store after event `last`."""
     for row in codec.cut(events):
         body = codec.encode(row)
@@ -28,7 +28,7 @@ def rows_of(
 
 
 def events_of(
-    fetch: Callable[[int, int], list[Row]],
+    fetch: Callable[[int, int], list[StoredRow]],
     after: int,
     last: int,
     where: object,
@@ -75,7 +75,7 @@ def snapshot_of(seq: int, rows: list[tuple[int, int, bytes]]) -> bytes | None:
     return b"".join(body for _, _, body in rows)
 
 
-def requests_of(rows: list[Row], where: object) -> list[tuple[int, AnyEvent | UnreadableRequest]]:
+def requests_of(rows: list[StoredRow], where: object) -> list[tuple[int, AnyEvent | UnreadableRequest]]:
     found: list[tuple[int, AnyEvent | UnreadableRequest]] = []
     for number, crc, body in rows:
         try:

@@ -60,7 +60,9 @@ class PostgresJournal(PostgresReader):
             self._keeper.renewed(until)
         return self.last
 
-    def _append(self, connection: Connection, written: list[stored_rows.Row], answered: list[int], again: bool) -> None:
+    def _append(
+        self, connection: Connection, written: list[stored_rows.StoredRow], answered: list[int], again: bool
+    ) -> None:
         if again and written and _is_there(connection, written[-1]):
             return  # it was committed; only the answer was lost
         statements = list(_statements(written))
@@ -129,9 +131,9 @@ def prepare(url: str) -> None:
     postgres_schema.prepare(place_of(url))
 
 
-def _statements(written: list[stored_rows.Row]) -> Iterator[list[stored_rows.Row]]:
+def _statements(written: list[stored_rows.StoredRow]) -> Iterator[list[stored_rows.StoredRow]]:
     """The rows in pieces of bounded size. One empty piece if there are no rows."""
-    piece: list[stored_rows.Row] = []
+    piece: list[stored_rows.StoredRow] = []
     size = 0
     for row in written:
         if size > STATEMENT_BYTES:
@@ -142,7 +144,7 @@ def _statements(written: list[stored_rows.Row]) -> Iterator[list[stored_rows.Row
     yield piece
 
 
-def _is_there(connection: Connection, row: stored_rows.Row) -> bool:
+def _is_there(connection: Connection, row: stored_rows.StoredRow) -> bool:
     found = connection.execute("SELECT crc FROM batch WHERE seq = %s", (row[0],)).fetchone()
     return found is not None and found[0] == row[1]
 

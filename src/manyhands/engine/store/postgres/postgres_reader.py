@@ -21,7 +21,7 @@ class PostgresReader:
     def read(self, after: int = 0) -> Iterator[tuple[int, AnyEvent]]:
         last = self._link.run(lambda connection, _: last_of(connection, self._place))
 
-        def fetch(done: int, last: int) -> list[stored_rows.Row]:
+        def fetch(done: int, last: int) -> list[stored_rows.StoredRow]:
             return self._link.run(
                 lambda connection, _: connection.execute(
                     "SELECT seq, crc, body FROM batch WHERE seq > %s AND seq <= %s ORDER BY seq LIMIT %s",

@@ -50,7 +50,7 @@ class SqliteReader:
             _, before = row_chain.row_before(self._connection, after)
             follows = row_chain.ChainCheck(row_chain.since_of(self._connection, self._path), before)
 
-        def fetch(done: int, last: int) -> list[stored_rows.Row]:
+        def fetch(done: int, last: int) -> list[stored_rows.StoredRow]:
             with sqlite_faults.named(self._path):
                 return self._connection.execute(
                     "SELECT seq, crc, body FROM batch WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",

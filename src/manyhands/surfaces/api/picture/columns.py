@@ -6,21 +6,21 @@ from itertools import islice
 from manyhands.core.state import Record, Run
 from manyhands.core.values.task import TERMINAL, Claims, claims_of
 from manyhands.surfaces.api.picture.bars import Bars
-from manyhands.surfaces.api.picture.picture_rows import Redact, Row, cause_of, short
+from manyhands.surfaces.api.picture.picture_rows import PictureRow, Redact, cause_of, short
 from manyhands.surfaces.verbs.task_report import queued_at
 from manyhands.surfaces.verbs.task_verbs import claims_row
 
 TASKS_MAX = 50_000
 
 
-def coded(values: Iterable[str]) -> Row:
+def coded(values: Iterable[str]) -> PictureRow:
     """A column with few different words: each word once, and an index for every row."""
     place: dict[str, int] = {}
     index = [place.setdefault(value, len(place)) for value in values]
     return {"values": list(place), "index": index}
 
 
-def task_columns(runs: Sequence[Run], redact: Redact) -> Row:
+def task_columns(runs: Sequence[Run], redact: Redact) -> PictureRow:
     total = sum(len(run.records) for run in runs)
     records = chosen(runs) if total > TASKS_MAX else [one for run in runs for one in run.records.values()]
     causes = [cause_of(record) for record in records]
@@ -70,7 +70,7 @@ def safe(texts: list[str], redact: Redact) -> list[str]:
     return [short(text, redact) for text in texts]
 
 
-def bar_columns(bars: Bars) -> Row:
+def bar_columns(bars: Bars) -> PictureRow:
     shown = list(bars)
     return {
         "total": bars.total,

@@ -3,7 +3,7 @@
 from msgspec.structs import asdict
 
 from manyhands.core.events import HostRead
-from manyhands.surfaces.api.picture.picture_rows import Row
+from manyhands.surfaces.api.picture.picture_rows import PictureRow
 
 #: A probe reads about once a second. A chart of hours needs far less, but that of a short run should not be a dot.
 EVERY_S = 5.0
@@ -25,11 +25,11 @@ _SHOWN = (
 
 class Gauges:
     def __init__(self) -> None:
-        self.rows: list[Row] = []
+        self.rows: list[PictureRow] = []
         self._told_at: dict[str, float] = {}
         self._told: dict[str, int] = {}
 
-    def read(self, event: HostRead) -> Row | None:
+    def read(self, event: HostRead) -> PictureRow | None:
         """None if it shows nothing, or comes too soon after the one before."""
         told = self._told.get(event.host, 0)
         every_s = AT_FIRST_EVERY_S if told < AT_FIRST_READINGS else EVERY_S

@@ -2,18 +2,18 @@
 
 from manyhands.core.book import Book
 from manyhands.core.claims import each_claim
-from manyhands.surfaces.api.picture.picture_rows import Row
+from manyhands.surfaces.api.picture.picture_rows import PictureRow
 
 SHOWN_MAX = 20
 HOLDERS_MAX = 20
 
 
-def hot_claims(book: Book) -> list[Row]:
+def hot_claims(book: Book) -> list[PictureRow]:
     held: dict[tuple[str, str], list[str]] = {}
     for running in book.running.values():
         for mode, pattern in each_claim(running.claims):
             held.setdefault((mode, pattern), []).append(running.record.task.id)
-    rows: list[Row] = []
+    rows: list[PictureRow] = []
     for (mode, pattern), holders in held.items():
         taken = len(holders) if mode == "write" else 0
         waiting = max(0, book.ready.demand(pattern) - taken)

@@ -13,7 +13,7 @@ from manyhands.core.placement import takes
 from manyhands.core.ready import Group
 from manyhands.core.state import HostState, Record, Run
 from manyhands.core.values.task import TaskState, form_of
-from manyhands.surfaces.api.picture.picture_rows import Redact, Row, short
+from manyhands.surfaces.api.picture.picture_rows import PictureRow, Redact, short
 
 #: How many parked groups are looked at: one reason is enough for a person.
 PARKED_LOOKS_MAX = 64
@@ -22,7 +22,7 @@ SPANS_MAX = 5_000
 #: (run, kind) → the forms of its tasks: whether a host takes a task depends on both.
 Forms = dict[tuple[str, str], set[str]]
 #: (cause, detail, until when if that is known). Of several causes, the one that comes first here is shown.
-Why = tuple[str, str, float | None]
+IdleReason = tuple[str, str, float | None]
 _FIRST = ("rate", "memory", "lane", "barrier", "budget", "concurrency", "claims", "rule", "drained", "elsewhere")
 
 
@@ -30,11 +30,11 @@ class IdleSpans:
     """Which hosts are idle now, and the idle spans that have ended, for pages that open later."""
 
     def __init__(self) -> None:
-        self.rows: list[Row] = []
-        self._over: deque[Row] = deque(maxlen=SPANS_MAX)
+        self.rows: list[PictureRow] = []
+        self._over: deque[PictureRow] = deque(maxlen=SPANS_MAX)
         self._since: dict[str, float] = {}
 
-    def now(self, at: float, rows: list[Row]) -> bool:
+    def now(self, at: float, rows: list[PictureRow]) -> bool:
         """Whether anything changed."""
         if rows == self.rows:
             return False
@@ -48,12 +48,12 @@ class IdleSpans:
         self.rows = rows
         return True
 
-    def spans(self) -> list[Row]:
+    def spans(self) -> list[PictureRow]:
         """The latest spans that have ended, then the open ones."""
         return [*self._over, *({**row, "from": self._since[row["host"]], "to": None} for row in self.rows)]
 
 
-def _is_same_span(row: Row, coming: Row | None) -> bool:
+def _is_same_span(row: PictureRow, coming: PictureRow | None) -> bool:
     """The details of a cause change far more often than the cause."""
     return coming is not None and all(row[name] == coming[name] for name in ("free", "cause"))
 
@@ -70,9 +70,9 @@ def note_form(forms: Forms, record: Record) -> None:
     forms.setdefault((record.run, record.task.kind), set()).add(form_of(record.task))
 
 
-def idle_rows(book: Book, forms: Forms, redact: Redact) -> list[Row]:
+def idle_rows(book: Book, forms: Forms, redact: Redact) -> list[PictureRow]:
     runs = [run for run in book.runs.values() if run.unfinished]
-    rows: list[Row] = []
+    rows: list[PictureRow] = []
     for host in book.hosts.values():
         free = host.width - len(host.running)
         if free > 0:
@@ -82,7 +82,7 @@ def idle_rows(book: Book, forms: Forms, redact: Redact) -> list[Row]:
     return rows
 
 
-def why_idle(book: Book, host: HostState, runs: list[Run], forms: Forms) -> Why:
+def why_idle(book: Book, host: HostState, runs: list[Run], forms: Forms) -> IdleReason:
     if host.paused is not None:
         return "paused", host.paused, host.paused_until
     if (hold := hold_of(host)) is not None:
@@ -99,8 +99,8 @@ def why_idle(book: Book, host: HostState, runs: list[Run], forms: Forms) -> Why:
     return _of_states(host, runs, forms)
 
 
-def _of_pools(book: Book, host: HostState) -> list[Why]:
-    found: list[Why] = []
+def _of_pools(book: Book, host: HostState) -> list[IdleReason]:
+    found: list[IdleReason] = []
     for pool in book.ready.pools.values():
         if host not in pool.hosts:
             continue
@@ -115,7 +115,7 @@ def _of_pools(book: Book, host: HostState) -> list[Why]:
     return found
 
 
-def _of_host(book: Book, host: HostState, group: Group) -> Why:
+def _of_host(book: Book, host: HostState, group: Group) -> IdleReason:
     """Why this host does not take the first task that waits, though it has a free slot."""
     kind = group.key.kind
     text = host_obstacle(host, group)
@@ -133,7 +133,7 @@ def _of_host(book: Book, host: HostState, group: Group) -> Why:
     return ("barrier" if group.key.barrier else "memory"), text, None
 
 
-def _of_parked(book: Book, host: HostState) -> list[Why]:
+def _of_parked(book: Book, host: HostState) -> list[IdleReason]:
     for _, groups in islice(book.ready.parked(), PARKED_LOOKS_MAX):
         group = next((one for one in groups[:PARKED_LOOKS_MAX] if host in one.pool.hosts and one.queue), None)
         if group is None:
@@ -149,7 +149,7 @@ def _of_parked(book: Book, host: HostState) -> list[Why]:
     return []
 
 
-def _of_states(host: HostState, runs: list[Run], forms: Forms) -> Why:
+def _of_states(host: HostState, runs: list[Run], forms: Forms) -> IdleReason:
     """Nothing is ready for this host: what the tasks that it takes wait for instead."""
     waiting = dict.fromkeys((TaskState.BACKOFF, TaskState.BLOCKED, TaskState.DEFERRED, TaskState.NEEDS_PERSON), 0)
     drained = 0

@@ -8,7 +8,7 @@ from msgspec import Struct
 from manyhands.core.events import AnyEvent, WidthMoved
 from manyhands.core.values.task import TaskState
 from manyhands.engine.store.contract.samples import SeriesSample
-from manyhands.surfaces.api.picture.picture_rows import Row, width_row
+from manyhands.surfaces.api.picture.picture_rows import PictureRow, width_row
 
 #: How many changes of widths, and how many samples, a page is told of.
 WIDTHS_MAX = 5_000
@@ -16,13 +16,13 @@ STOOD_MAX = 2_000
 
 
 class Past(Struct):
-    widths: list[Row]  # the latest ones
+    widths: list[PictureRow]  # the latest ones
     widths_total: int
-    stood: list[Row]  # who waited, sample by sample
+    stood: list[PictureRow]  # who waited, sample by sample
 
 
 def past_of(journal: Iterable[tuple[int, AnyEvent]], until_seq: int, samples: Iterable[SeriesSample]) -> Past:
-    widths: deque[Row] = deque(maxlen=WIDTHS_MAX)
+    widths: deque[PictureRow] = deque(maxlen=WIDTHS_MAX)
     total = 0
     for seq, event in journal:
         if seq > until_seq:
@@ -36,7 +36,7 @@ def past_of(journal: Iterable[tuple[int, AnyEvent]], until_seq: int, samples: It
     return Past(list(widths), total, stood)
 
 
-def _stood(sample: SeriesSample) -> Row:
+def _stood(sample: SeriesSample) -> PictureRow:
     ready = sum(run.tasks.get(str(TaskState.READY), 0) for run in sample.runs.values())
     oldest_s = max((run.queue_age_s for run in sample.runs.values()), default=0.0)
     runs = {name: run.queue_age_s for name, run in sample.runs.items() if run.queue_age_s}

@@ -22,8 +22,8 @@ from manyhands.surfaces.api.picture.hot_claims import hot_claims
 from manyhands.surfaces.api.picture.idle import IdleSpans, forms_of, idle_rows, note_form
 from manyhands.surfaces.api.picture.past import STOOD_MAX, WIDTHS_MAX, Past
 from manyhands.surfaces.api.picture.picture_rows import (
+    PictureRow,
     Redact,
-    Row,
     counts_row,
     page_host,
     page_run,
@@ -53,7 +53,7 @@ class Picture:
         self._age = age or QueueAge(book)
         self._keeps_age = age is None
         self.bars = Bars(book)
-        self._widths: deque[Row] = deque(maxlen=WIDTHS_MAX)
+        self._widths: deque[PictureRow] = deque(maxlen=WIDTHS_MAX)
         self._widths_total = 0
         self._durations: dict[tuple[str, str], deque[float]] = {}
         self._tokens = {"in": 0, "out": 0}
@@ -67,7 +67,7 @@ class Picture:
         self._runs: dict[str, None] = {}  # to be told whole
         self._hosts: dict[str, None] = {}
         self._ended: list[Bar] = []
-        self._told_hosts: dict[str, Row] = {}
+        self._told_hosts: dict[str, PictureRow] = {}
         self._told_ended_at: dict[str, float | None] = {name: run.ended_at for name, run in book.runs.items()}
         self._idle = IdleSpans()
         self._gauges = Gauges()
@@ -81,11 +81,11 @@ class Picture:
             "cost": self._cost,
         }
         self._told_since: dict[str, float] = {}
-        self._stood: list[Row] = []  # who waited, for a page that opens later
+        self._stood: list[PictureRow] = []  # who waited, for a page that opens later
         #: Before this moment it saw nothing itself; None: there was nothing to see.
         self._looks_from: float | None = book.at if book.runs else None
         self._knows_past = not book.runs
-        self._on: dict[type[Any], Callable[[Any, list[Row]], None]] = {
+        self._on: dict[type[Any], Callable[[Any, list[PictureRow]], None]] = {
             ev.AttemptStarted: self._on_started,
             ev.AttemptEnded: self._on_ended,
             ev.WidthMoved: self._on_width,
@@ -115,9 +115,9 @@ class Picture:
     def close(self) -> None:
         self.book.changed_for.remove(self._changed)
 
-    def changes(self, batch: Sequence[ev.AnyEvent]) -> list[Row]:
+    def changes(self, batch: Sequence[ev.AnyEvent]) -> list[PictureRow]:
         """What changed since the last call. The cost depends on the batch, not on how many tasks wait."""
-        happened: list[Row] = []
+        happened: list[PictureRow] = []
         for event in batch:
             on = self._on.get(type(event))
             if on is not None:
@@ -134,9 +134,9 @@ class Picture:
         self._last_number = self.book.last_number
         return [*runs, *tasks, *happened, *self._tell_hosts()]
 
-    def standing(self) -> list[Row]:
+    def standing(self) -> list[PictureRow]:
         """What follows from the state, if it changed: idle hosts and why, the hottest claims, the oldest task."""
-        rows: list[Row] = []
+        rows: list[PictureRow] = []
         idle = idle_rows(self.book, self._forms, self._redact)
         if self._idle.now(self.book.at, idle):
             rows.append({"t": "idle", "idle": idle})
@@ -146,7 +146,7 @@ class Picture:
             rows.append({"t": "claims", "claims": claims})
         return rows + self._tell_waiting()
 
-    def snapshot(self, run: str | None = None) -> Row:
+    def snapshot(self, run: str | None = None) -> PictureRow:
         """Everything, as of the last `changes` and `standing`; of one run only, the tasks of that run."""
         runs = list(self.book.runs.values())
         return {
@@ -169,7 +169,7 @@ class Picture:
             **self._told,
         }
 
-    def widths(self, host: str | None, since: float) -> list[Row]:
+    def widths(self, host: str | None, since: float) -> list[PictureRow]:
         return [row for row in self._widths if row["at"] >= since and host in (None, row["host"])]
 
     def slowest_of(self, host: str, kind: str) -> float | None:
@@ -179,7 +179,7 @@ class Picture:
 
     # What each event adds
 
-    def _on_started(self, event: ev.AttemptStarted, rows: list[Row]) -> None:
+    def _on_started(self, event: ev.AttemptStarted, rows: list[PictureRow]) -> None:
         record = self.book.runs[event.run].records[event.task]
         tried, number = tried_of(record, event.attempt)
         bar = self.bars.start(record, tried, number)
@@ -201,7 +201,7 @@ class Picture:
             }
         )
 
-    def _on_ended(self, event: ev.AttemptEnded, rows: list[Row]) -> None:
+    def _on_ended(self, event: ev.AttemptEnded, rows: list[PictureRow]) -> None:
         bar = self.bars.end(event.attempt)
         if bar is None:
             return
@@ -223,36 +223,38 @@ class Picture:
             }
         )
 
-    def _on_width(self, event: ev.WidthMoved, rows: list[Row]) -> None:
+    def _on_width(self, event: ev.WidthMoved, rows: list[PictureRow]) -> None:
         row = width_row(event)
         self._widths.append(row)
         self._widths_total += 1
         self._hosts[event.host] = None
         rows.append({"t": "width", **row})
 
-    def _on_read(self, event: ev.HostRead, rows: list[Row]) -> None:
+    def _on_read(self, event: ev.HostRead, rows: list[PictureRow]) -> None:
         row = self._gauges.read(event)
         if row is not None:
             rows.append({"t": "gauge", **row})
 
-    def _on_submitted(self, event: ev.TasksSubmitted, rows: list[Row]) -> None:
+    def _on_submitted(self, event: ev.TasksSubmitted, rows: list[PictureRow]) -> None:
         self._runs[event.run] = None
 
-    def _on_edited(self, event: ev.TaskEdited, rows: list[Row]) -> None:
+    def _on_edited(self, event: ev.TaskEdited, rows: list[PictureRow]) -> None:
         run = self.book.runs.get(event.run)
         record = run.records.get(event.task.id) if run is not None else None
         if record is not None:
             self._edited.add(record.number)
             self._changed[record.number] = record
 
-    def _on_hosts(self, event: ev.HostsConfigured, rows: list[Row]) -> None:
+    def _on_hosts(self, event: ev.HostsConfigured, rows: list[PictureRow]) -> None:
         self._hosts.update(dict.fromkeys(self.book.hosts))
 
-    def _on_host(self, event: ev.HostPaused | ev.HostResumed | ev.WidthSet | ev.WorkersMoved, rows: list[Row]) -> None:
+    def _on_host(
+        self, event: ev.HostPaused | ev.HostResumed | ev.WidthSet | ev.WorkersMoved, rows: list[PictureRow]
+    ) -> None:
         self._hosts[event.host] = None
 
     def _on_run(
-        self, event: ev.RunOpened | ev.RunResumed | ev.RunDrained | ev.RunStopped | ev.RunNoted, rows: list[Row]
+        self, event: ev.RunOpened | ev.RunResumed | ev.RunDrained | ev.RunStopped | ev.RunNoted, rows: list[PictureRow]
     ) -> None:
         if event.run in self.book.runs:
             self._runs[event.run] = None
@@ -273,7 +275,7 @@ class Picture:
 
     # What is told of it
 
-    def _task(self, record: Record, touched: dict[str, None]) -> Row:
+    def _task(self, record: Record, touched: dict[str, None]) -> PictureRow:
         touched[record.run] = None
         # With more tasks than a snapshot shows, the page may not know this one yet.
         is_new = record.number > self._last_number or record.number in self._edited
@@ -284,8 +286,8 @@ class Picture:
         row["t"] = "task"
         return row
 
-    def _tell_runs(self, touched: dict[str, None]) -> list[Row]:
-        rows: list[Row] = []
+    def _tell_runs(self, touched: dict[str, None]) -> list[PictureRow]:
+        rows: list[PictureRow] = []
         for name in {**touched, **self._runs}:
             run = self.book.runs[name]
             ended_at = run.ended_at
@@ -295,8 +297,8 @@ class Picture:
         self._runs.clear()
         return rows
 
-    def _tell_hosts(self) -> list[Row]:
-        rows: list[Row] = []
+    def _tell_hosts(self) -> list[PictureRow]:
+        rows: list[PictureRow] = []
         for name, host in self.book.hosts.items():
             told = self._told_hosts.get(name)
             if told is None or name in self._hosts or (told["paused"] is None) != (host.paused is None):
@@ -310,8 +312,8 @@ class Picture:
         self._hosts.clear()
         return rows
 
-    def _tell_waiting(self) -> list[Row]:
-        rows: list[Row] = []
+    def _tell_waiting(self) -> list[PictureRow]:
+        rows: list[PictureRow] = []
         waiting, since = self._waiting()
         moved = since.keys() != self._told_since.keys() or any(
             abs(at - self._told_since[run]) > AGE_STEP_S for run, at in since.items()
@@ -329,7 +331,7 @@ class Picture:
                 del self._stood[::2]  # the further back, the coarser
         return rows
 
-    def _waiting(self) -> tuple[Row, dict[str, float]]:
+    def _waiting(self) -> tuple[PictureRow, dict[str, float]]:
         """Who waits, and run by run since when."""
         at, ready = self.book.at, 0
         ages: dict[str, float] = {}
@@ -342,6 +344,6 @@ class Picture:
         return {**told, "ceiling": self._ceiling.look(self.book)}, {run: at - age for run, age in ages.items()}
 
 
-def concerns(row: Row, run: str) -> bool:
+def concerns(row: PictureRow, run: str) -> bool:
     """Whether this change matters to a page that shows one run. What uses hosts matters to all; tasks do not."""
     return bool(row["t"] != "task" or row["run"] == run)

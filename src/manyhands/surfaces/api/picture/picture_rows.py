@@ -13,7 +13,7 @@ from manyhands.surfaces.verbs.host_verbs import pinned_width, success_of, width_
 from manyhands.surfaces.verbs.run_verbs import run_row
 from manyhands.surfaces.verbs.task_verbs import claims_row
 
-Row = dict[str, Any]
+PictureRow = dict[str, Any]
 #: Leaves secrets out of a text.
 Redact = Callable[[str], str]
 #: (host, kind) → nine of ten attempts that were done lately took no longer than this.
@@ -31,17 +31,17 @@ def short(text: str, redact: Redact) -> str:
     return text if len(text) <= TEXT_CHARACTERS_MAX else text[: TEXT_CHARACTERS_MAX - 1] + "…"
 
 
-def counts_row(run: Run) -> Row:
+def counts_row(run: Run) -> PictureRow:
     counts = {str(state): n for state, n in run.counts.items()}
     return {"run": run.name, "counts": counts, "total": len(run.records), "peak": run.peak}
 
 
-def page_run(run: Run, redact: Redact) -> Row:
+def page_run(run: Run, redact: Redact) -> PictureRow:
     row = asdict(run_row(run))
     return {**row, "source": short(row["source"], redact)}
 
 
-def page_task(record: Record, redact: Redact) -> Row:
+def page_task(record: Record, redact: Redact) -> PictureRow:
     task = record.task
     return {
         **state_row(record, redact),
@@ -54,7 +54,7 @@ def page_task(record: Record, redact: Redact) -> Row:
     }
 
 
-def state_row(record: Record, redact: Redact) -> Row:
+def state_row(record: Record, redact: Redact) -> PictureRow:
     """The fields that can change, of a task that the page knows already."""
     return {
         "run": record.run,
@@ -71,7 +71,7 @@ def cause_of(record: Record) -> str:
     return "" if record.state in (TaskState.READY, TaskState.RUNNING, TaskState.DONE) else record.cause.why
 
 
-def page_host(host: HostState, slowest_of: SlowestOf, redact: Redact) -> Row:
+def page_host(host: HostState, slowest_of: SlowestOf, redact: Redact) -> PictureRow:
     return {
         "host": host.name,
         "kinds": host.host.kinds,
@@ -90,7 +90,7 @@ def page_host(host: HostState, slowest_of: SlowestOf, redact: Redact) -> Row:
     }
 
 
-def _page_lane(host: HostState, kind: str, lane: Lane, slowest_of: SlowestOf) -> Row:
+def _page_lane(host: HostState, kind: str, lane: Lane, slowest_of: SlowestOf) -> PictureRow:
     return {
         "kind": kind,
         "width": lane.width,
@@ -102,7 +102,7 @@ def _page_lane(host: HostState, kind: str, lane: Lane, slowest_of: SlowestOf) ->
     }
 
 
-def width_row(event: WidthMoved) -> Row:
+def width_row(event: WidthMoved) -> PictureRow:
     return {
         "at": event.at,
         "host": event.host,

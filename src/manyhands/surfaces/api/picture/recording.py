@@ -10,7 +10,7 @@ from itertools import chain, islice
 from manyhands.core.events import AnyEvent, HostsConfigured, RunOpened, RunResumed
 from manyhands.core.scheduler import Scheduler, joined
 from manyhands.surfaces.api.picture.picture import Picture, concerns
-from manyhands.surfaces.api.picture.picture_rows import Redact, Row
+from manyhands.surfaces.api.picture.picture_rows import PictureRow, Redact
 
 #: Events within this many seconds are one frame.
 FRAME_S = 0.02
@@ -26,7 +26,7 @@ _AT_WORK = frozenset({"task", "start", "end"})
 
 
 #: A recording begins with its run and sees all of it.
-_NO_PAST: Row = {"idle_past": [], "waiting_past": [], "gauges": [], "looks_from": None, "knows_past": True}
+_NO_PAST: PictureRow = {"idle_past": [], "waiting_past": [], "gauges": [], "looks_from": None, "knows_past": True}
 
 
 class Recording:
@@ -42,10 +42,10 @@ class Recording:
         self._read = 0
         self._changes = 0
         self._batch: list[AnyEvent] = []
-        self._frames: list[Row] = []
+        self._frames: list[PictureRow] = []
         self._is_wanted = True  # by the dispatcher of the moment: each new one begins with its hosts
 
-    def snapshot(self) -> Row | None:
+    def snapshot(self) -> PictureRow | None:
         """The state when the run was opened; None if the journal does not have the run."""
         self._scheduler.replay_each(self._until_opened())
         if self.run not in self._scheduler.book.runs:
@@ -56,7 +56,7 @@ class Recording:
         first["seq"] = self._picture.seq
         return {**first, "command": False, "widths": [], "widths_total": 0, **_NO_PAST}
 
-    def frames(self) -> Iterator[Row]:
+    def frames(self) -> Iterator[PictureRow]:
         while not self.truncated:
             records = sum(len(run.records) for run in self._scheduler.book.runs.values() if run.unfinished)
             before = self._read
@@ -115,5 +115,5 @@ class Recording:
             self._changes += len(rows)
             self._frames.append({"seq": self._picture.seq, "at": at, "changes": rows})
 
-    def _is_at_work(self, row: Row) -> bool:
+    def _is_at_work(self, row: PictureRow) -> bool:
         return row["t"] in _AT_WORK and row.get("run") == self.run
