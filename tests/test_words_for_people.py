@@ -61,7 +61,7 @@ ALLOWED = {
     "hosts/agents/acp_reading.py: message.removeprefix(_NO_REASON)": _FOREIGN,
     "sources/beads/beads_ready.py: word in reason": _FOREIGN,
     "sources/beads/bd.py: note not in issue.notes": _FOREIGN,
-    "sources/plans/yaml_nodes.py: 'tag' in reason": _FOREIGN,
+    "readers/yaml_nodes.py: 'tag' in reason": _FOREIGN,
     "apps/serve/write_back.py: tail not in why": _SHOWN,
     "engine/worker_scaling.py: there.trouble != self._trouble": _SHOWN,
     "hosts/executors/openai_executor.py: self._key not in ending.detail": _SHOWN,

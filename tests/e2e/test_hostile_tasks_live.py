@@ -1,11 +1,20 @@
-"""Tasks that put a pipe or a device where the dispatcher reads: every one of them ends, and so does the run."""
+"""Tasks that put a pipe or a device where the dispatcher reads: every one of them ends, and so does the run.
 
+There are twenty ways: ten in the directory of the attempt, and ten in the store or the workspace.
+"""
+
+import os
+import re
 from pathlib import Path
 
+import httpx
 import pytest
 
 from manyhands.engine.run_opening import attempt_directory
-from surfaces.cli.console import Console, sh, shell_host
+from manyhands.surfaces.api.named_tokens import make_token
+from manyhands.surfaces.api.token import token_of
+from manyhands.surfaces.api.token_scope import TokenScope
+from surfaces.cli.console import PATIENCE_S, Console, sh, shell_host
 
 #: In the directory of the attempt.
 HERE = 'cd "$(dirname "$MANYHANDS_USAGE_FILE")"'
@@ -23,6 +32,20 @@ HOSTILE = {
         f"{HERE}; next=../$MANYHANDS_TASK.2; mkdir $next; mkfifo $next/output.log; exit 1",
         None,
     ),
+}
+
+#: In the directory of the store; the workspace is above it.
+HOSTILE_TO_THE_STORE = {
+    "pipe-for-audit": "rm -f audit.jsonl; mkfifo audit.jsonl",
+    "pipe-for-tokens": "rm -f tokens.json; mkfifo tokens.json",
+    "device-for-tokens": "rm -f tokens.json; ln -s /dev/zero tokens.json",
+    "pipe-for-token": "rm -f token; mkfifo token",
+    "circle-for-token": "rm -f token; ln -s token token",
+    "pipe-for-mark": "rm -f journal.db-mark; mkfifo journal.db-mark",
+    "pipe-for-journal": "rm -f journal.db; mkfifo journal.db",
+    "pipe-for-key": "rm -rf env; mkdir -p env; mkfifo env/key",
+    "pipe-for-plan": "rm -f ../plan.jsonl; mkfifo ../plan.jsonl",
+    "pipe-for-config": "rm -f ../manyhands.toml; mkfifo ../manyhands.toml",
 }
 
 
@@ -93,3 +116,56 @@ def test_a_function_does_not_wait_for_a_pipe_in_place_of_its_output(console: Con
     assert done.code == 1, done.err
     details = {id: record.last_ending.detail for id, record in console.book().runs["plan-1"].records.items()}
     assert all("not a regular file" in detail for detail in details.values()), details
+
+
+@pytest.mark.parametrize("way", HOSTILE_TO_THE_STORE)
+def test_no_task_can_hang_a_dispatcher_that_serves_by_what_it_puts_into_the_store(console: Console, way: str) -> None:
+    console.config(shell_host(2))
+    known = [token_of(console.store), make_token(console.store, "ann", TokenScope.COMMAND, 0.0)]
+    script = f'cd "{console.store}"; {HOSTILE_TO_THE_STORE[way]}'
+    console.plan([sh("evil", script), sh("next", "true", needs=["evil"]), sh("slow", "sleep 1000")])
+    serving = console.start("serve", "--plan", "plan.jsonl", "--port", "0")
+    serving.wait_until(lambda: "ended task=next" in serving.err, "the end of the next task")
+    found = re.search(r"detail=(http://[0-9.:]+)", serving.err)
+    assert found is not None, serving.err
+    with httpx.Client(base_url=found[1], timeout=PATIENCE_S) as client:
+        for token in ("wrong", *known):
+            head = {"authorization": f"Bearer {token}"}
+            assert client.get("/api/v1/runs", headers=head).status_code == 200
+            paused = client.post("/api/v1/hosts/local/pause", headers=head, json={})
+            assert paused.status_code in (200, 401), paused.text
+        assert client.get("/api/v1/tasks/plan-1/evil/output").status_code == 200
+    serving.process.terminate()
+    assert "Traceback" not in serving.end().err
+
+
+NAMED = {
+    "audit.jsonl": [["audit"], ["host", "pause", "local"]],
+    "tokens.json": [["token"], ["token", "add", "bob", "--scope", "read"]],
+    "token": [["token"], ["serve", "--port", "0"]],
+    "journal.db-mark": [
+        ["runs"],
+        ["run", "plan.jsonl", "--dry-run"],
+        ["run", "plan.jsonl"],
+        ["host", "pause", "local"],
+    ],
+    "journal.db": [["runs"], ["run", "plan.jsonl"], ["store", "check"], ["host", "pause", "local"]],
+    "lock": [["run", "plan.jsonl"]],
+    "env/key": [["run", "other.jsonl"]],
+}
+
+
+@pytest.mark.parametrize("file", NAMED)
+def test_commands_name_a_pipe_in_the_store_instead_of_waiting_for_it(console: Console, file: str) -> None:
+    console.config(shell_host(1))
+    console.plan([sh("a", "true", env={"X": "1"})])
+    console.plan([sh("b", "true", env={"X": "2"})], "other.jsonl")
+    assert console.run("run", "plan.jsonl").code == 0
+    path = console.store / file
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    for words in NAMED[file]:
+        done = console.run(*words)
+        assert (done.code, "Traceback" in done.err) == (75, False), (words, done.err)
+        assert f"{file}`" in done.err, (words, done.err)
+        assert "hint: " in done.err, (words, done.err)

@@ -43,6 +43,17 @@ FORGED: dict[str, ev.AnyEvent] = {
     "an end": ev.RunNoted(0.0, "r", {}, ends=True),
 }
 
+#: Rows that another program wrote, each with a checksum that is right.
+UNREADABLE: dict[str, bytes] = {
+    "nothing": b"",
+    "no event": msgspec.msgpack.encode([]),
+    "an unknown event": msgspec.msgpack.encode([{"type": "unheard-of", "at": 0.0}]),
+    "nested": msgspec.msgpack.encode([{"type": "cancel", "at": 0.0, "run": "r", "unheard-of": "AAAA"}]).replace(
+        b"\xa4AAAA", b"\x91" * 200_000 + b"\xc0"
+    ),
+    "invalid UTF-8": codec.encode([ev.CancelAsked(0.0, "r", "AAAA")]).replace(b"AAAA", b"\xff\xfe\xfd\xfc"),
+}
+
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
@@ -96,7 +107,7 @@ async def test_a_forged_request_does_not_end_the_next_dispatcher_or_a_view(works
         requests.ask(ev.RunOpened(0.0, "mine", purpose=Purpose.HAND))
         requests.ask(ev.TasksSubmitted(0.0, "mine", (Task("b", run=("true",), kind="shell"),), Origin.HAND))
     with closing(sqlite3.connect(config.store_directory / "journal.db")) as connection:  # as any program can
-        for body in (b"", msgspec.msgpack.encode([]), msgspec.msgpack.encode([{"type": "unheard-of", "at": 0.0}])):
+        for body in UNREADABLE.values():
             row = codec.checksum(body, 0), body
             connection.execute("INSERT INTO request (crc, body) VALUES (?, ?)", row)
         connection.commit()

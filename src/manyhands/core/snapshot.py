@@ -99,7 +99,7 @@ def load(scheduler: Scheduler, data: bytes) -> bool:
     """
     try:
         whole = msgspec.msgpack.decode(data, type=Snapshot)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     if whole.version != VERSION:
         return False

@@ -32,6 +32,8 @@ LATE = 59.0
         (NOW + 56 * 365 * 86_400, None),
         (float("nan"), None),
         (float("inf"), None),
+        pytest.param(10**400, None, id="larger than any float"),
+        ("9" * 90, None),
         ("tomorrow", None),
         ([], None),
         (None, None),

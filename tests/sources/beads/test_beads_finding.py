@@ -109,9 +109,10 @@ def test_statuses_of_the_project_come_from_its_configuration(tmp_path):
     assert [issue.id for issue in ready(beads, time.time())] == ["a"]
 
 
-def test_a_broken_configuration_is_told_and_not_used(tmp_path):
+@pytest.mark.parametrize("text", ["a: [", "a: !!int ''", "a: &a\n  b: *a", "a: " + "[" * 100_000])
+def test_a_broken_configuration_is_told_and_not_used(tmp_path, text):
     project(tmp_path, row("a"))
-    (tmp_path / ".beads" / "config.yaml").write_text("a: [")
+    (tmp_path / ".beads" / "config.yaml").write_text(text)
     assert "cannot be read" in find(tmp_path).warnings[0].message
 
 

@@ -44,6 +44,10 @@ def test_a_file_says_what_its_task_is(tmp_path: Path) -> None:
     [
         ("---\ntitle: x\n", "has no end"),
         ("---\n: : {\n---\n", "is not valid YAML"),
+        ('---\ntitle: !!int ""\n---\n', "is not valid YAML"),
+        ("---\ntitle: !!timestamp x\n---\n", "is not valid YAML"),
+        ("---\nlabels: " + "[" * 100_000 + "\n---\n", "is nested too deeply"),
+        ("---\nlabels: &a [*a]\n---\n", "a reference to what it is part of"),
         ("---\n- a\n---\n", "must be `name: value` lines"),
         ("---\nstatus: maybe\n---\n", "`status` must be one of open, todo"),
         ("---\npriority: 9\n---\n", "`priority` must be from 0 to 4, got 9"),

@@ -19,6 +19,7 @@ from manyhands.engine.sim.hosts.simulated_host import Job, SimulatedHost
 from manyhands.engine.sim.hosts.timed_host import A_SECOND_EACH
 from manyhands.engine.sim.simulation import INSTANT, Leader
 from manyhands.errors import UsageError
+from manyhands.readers.text import whole_file
 from manyhands.sources.plans.plan_reading import read_plan
 
 #: model → its default parameters, which a scenario may override.
@@ -29,6 +30,9 @@ MODELS: dict[str, Parameters] = {
     "slots": SLOTS.parameters,
     "timed": A_SECOND_EACH,
 }
+#: More would not fit into the memory of a usual machine.
+HOSTS_MAX = 100_000
+TASKS_MAX = 10_000_000
 
 
 class ScenarioHost(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -85,14 +89,16 @@ class ScenarioStage(Struct, frozen=True):
 
 def read_scenario(path: Path) -> Scenario:
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(whole_file(path).decode())
         scenario = msgspec.convert(table, Scenario)
     except OSError as error:
         raise UsageError(f"cannot read scenario `{path}`: {error.strerror}", "give the path of a .toml file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"scenario `{path}`: {error}", "it is a TOML file; see examples/two-hosts.toml") from error
     except msgspec.ValidationError as error:
         raise UsageError(f"scenario `{path}`: {error}", "examples/two-hosts.toml shows what a scenario has") from error
+    except RecursionError as error:
+        raise UsageError(f"scenario `{path}` is nested too deeply", "see examples/two-hosts.toml") from error
+    except ValueError as error:  # not TOML, not UTF-8, or a number of thousands of digits
+        raise UsageError(f"scenario `{path}`: {error}", "it is a TOML file; see examples/two-hosts.toml") from error
     _check(path, scenario)
     return scenario
 
@@ -106,6 +112,8 @@ def _check(path: Path, scenario: Scenario) -> None:
         _check_stream(f"scenario `{path}`", scenario)
     for name, host in scenario.hosts.items():
         _check_host(f"scenario `{path}`: host `{name}`", host)
+    if (hosts := sum(host.count for host in scenario.hosts.values())) > HOSTS_MAX:
+        raise UsageError(f"scenario `{path}`: it has at most {HOSTS_MAX:,} hosts, got {hosts:,}", "lower a `count`")
     times = Counter(name for name, _ in _each(scenario))
     if twice := [name for name, n in times.items() if n > 1]:
         raise UsageError(
@@ -114,6 +122,11 @@ def _check(path: Path, scenario: Scenario) -> None:
     for backlog in scenario.backlog:
         if backlog.block < 0:
             raise UsageError(f"scenario `{path}`: `block` must be at least 1, got {backlog.block}")
+        if (at_once := backlog.block or backlog.tasks) > TASKS_MAX:
+            raise UsageError(
+                f"scenario `{path}`: at most {TASKS_MAX:,} tasks come at once, got {at_once:,}",
+                "with a `block`, tasks come as others end",
+            )
         if backlog.tasks < 0 or bool(backlog.plan) == bool(backlog.tasks):
             raise UsageError(
                 f"scenario `{path}`: a backlog has either `tasks` or a `plan`", 'tasks = 500, like = "gpu"'

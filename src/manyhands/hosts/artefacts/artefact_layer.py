@@ -85,6 +85,6 @@ def _answer(ending: Ending, task: Task, directory: Path) -> bytes:
 def _as_text(content: bytes) -> bytes:
     try:
         value = msgspec.json.decode(content)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return content
     return value.encode(errors="replace") if isinstance(value, str) else content

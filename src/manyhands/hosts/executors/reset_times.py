@@ -9,6 +9,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 #: Monthly limits are the longest there are. What is farther off is a mistake, and then nothing is known.
 FARTHEST_S = 40 * 86_400.0
 _DAY_S = 86_400.0
+#: Thousands of years from now, in milliseconds.
+_MILLISECONDS_MAX = 1e14
 #: A clock that is a little ahead of ours says that the limit ended a moment ago.
 _SLACK_S = 300.0
 #: A time to the minute is any moment of that minute: coming at its end is never too early.
@@ -36,7 +38,7 @@ def wait_until(moment: object, now: float) -> float | None:
     if isinstance(moment, bool):
         return None
     if isinstance(moment, int | float):
-        return _from_epoch(float(moment), now)
+        return _from_epoch(moment, now)
     if not isinstance(moment, str) or len(moment) > 100:
         return None
     text = moment.strip()
@@ -74,7 +76,7 @@ def wait_in_text(text: str, now: float, zone: datetime.tzinfo | None = None) -> 
 
 
 def _from_epoch(value: float, now: float) -> float | None:
-    if not math.isfinite(value) or value < 1e9:
+    if not 1e9 <= value <= _MILLISECONDS_MAX:  # a whole number may be larger than any float
         return None
     return _bounded((value / 1000 if value > 1e11 else value) - now)
 

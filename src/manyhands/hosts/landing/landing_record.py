@@ -53,7 +53,7 @@ def _decodable(record: LandingRecord) -> LandingRecord:
 
 
 def read_record(directory: Path) -> LandingRecord:
-    """The record of the attempt with this directory. Raises OSError or MsgspecError if it has none."""
+    """The record of the attempt with this directory. Raises OSError, ValueError or RecursionError if it has none."""
     return msgspec.json.decode(read_plain(directory / FILE, BYTES_MAX), type=LandingRecord)
 
 
@@ -63,5 +63,5 @@ def earlier_records(directory: str, number: int) -> Iterator[tuple[int, LandingR
     for earlier in range(1, number):
         try:
             yield earlier, read_record(Path(f"{stem}{earlier}"))
-        except (OSError, msgspec.MsgspecError):
+        except (OSError, ValueError, RecursionError):
             continue  # that attempt ended before it had a record

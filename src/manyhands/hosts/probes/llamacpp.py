@@ -58,7 +58,7 @@ class LlamacppProbe(GuardedProbe):
             raise NoAnswer(f"{root} offers neither /metrics nor /slots: start it with --metrics") from None
         try:
             slots = msgspec.json.decode(page, type=list[Slot])
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:
             raise NoAnswer(f"{self._pages.root}/slots is not a list of slots: {error}") from None
         running = sum(slot.is_processing for slot in slots)
         return Reading(at=at, source="llamacpp", running=running, slots=len(slots) or None)
@@ -67,7 +67,7 @@ class LlamacppProbe(GuardedProbe):
         """How many requests it works on at once; 0: it does not say."""
         try:
             return max(0, msgspec.json.decode(await self._pages.get("/props"), type=Props).total_slots)
-        except (NoAnswer, msgspec.MsgspecError, UnicodeDecodeError):
+        except (NoAnswer, ValueError, RecursionError):
             return 0
 
     async def close(self) -> None:

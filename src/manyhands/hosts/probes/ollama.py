@@ -45,7 +45,7 @@ class OllamaProbe(GuardedProbe):
         page = await self._pages.get("/api/ps")
         try:
             models = msgspec.json.decode(page, type=OllamaModels).models
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:
             raise NoAnswer(f"{self._pages.root}/api/ps is not a list of models: {error}") from None
         for model in models:
             if not 0 <= model.size_vram <= model.size:

@@ -96,12 +96,12 @@ def _config(directory: Path, warnings: list[Problem]) -> dict[str, Any]:
     file = directory / "config.yaml"
     if not file.is_file():
         return {}
-    import yaml
+    from manyhands.readers.yaml_nodes import YamlRefused, read_yaml_document
 
     try:
-        settings = yaml.safe_load(read_plain(file, _SETTINGS_BYTES_MAX, through_links=True))
-    except (OSError, yaml.YAMLError) as error:
-        reason = str(error).splitlines()[0]
+        settings, _ = read_yaml_document(read_plain(file, _SETTINGS_BYTES_MAX, through_links=True).decode())
+    except (OSError, UnicodeDecodeError, YamlRefused) as error:
+        reason = error.complaints[0][1] if isinstance(error, YamlRefused) else error
         warnings.append(Problem(file=str(file), message=f"cannot be read: {reason}", hint="its settings are not used"))
         return {}
     flat: dict[str, Any] = {}
@@ -179,6 +179,6 @@ def _newest_below(directory: Path) -> int:
 def _json_in(file: Path) -> dict[str, Any]:
     try:
         found = json.loads(read_plain(file, _SETTINGS_BYTES_MAX, through_links=True))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

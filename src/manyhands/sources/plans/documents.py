@@ -25,7 +25,7 @@ def read_toml(file: str, raw: bytes, gathering: Gathering) -> None:
 
 
 def read_yaml(file: str, raw: bytes, gathering: Gathering) -> None:
-    from manyhands.sources.plans.yaml_nodes import YamlRefused, read_yaml_document
+    from manyhands.readers.yaml_nodes import YamlRefused, read_yaml_document
 
     text = decoded(raw, file, gathering.problems)
     if text is None:

@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 
 import msgspec
-import yaml
 
+from manyhands.readers.yaml_nodes import YamlRefused, read_yaml_document
 from manyhands.sources.beads.issue import Dependency, Issue
 from manyhands.sources.beads.times import written
 
@@ -64,11 +64,11 @@ def parts_of(text: str) -> tuple[list[str], str]:
 def issue_of(id: str, text: str, mtime_ns: int) -> Issue:
     lines, body = parts_of(text)
     try:
-        found = yaml.safe_load("\n".join(lines)) or {}
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        place = getattr(error, "problem_mark", None)
-        at = f" at line {place.line + 2}" if place is not None else ""
-        raise BadFrontMatter(f"the front matter is not valid YAML{at}") from None
+        found = read_yaml_document("\n".join(lines))[0] or {}
+    except YamlRefused as refused:
+        line, message, _ = refused.complaints[0]
+        at = f" at line {line + 1}" if line else ""  # the fence is above it
+        raise BadFrontMatter(f"the front matter {message}{at}") from None
     if not isinstance(found, dict):
         raise BadFrontMatter("the front matter must be `name: value` lines")
     try:

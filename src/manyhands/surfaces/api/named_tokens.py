@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from manyhands.errors import Conflict, StoreBroken, UsageError
 from manyhands.readers.name_rules import is_good_name
+from manyhands.readers.plain_file import read_plain
 from manyhands.store_directory import make_store_directory, write_for_owner
 from manyhands.surfaces.api.token import FILE as OWNERS_FILE
 from manyhands.surfaces.api.token import TOKEN_BYTES, read_token
@@ -24,6 +25,8 @@ from manyhands.surfaces.api.token_scope import TokenScope
 FILE = "tokens.json"
 #: Whoever started the server holds this one: the file `token`.
 OWNER = "owner"
+#: Some ten thousand tokens.
+_FILE_BYTES_MAX = 2 << 20
 
 
 class NamedToken(Struct, frozen=True):
@@ -36,11 +39,12 @@ class NamedToken(Struct, frozen=True):
 def named_tokens(directory: Path) -> list[NamedToken]:
     path = directory / FILE
     try:
-        return msgspec.json.decode(path.read_bytes(), type=list[NamedToken])
+        return msgspec.json.decode(read_plain(path, _FILE_BYTES_MAX), type=list[NamedToken])
     except FileNotFoundError:
         return []
-    except (OSError, msgspec.MsgspecError) as error:
-        raise StoreBroken(f"cannot read `{path}`: {error}", f"`rm {path}`, then make the tokens again") from error
+    except (OSError, ValueError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise StoreBroken(f"cannot read `{path}`: {reason}", f"`rm {path}`, then make the tokens again") from error
 
 
 def make_token(directory: Path, name: str, scope: TokenScope, at: float) -> str:
@@ -123,6 +127,6 @@ class TokenHolders:
 def _version(path: Path) -> tuple[int, int] | None:
     try:
         found = os.stat(path)
-    except FileNotFoundError:
+    except OSError:  # reading it says what is wrong
         return None
     return found.st_ino, found.st_mtime_ns

@@ -3,6 +3,7 @@
 On loopback anyone of this machine may read, and commands want the token. Beyond loopback everything wants it.
 """
 
+import asyncio
 import ipaddress
 import logging
 import socket
@@ -15,6 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from manyhands.errors import StoreBroken
 from manyhands.surfaces.api.named_tokens import NamedToken, TokenHolders
 from manyhands.surfaces.api.refusals import refusal
 from manyhands.surfaces.api.token_scope import TokenScope
@@ -92,9 +94,9 @@ class Gate:
                 asked = f"{scope['method']} {scope['path']}"
                 line = AuditLine(time.time(), holder.name, address, asked, str(message["status"]))
                 try:
-                    note_command(self._directory, line)
-                except OSError as error:  # the command is done; a full disk must not hide its answer
-                    logging.getLogger(__name__).warning("cannot write the audit trail: %s", error)
+                    await asyncio.to_thread(note_command, self._directory, line)
+                except StoreBroken as error:  # the command is done; a full disk must not hide its answer
+                    logging.getLogger(__name__).warning("%s", error)
             await send(message)
 
         return noted

@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 from manyhands.errors import StoreBroken
+from manyhands.readers.plain_file import open_plain
 from manyhands.store_directory import make_store_directory
 
 FILE = "token"
@@ -45,11 +46,15 @@ def read_token(directory: Path) -> str | None:
     """The token, or None if there is none. A token that others may read is refused."""
     path = directory / FILE
     try:
-        with path.open() as file:
+        with open(open_plain(path), encoding="ascii", errors="replace") as file:
             mode = os.fstat(file.fileno()).st_mode
             text = file.read(1000).strip()
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise StoreBroken(
+            f"cannot read the token in `{path}`: {error.strerror}", f"`rm {path}`: the next start makes a new one"
+        ) from error
     if stat.S_IMODE(mode) & 0o077:
         raise StoreBroken(
             f"others can read the token in `{path}` (mode {stat.S_IMODE(mode):03o})",

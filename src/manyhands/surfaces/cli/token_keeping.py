@@ -28,15 +28,15 @@ def list_tokens(output: OutputFormat, settings: Settings) -> None:
 def add_token(name: str, scope: TokenScope, settings: Settings) -> None:
     directory = settings.load().store_directory
     token = make_token(directory, name, scope, time.time())
-    _note(directory, f"token add {name} --scope {scope}")
     _show(token)
+    _note(directory, f"token add {name} --scope {scope}")
 
 
 def replace_token(name: str, settings: Settings) -> None:
     directory = settings.load().store_directory
     token = rotate_token(directory, name, time.time())
-    _note(directory, f"token rotate {name}")
     _show(token)
+    _note(directory, f"token rotate {name}")
 
 
 def take_token_away(name: str, settings: Settings) -> None:

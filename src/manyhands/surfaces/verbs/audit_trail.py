@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from manyhands.errors import StoreBroken
 from manyhands.readers.plain_file import open_plain
 
 FILE = "audit.jsonl"
@@ -33,21 +34,29 @@ def user_here() -> str:
 
 
 def note_command(directory: Path, line: AuditLine) -> None:
-    """Append one line. A single write, so that lines of several processes do not mix."""
+    """Append one line. A single write, so that lines of several processes do not mix. Raises StoreBroken."""
     short = AuditLine(line.at, line.who[:_TEXT_MAX], line.came_from[:_TEXT_MAX], line.asked[:_TEXT_MAX], line.answer)
-    fd = os.open(directory / FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+    path = directory / FILE
     try:
-        os.write(fd, msgspec.json.encode(short) + b"\n")
-    finally:
-        os.close(fd)
+        with open(open_plain(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab", buffering=0) as file:
+            file.write(msgspec.json.encode(short) + b"\n")
+    except OSError as error:
+        raise StoreBroken(
+            f"cannot write the audit trail `{path}`: {error.strerror}", "the request itself was made; see what is there"
+        ) from error
 
 
 def read_audit(directory: Path) -> Iterator[AuditLine]:
     """Every line that can be read, the oldest first."""
+    path = directory / FILE
     try:
-        fd = open_plain(directory / FILE)
+        fd = open_plain(path)
     except FileNotFoundError:
         return
+    except OSError as error:
+        raise StoreBroken(
+            f"cannot read the audit trail `{path}`: {error.strerror}", f"`rm {path}`: the next command begins a new one"
+        ) from error
     with open(fd, "rb") as file:
         yield from _lines(file)
 
@@ -57,5 +66,5 @@ def _lines(file: Iterable[bytes]) -> Iterator[AuditLine]:
     for line in file:
         try:
             yield decoder.decode(line)
-        except msgspec.MsgspecError:
+        except (ValueError, RecursionError):
             continue  # torn by a crash or a full disk; the others still tell

@@ -41,6 +41,7 @@ def ask(view: View, wanted: Wanted[VerbAnswer]) -> VerbAnswer:
     try:
         for event in wanted.events:
             asking.ask(event)
+        for event in wanted.events:  # all of it was asked for, even if the trail cannot be written
             note_command(
                 view.config.store_directory, AuditLine(event.at, user_here(), view.asked_from, _in_words(event))
             )

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import msgspec
-
 from manyhands.engine.run_opening import attempt_directory
 from manyhands.engine.store.store_opening import open_reader
 from manyhands.errors import UnknownRun
@@ -20,7 +18,7 @@ def review_run(view: View, run: str | None) -> Review:
     def undeclared(task: str, number: int) -> list[str]:
         try:
             return read_record(Path(attempt_directory(view.config.store_directory, name, task, number))).undeclared
-        except (OSError, msgspec.MsgspecError):
+        except (OSError, ValueError, RecursionError):
             return []  # the attempt had no workspace of its own
 
     reader = open_reader(view.place)

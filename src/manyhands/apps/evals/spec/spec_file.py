@@ -111,7 +111,7 @@ def _parse(path: Path, name: str, problems: Problems) -> tuple[Any, Sheet] | Non
     if path.suffix.lower() == ".toml":
         read = parse_toml(name, text, problems)
         return (read[0], Sheet(name, read[1], problems)) if read is not None else None
-    from manyhands.sources.plans.yaml_nodes import YamlRefused, read_yaml_document
+    from manyhands.readers.yaml_nodes import YamlRefused, read_yaml_document
 
     try:
         document, line_of = read_yaml_document(text)

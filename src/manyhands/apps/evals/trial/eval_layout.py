@@ -7,6 +7,8 @@ from typing import TypeVar
 import msgspec
 
 from manyhands.apps.evals.spec.ordering import Trial
+from manyhands.readers.plain_file import open_plain, read_plain
+from manyhands.readers.text import BYTES_MAX
 
 T = TypeVar("T")
 
@@ -43,7 +45,7 @@ def write_whole(path: Path, value: object, durable: bool = True) -> None:
     """Writes JSON. With `durable` the file survives a power cut."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f"{path.name}.new")
-    with beside.open("wb") as file:
+    with open(open_plain(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
         file.write(msgspec.json.encode(value))
         if durable:
             file.flush()
@@ -54,6 +56,6 @@ def write_whole(path: Path, value: object, durable: bool = True) -> None:
 def read_whole(path: Path, kind: type[T]) -> T | None:
     """None if there is no such file, or if it cannot be read. The caller then makes it again."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except (FileNotFoundError, msgspec.DecodeError):
+        return msgspec.json.decode(read_plain(path, BYTES_MAX), type=kind)
+    except (OSError, ValueError, RecursionError):
         return None

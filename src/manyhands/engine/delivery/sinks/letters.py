@@ -66,5 +66,5 @@ def _parsed(result: str) -> Any:
     """What a function returned is JSON and stays it; what a model answered is text."""
     try:
         return msgspec.json.decode(result)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return result

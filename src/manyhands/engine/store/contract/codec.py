@@ -46,7 +46,9 @@ def decode_sound(body: bytes) -> list[AnyEvent]:
     """The events of a row whose checksum was compared."""
     try:
         return [brought_up_to_date(event) for event in _decoder.decode(body)]
-    except msgspec.MsgspecError as error:
+    except RecursionError as error:
+        raise Damaged("it is nested too deeply") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise Damaged(str(error)) from error
 
 

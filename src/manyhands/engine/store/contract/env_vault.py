@@ -114,7 +114,13 @@ class EnvVault:
                 if not self._keeps:
                     return _NO_KEY
                 self._write(_KEY, os.urandom(_KEY_BYTES))
-            self._key = read_plain(place, _KEY_BYTES)
+            try:
+                self._key = read_plain(place, _KEY_BYTES)
+            except OSError as error:
+                raise StoreBroken(
+                    f"cannot read the key of `env` in `{place}`: {error.strerror}",
+                    f"restore it from a copy, or `rm -r {self.directory}` and give the values again",
+                ) from error
         return self._key
 
     def _write(self, name: str, content: bytes) -> None:

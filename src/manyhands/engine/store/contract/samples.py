@@ -40,6 +40,6 @@ def readable(bodies: Iterable[bytes]) -> list[SeriesSample]:
     for body in bodies:
         try:
             found.append(msgspec.msgpack.decode(body, type=SeriesSample))
-        except (msgspec.MsgspecError, TypeError, ValueError):
+        except (msgspec.MsgspecError, TypeError, ValueError, RecursionError):
             continue
     return found

@@ -15,7 +15,9 @@ from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
+from manyhands.engine.store.contract.stored_rows import SALVAGE
 from manyhands.errors import StoreBroken
+from manyhands.readers.plain_file import open_plain
 
 #: After the name of the journal's file, as SQLite names its own: copying `journal.db*` copies it too.
 SUFFIX = "-mark"
@@ -57,7 +59,7 @@ class MarkFile:
     def __init__(self, path: Path, *, writes: bool = False) -> None:
         """Raises FileNotFoundError if there is none."""
         self.path = path
-        self._descriptor = os.open(path, (os.O_RDWR if writes else os.O_RDONLY) | os.O_CLOEXEC)
+        self._descriptor = _opened(path, os.O_RDWR if writes else os.O_RDONLY)
         self._turns = [0, 0]
         self._latest = [HighWaterMark(), HighWaterMark()]
         self._guard = Lock()
@@ -67,7 +69,7 @@ class MarkFile:
     def make(cls, path: Path, events: HighWaterMark) -> "MarkFile":
         """A new one, durable when this returns. It appears whole or not at all."""
         half = path.with_name(f"{path.name}.new")
-        descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        descriptor = _opened(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         try:
             for kept, mark in ((Kept.EVENTS, events), (Kept.REQUESTS, HighWaterMark())):
                 for copy in range(_COPIES):
@@ -86,7 +88,7 @@ class MarkFile:
         if not whole:
             raise StoreBroken(
                 f"the mark `{self.path}` is damaged, so that nobody can tell whether the journal beside it is complete",
-                "restore it from a copy, or save what can be read with `manyhands store repair --to DIR`",
+                SALVAGE,
             )
         self._turns[kept], self._latest[kept] = max(whole, key=lambda one: one[0])
         return self._latest[kept]
@@ -138,6 +140,15 @@ class MarkFile:
                 "free some space or check the disk, then run the same command again; everything acknowledged is kept",
             ) from error
         self._turns[kept], self._latest[kept] = turn, mark
+
+
+def _opened(path: Path, flags: int) -> int:
+    try:
+        return open_plain(path, flags)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise StoreBroken(f"cannot open the journal's mark `{path}`: {error.strerror}", SALVAGE) from error
 
 
 def _place(kept: Kept, copy: int) -> int:

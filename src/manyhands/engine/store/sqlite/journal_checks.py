@@ -6,7 +6,8 @@ away when it closes, and behind damage the log may hold what can still be saved.
 
 import logging
 import sqlite3
-from contextlib import closing
+import stat
+from contextlib import closing, suppress
 from pathlib import Path
 
 from manyhands.engine.store.contract.stored_rows import SALVAGE, damaged
@@ -19,6 +20,15 @@ _log = logging.getLogger(__name__)
 
 def mark_path(path: Path) -> Path:
     return path.with_name(path.name + SUFFIX)
+
+
+def check_files(path: Path) -> None:
+    """Opening a pipe would wait without end, and SQLite opens whatever is there."""
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        file = path.with_name(name)
+        with suppress(FileNotFoundError):
+            if not stat.S_ISREG(file.stat().st_mode):
+                raise StoreBroken(f"the journal's file `{file}` is not a regular file", SALVAGE)
 
 
 def marks_of(path: Path) -> tuple[HighWaterMark, HighWaterMark] | None:

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from manyhands.errors import StoreBroken, StoreBusy
+from manyhands.readers.plain_file import open_plain
 
 _held: set[int] = set()
 
@@ -24,10 +25,11 @@ class DirectoryLock:
     def __init__(self, directory: Path) -> None:
         path = directory / "lock"
         try:
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            self._fd = open_plain(path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise StoreBroken(
-                f"cannot open `{path}`: {error.strerror}", "the directory must be writable by this user"
+                f"cannot open `{path}`: {error.strerror}",
+                "it must be a file in a directory that this user can write to",
             ) from error
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

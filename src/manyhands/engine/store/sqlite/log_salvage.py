@@ -12,6 +12,8 @@ from array import array
 from collections.abc import Iterator
 from pathlib import Path
 
+from manyhands.engine.store.sqlite.journal_checks import check_files
+
 _HEAD_BYTES = 32
 _FRAME_HEAD_BYTES = 24
 #: The last bit of the magic number says in which byte order the checksums are computed.
@@ -21,6 +23,7 @@ _PAGE_BYTES = 4096  # what the journal is made with
 
 def copies(path: Path, into: Path) -> Iterator[Path]:
     """Directories with a copy of the journal at `path`: as it is, and with its log made readable to its end."""
+    check_files(path)
     log = path.with_name(f"{path.name}-wal")
     for name, whole_log in (("as-is", False), ("whole-log", True)):
         if whole_log and not log.exists():

@@ -340,6 +340,7 @@ def _make(directory: Path) -> None:
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    journal_checks.check_files(path)
     return sqlite3.connect(
         f"{path.as_uri()}?mode={mode}",
         uri=True,

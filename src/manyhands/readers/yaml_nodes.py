@@ -42,9 +42,9 @@ def read_yaml_document(text: str) -> tuple[Any, TomlLines]:
         raise YamlRefused((line, f"is not valid YAML: {error.reason}", "take the character out")) from None
     except yaml.MarkedYAMLError as error:
         raise YamlRefused(_complaint(error, text)) from None
-    except (ValueError, OverflowError) as error:
-        # A date such as 2024-13-45 has the form of one and no meaning.
-        raise YamlRefused((0, f"is not valid YAML: {error}", "put dates in quotes")) from None
+    except (ValueError, OverflowError, LookupError, AttributeError, TypeError) as error:
+        # A date such as 2024-13-45 has the form of one and no meaning. What a tag calls a date may not even have that.
+        raise YamlRefused((0, f"is not valid YAML: {error}", "put dates in quotes, and take tags out")) from None
     finally:
         loader.dispose()
 
