@@ -194,3 +194,15 @@ def test_a_task_that_waits_for_what_will_not_come_can_never_run() -> None:
     records = player.book.runs["r"].records
     never = {id for id, record in records.items() if can_never_run(player.book, record)}
     assert never == {"unknown-kind", "too-large", "orphan"}
+
+
+def test_a_task_that_can_never_run_says_so_before_what_keeps_it_now() -> None:
+    player = Player(a_host("w0", 2, kinds=("code",), resources={"gpu": 1.0}))
+    everything = writes("**")
+    player.open(
+        a_task("holds", claims=everything),
+        a_task("ghost", kind="ghost", claims=everything),
+        a_task("large", resources={"gpu": 9.0}, claims=everything),
+    )
+    assert why(player, "ghost") == ["no host takes kind ghost with run", "** (to write) is held by holds#1@w0"]
+    assert why(player, "large")[0] == "no host has the 9 gpu that it asks for; the most is 1"

@@ -3,7 +3,15 @@
 from typing import assert_never
 
 from manyhands.core.book import Book
-from manyhands.core.obstacles import could_ever_take, group_obstacle, host_obstacle, run_obstacle, what_meets
+from manyhands.core.obstacles import (
+    could_ever_take,
+    group_obstacle,
+    host_obstacle,
+    no_host_has_enough,
+    resource_of,
+    run_obstacle,
+    what_meets,
+)
 from manyhands.core.people import why_it_waits
 from manyhands.core.placement import choose
 from manyhands.core.ready import Group
@@ -51,12 +59,7 @@ def can_never_run(book: Book, record: Record) -> bool:
         return any(need not in run.records for need in record.task.needs)
     if record.state is not TaskState.READY or not book.hosts:
         return False
-    group = book.ready.group_of(run, record)
-    return not any(_has_enough(host, group) for host in group.pool.hosts)
-
-
-def _has_enough(host: HostState, group: Group) -> bool:
-    return all(host.host.resources.get(name, 0.0) >= amount for name, amount in group.key.resources)
+    return no_host_has_enough(book.ready.group_of(run, record))
 
 
 def _last_attempt(book: Book, record: Record, at: float) -> str:
@@ -89,7 +92,25 @@ def _open_needs(run: Run, record: Record) -> str:
 
 def _what_keeps(book: Book, run: Run, record: Record) -> list[str]:
     group = book.ready.group_of(run, record)
-    found = [("host", reason) for reason in _host_reasons(group, book)]
+    never = [_never(group)] if book.hosts and no_host_has_enough(group) else []
+    return [*never, *_what_keeps_now(book, run, group, record, bool(never))]
+
+
+def _never(group: Group) -> str:
+    """Why no host can ever take it."""
+    hosts = group.pool.hosts
+    if not hosts:
+        return f"no host takes kind {group.key.kind} with {group.key.form}"
+    wanted = [(name, amount, max(resource_of(host, name) for host in hosts)) for name, amount in group.key.resources]
+    short = [each for each in wanted if each[1] > each[2]]
+    if not short:
+        return "no host has all that it asks for together: " + ", ".join(f"{name} {n:g}" for name, n, _ in wanted)
+    name, amount, most = short[0]
+    return f"no host has the {amount:g} {name} that it asks for; the most is {most:g}"
+
+
+def _what_keeps_now(book: Book, run: Run, group: Group, record: Record, is_never: bool) -> list[str]:
+    found = [] if is_never else [("host", reason) for reason in _host_reasons(group, book)]
     if (obstacle := run_obstacle(group.pool)) is not None:
         found.append((obstacle.what, obstacle.text))
     if (obstacle := group_obstacle(group, book.held, book.running, book.ready)) is not None:
@@ -100,7 +121,7 @@ def _what_keeps(book: Book, run: Run, record: Record) -> list[str]:
     reasons = [text for _, text in found]
     if not reasons and group.head is not record:
         reasons.append(f"waits behind {group.head.task.id}, which is first in the same lane")
-    return reasons or ["may start now"]
+    return reasons or ([] if is_never else ["may start now"])
 
 
 def ready_for(host: HostState, book: Book) -> int:
@@ -118,8 +139,6 @@ def _host_reasons(group: Group, book: Book) -> list[str]:
     kind = group.key.kind
     if not book.hosts:
         return ["no dispatcher has run here yet"]
-    if not group.pool.hosts:
-        return [f"no host takes kind {kind} with {group.key.form}"]
     reasons: list[str] = []
     free, busy = [], []
     for host in group.pool.hosts:

@@ -86,7 +86,7 @@ def host_obstacle(host: HostState, group: Group) -> str | None:
     if lane.width is not None and lane.in_flight >= lane.width:
         return f"waiting for a slot in lane {kind} of {host.name} ({lane.in_flight} of {lane.width}; {lane.why})"
     for name, amount in group.key.resources:
-        free = host.host.resources.get(name, 0.0) - host.used.get(name, 0.0)
+        free = resource_of(host, name) - host.used.get(name, 0.0)
         if amount > free:
             return f"{host.name} has {free:g} {name} free, but the task asks for {amount:g}"
     return None
@@ -115,7 +115,21 @@ def could_ever_take(host: HostState, group: Group) -> bool:
     lane = host.lane(group.key.kind)
     if host.width < 1 or (lane.width is not None and lane.width < 1):
         return False
-    return all(host.host.resources.get(name, 0.0) >= amount for name, amount in group.key.resources)
+    return has_enough(host, group)
+
+
+def has_enough(host: HostState, group: Group) -> bool:
+    """Has the host, when nothing runs there, what the group's tasks ask for?"""
+    return all(resource_of(host, name) >= amount for name, amount in group.key.resources)
+
+
+def no_host_has_enough(group: Group) -> bool:
+    """Such tasks can never run with these hosts; also if no host takes their kind."""
+    return not any(has_enough(host, group) for host in group.pool.hosts)
+
+
+def resource_of(host: HostState, name: str) -> float:
+    return host.host.resources.get(name, 0.0)
 
 
 def group_obstacle(group: Group, held: Holdings, running: dict[int, Running], ready: ReadySet) -> Obstacle | None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers import Player, a_host, a_task
+from helpers import Player, a_host, a_task, writes
 from manyhands.core import events as ev
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.spending_limit import DAY_LENGTH_S, Scope, SpendingLimit
@@ -44,3 +44,24 @@ def test_a_host_that_a_budget_holds_is_idle_because_of_it(per: Scope, of: str, u
     [(cause, detail, told_until)] = causes(player)
     assert (cause, told_until) == ("budget", until)
     assert f"budget b of {of} is used up: cost 2.00 of at most 1.00" in detail
+
+
+def test_a_task_that_asks_for_what_no_host_has_can_never_run_and_nothing_is_short() -> None:
+    player = Player(a_host("w0", 2))
+    picture = Picture(player.book)
+    player.open(a_task("large", resources={"gpu": 9.0}))
+    picture.changes(player.journal)
+    [row] = picture.snapshot()["idle"] or picture.standing()[0]["idle"]
+    assert (row["cause"], row["detail"]) == ("never", "1 task can never run: no host has what it asks for")
+
+
+def test_with_several_runs_each_is_told_what_keeps_it_from_the_host() -> None:
+    player = Player(a_host("w0", 2))
+    picture = Picture(player.book)
+    player.open(a_task("large", resources={"gpu": 9.0}), run="one")
+    player.open(a_task("holds", claims=writes("a")), a_task("waits", claims=writes("a")), run="two")
+    picture.changes(player.journal)
+    [told] = [row for row in picture.standing() if row["t"] == "idle"]
+    [row] = told["idle"]
+    assert (row["cause"], row["detail"]) == ("claims", "waits waits: a (to write) is held by holds#1@w0")
+    assert {name: why["cause"] for name, why in row["runs"].items()} == {"one": "never"}

@@ -116,6 +116,15 @@ def _wait_for(page: Any, expression: str) -> None:
         page.wait_for_timeout(40)
 
 
+def tab_to(page: Any, selector: str) -> None:
+    """Presses Tab until that has the focus, once around the page at most."""
+    for _ in range(250):
+        if page.evaluate("(wanted) => document.activeElement.matches(wanted)", selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"{selector} cannot be reached with Tab")
+
+
 def recording(
     bars: int, hosts: int = 2, width: int = 5, tasks_total: int | None = None, seconds: float = 1.0
 ) -> dict[str, Any]:

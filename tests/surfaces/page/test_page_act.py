@@ -7,7 +7,7 @@ import pytest
 
 from manyhands.core.values.task import TaskState
 from surfaces.cli.console import Console, sh, shell_host
-from surfaces.page.browsing import address_of, open_page, until
+from surfaces.page.browsing import address_of, open_page, tab_to, until
 
 pytestmark = pytest.mark.xdist_group("page")
 
@@ -69,6 +69,29 @@ def test_a_task_is_added_by_keyboard_alone(acting: tuple[Any, Console]) -> None:
     until(page, "document.querySelector('#add .said').textContent === 'extra: added, and on disk'")
     assert "extra" in console.book().runs["added"].records
     page.keyboard.press("Escape")
+
+
+def test_every_open_run_has_its_buttons_and_all_are_paused_by_keyboard_alone(acting: tuple[Any, Console]) -> None:
+    """After the task above: both runs are open."""
+    page, console = acting
+    named = "[...document.querySelectorAll('#run-tools button')].map((each) => each.textContent).join()"
+    until(page, f"{named}.includes('cancel added,pause added,cancel plan-1,pause plan-1,pause all')")
+    tab_to(page, "#run-tools button[data-all]")
+    page.keyboard.press("Enter")
+    until(page, "[...manyhands.model.runs.values()].every((run) => run.draining)")
+    until(page, f"{named}.includes('resume added') && {named}.includes('resume plan-1')")
+    assert all(run.draining for run in console.book().runs.values())
+    for run in ("added", "plan-1"):
+        page.click(f"#run-tools button:text-is('resume {run}')")
+    until(page, "[...manyhands.model.runs.values()].every((run) => !run.draining)")
+
+
+def test_in_the_list_the_waiting_tasks_of_every_run_say_why(acting: tuple[Any, Console]) -> None:
+    page, _ = acting
+    page.evaluate("manyhands.table.element.scrollIntoView()")
+    for task in ("extra", "t3"):
+        reason = f"document.querySelector('#table tr[data-task={task}] .reason')?.textContent"
+        until(page, f"{reason}?.includes('waiting for a slot on')")
 
 
 def test_a_task_is_changed_and_the_run_paused_by_keyboard_alone(acting: tuple[Any, Console]) -> None:

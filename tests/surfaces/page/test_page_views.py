@@ -80,6 +80,23 @@ def test_the_log_has_a_lane_in_every_line_and_follows_the_filter(page: Any) -> N
     page.evaluate("document.activeElement.blur()")
 
 
+def test_links_to_what_a_task_needs_keep_the_filter_and_the_run(page: Any) -> None:
+    page.keyboard.press("1")
+    page.select_option("#run", label="night")
+    page.evaluate("manyhands.view.run = 'night'; manyhands.setFilter('kind:text')")
+    until(page, "location.hash.includes('run=night') && location.hash.includes('filter=kind:text')")
+    needs = page.evaluate("[...manyhands.model.tasks.values()].find((task) => task.needs.length).task")
+    page.evaluate(f"manyhands.openTask('night', '{needs}')")
+    link = page.locator("#task h3:text-is('Needs') + p a").first
+    name = link.inner_text()
+    link.click()
+    until(page, f"document.querySelector('#task h2').textContent === '{name}'")
+    assert page.evaluate("[manyhands.view.run, manyhands.view.filter]") == ["night", "kind:text"]
+    assert page.input_value("#filter") == "kind:text"
+    page.keyboard.press("Escape")
+    page.evaluate("manyhands.view.run = ''; manyhands.setFilter('')")
+
+
 VIEWS = ("overview", "graph", "runs", "hosts", "log", "evals", "inbox")
 
 

@@ -182,7 +182,7 @@ def _whys(sight: LiveSight) -> Iterator[Text]:
             left = "" if host.paused_until is None else f", {duration(max(0.0, host.paused_until - sight.now))} left"
             line.append(_plain(f"paused{left}: {host.paused}"), "yellow")
         elif free > 0:
-            _, detail, _ = why_idle(sight.book, host, runs, sight.forms)
+            (_, detail, _), _ = why_idle(sight.book, host, runs, sight.forms)
             line.append(_plain(f"{free} free: {detail}"), "dim")
         else:
             line.append(_plain(f"full at {host.width}: {width_reason(host)}"), "dim")

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from manyhands.core.explain import explain
+from manyhands.core.explain import can_never_run, explain
 from manyhands.core.state import AttemptRecord, Record
 from manyhands.core.values.ending import Artefact, Ending
 from manyhands.core.values.question import Question
@@ -57,6 +57,7 @@ class TaskReport(Struct):
     state: str
     since: float  # when it entered its state
     why: list[str]
+    never: bool  # it waits for what will not come by itself
     plan: dict[str, Any]  # its fields as in a plan; the values of `env` are left out
     claims: list[str]
     attempts: list[AttemptRow]
@@ -72,6 +73,7 @@ def report_task(view: BookView, record: Record) -> TaskReport:
         state=str(record.state),
         since=record.since,
         why=[reason for reason in (*explain(view.book, record, view.now), *live_reasons(view, record)) if reason],
+        never=can_never_run(view.book, record),
         plan=fields_of(record.task),
         claims=claims_row(claims_of(record.task)),
         attempts=[

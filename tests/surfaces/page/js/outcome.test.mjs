@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applyFrame, fromSnapshot } from "../../../../src/manyhands/surfaces/page/js/model.js";
-import { groups, outcomeOf, verdict } from "../../../../src/manyhands/surfaces/page/js/outcome.js";
-import { tabState } from "../../../../src/manyhands/surfaces/page/js/tab.js";
+import { groups, mainRun, outcomeOf, verdict } from "../../../../src/manyhands/surfaces/page/js/outcome.js";
+import { Tab, tabState, titleOf } from "../../../../src/manyhands/surfaces/page/js/tab.js";
 import { end, host, nothing, start, task } from "./made.mjs";
 
 const ran = (counts, ended_at = 110) => {
@@ -46,3 +46,36 @@ test("failures that differ only in numbers have one cause, and the most frequent
   ]);
 });
 
+
+test("of several runs the open one that fails comes first, and every other failed one is told of", () => {
+  const run = (name, opened_at, ended_at, counts) => ({ run: name, opened_at, ended_at, counts, total: Object.values(counts).reduce((a, b) => a + b, 0) });
+  const told = (...runs) => {
+    const model = fromSnapshot(nothing({ runs }));
+    const outcome = outcomeOf(model, 200);
+    const title = titleOf(outcome, { inFlight: runs.some((each) => !each.ended_at) ? 3 : 0, width: 11 });
+    return [mainRun(model).run, outcome?.others.map((other) => other.run.run), title, tabState(outcome, 0)];
+  };
+  const older = run("a", 100, null, { failed: 3, running: 2 });
+  const newer = run("b", 110, null, { running: 1 });
+  assert.deepEqual(told(older, newer), ["a", [], "✗ 3 failed so far · 3 of 11 · manyhands", "failed"]);
+  const stopped = run("b", 110, 150, { done: 6, cancelled: 4 });
+  assert.deepEqual(told({ ...older, ended_at: 140 }, stopped), ["b", ["a"], "✗ 3 of 5 failed · manyhands", "failed"]);
+  assert.deepEqual(told({ ...older, ended_at: 140 }, newer), ["a", [], "✗ 3 of 5 failed · 3 of 11 · manyhands", "failed"]);
+  assert.deepEqual(told({ ...older, ended_at: 105 }, stopped), ["b", [], "⁄ 4 of 10 were cancelled or skipped · manyhands", "stopped"]); // "a" had ended before it began
+});
+
+test("while another tab is in front the browser tells once of every run that ends, if it may", () => {
+  const said = [];
+  globalThis.Notification = class { static permission = "granted"; constructor(text) { said.push(text); } };
+  globalThis.document = { hidden: true };
+  const open = { run: "a", ended_at: null, counts: { running: 1 }, total: 2 };
+  const ended = { ...open, ended_at: 5, counts: { done: 2 } };
+  const other = { run: "b", ended_at: null, counts: {}, total: 1 };
+  const tab = new Tab();
+  for (const runs of [[ended], [open, other], [ended, other], [ended, other], [ended, { ...other, ended_at: 9, counts: { failed: 1 } }]]) tab.tell(runs);
+  assert.deepEqual(said, ["a: all done", "b: 1 of 1 failed"]);
+  Notification.permission = "default";
+  tab.tell([open]);
+  tab.tell([ended]);
+  assert.equal(said.length, 2);
+});

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { headline } from "../../../../src/manyhands/surfaces/page/js/causes.js";
 import { throughput } from "../../../../src/manyhands/surfaces/page/js/figures.js";
 import { claimHas, predicate, toggled } from "../../../../src/manyhands/surfaces/page/js/filter.js";
-import { totals } from "../../../../src/manyhands/surfaces/page/js/model.js";
+import { fromSnapshot, totals } from "../../../../src/manyhands/surfaces/page/js/model.js";
 import { placesOf } from "../../../../src/manyhands/surfaces/page/js/paint.js";
 import { rangeFigures } from "../../../../src/manyhands/surfaces/page/js/range.js";
 import { readRecording } from "../../../../src/manyhands/surfaces/page/js/recording.js";
@@ -52,6 +52,14 @@ test("the page says in one sentence why it is not wider", () => {
   assert.equal(headline(kept, totals(kept)), "Why not wider: a: the files that they need are in use.");
   const idle = seen([100, host("a", 2), start(1, 100), { t: "idle", idle: [{ host: "a", free: 1, cause: "no work", detail: "" }] }]);
   assert.equal(headline(idle, totals(idle)), "Why not wider: nothing more is ready.");
+});
+
+test("with a run chosen the headline is about what keeps that run", () => {
+  const idle = [{ host: "a", free: 1, cause: "claims", detail: "x waits", runs: { r: { cause: "never", detail: "1 task can never run" } } }];
+  const model = fromSnapshot(nothing({ runs: [{ run: "r", opened_at: 100, ended_at: null, counts: { ready: 1 }, total: 1 }], hosts: [host("a", 1)], idle }), "r");
+  assert.equal(headline(model, totals(model)), "Why not wider: a: 1 task can never run.");
+  const all = fromSnapshot(nothing({ runs: [{ run: "r", opened_at: 100, ended_at: null, counts: { ready: 1 }, total: 1 }], hosts: [host("a", 1)], idle }));
+  assert.equal(headline(all, totals(all)), "Why not wider: a: x waits.");
 });
 
 test("a selected range tells what ended in it and how full it was", () => {

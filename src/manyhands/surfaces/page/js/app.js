@@ -46,7 +46,7 @@ export class App {
 		this.cards = new NowCards($("cards"), $("cards-note"), $("now-count"), $("fan"), (bar) => this.openTask(bar.run, bar.task));
 		this.tree = new Tree($("tree"), (node) => this.pickNode(node), (task) => this.openTask(task.run, task.task));
 		this.table = new TasksTable($("table"), $("tasks-shown"), (task) => this.openTask(task.run, task.task));
-		this.outcome = new OutcomeBox($("outcome"), (task) => this.openTask(task.run, task.task), (filter) => this.setFilter(filter));
+		this.outcome = new OutcomeBox($("outcome"), (task) => this.openTask(task.run, task.task), (filter) => this.setFilter(filter), (run) => this.chooseRun?.(run));
 		this.tab = new Tab();
 		this.bulk = new BulkBar($("bulk"), (said) => setText($("bulk-said"), said));
 		this.taskPage = new TaskPage($("task"), () => this.closeTask(), new EditTask($("edit")));
@@ -297,7 +297,7 @@ export class App {
 		return [
 			() => {
 				this.outcome.update(model, now, this.taskPage.isServed);
-				this.tab.update(this.outcome.outcome, totals(model));
+				this.tab.update(this.outcome.outcome, totals(model), [...model.runs.values()]);
 			},
 			() => this.table.update(model, this.isShownTask, now),
 			...(part ? [() => part.update(model, now, this.isShownTask)] : [() => this.tree.update(model), () => this.drawOverview()]),

@@ -19,6 +19,8 @@ const CAUSES = {
 	person: ["waits for a person", "the remaining tasks wait for a person", "level"],
 	rule: ["ordering rule", "an ordering rule holds them back", "dots"],
 	backoff: ["waits to retry", "the remaining tasks wait to retry", "falling"],
+	asks: ["no agent asks", "no agent asks for them", "dots"],
+	never: ["can never run", "no host has what the remaining tasks ask for", "upright"],
 	drained: ["run is stopping", "the run starts nothing more", "grid"],
 	elsewhere: ["waits for a better host", "a slot on a better host is worth the wait", "dots"],
 	"other runs": ["used by other runs", "other runs use them", "falling"],

@@ -13,6 +13,7 @@ import { startTheme } from "./theme.js";
 import { timeline } from "./timeline.js";
 import { showTip } from "./tip.js";
 import { VIEWS } from "./view_url.js";
+import { count } from "./words.js";
 
 const embedded = document.getElementById("recording");
 const app = new App(send);
@@ -124,6 +125,7 @@ function leaveReplay() {
 	app.setFit();
 }
 
+const RUNS_WITH_BUTTONS = 4;
 let asksToCancel = "";
 const addTask = new AddTask($("add"));
 
@@ -141,7 +143,16 @@ function chooseRun(run) {
 }
 app.chooseRun = chooseRun;
 
-/** The runs there are, and what can be done with the one that is shown. */
+/** What can be done with a run that is open. */
+function toolsOf(run, whom) {
+	const verb = run.draining ? "resume" : "pause";
+	return [
+		button({ key: `cancel ${run.run}`, class: "danger", onclick: () => cancelRun(run) }, asksToCancel === run.run ? `really cancel ${run.run}?` : `cancel${whom}`),
+		button({ key: `pause ${run.run}`, title: `${verb} run ${run.run}`, onclick: () => send("POST", `/api/v1/runs/${encodeURIComponent(run.run)}/${verb}`) }, verb + whom),
+	];
+}
+
+/** The runs there are, and what can be done with those that are shown. */
 function showRuns() {
 	const runs = [...app.model.runs.values()];
 	const open = runs.filter((run) => run.ended_at == null && !run.draining);
@@ -152,19 +163,17 @@ function showRuns() {
 	renew($("run"), h("option", { key: "", value: "" }, runs.length === 1 ? names[0] : "all runs"),
 		(names.length > 1 || app.view.run) && names.map((name) => h("option", { key: name, value: name }, name)));
 	if (document.activeElement !== $("run")) $("run").value = app.view.run;
-	const run = runs.find((each) => each.run === app.view.run) ?? (runs.length === 1 ? runs[0] : runs.at(-1));
+	const run = app.view.run ? app.model.runs.get(app.view.run) : runs.at(-1);
 	const tools = [];
 	const exports = [];
 	if (run && !embedded) {
 		const path = `/api/v1/runs/${encodeURIComponent(run.run)}`;
 		const whom = app.view.run || runs.length === 1 ? "" : ` ${run.run}`; // beside "all runs" a button says whom it acts on
 		if (!replayBar) tools.push(button({ key: "replay", title: `Play ${run.run} again from its start`, onclick: () => replayRun(run.run) }, `replay${whom}`));
-		if (app.model.command && run.ended_at == null) {
-			const verb = run.draining ? "resume" : "pause";
-			tools.push(button({ key: "cancel", class: "danger", onclick: () => cancelRun(run) }, asksToCancel === run.run ? `really cancel ${run.run}?` : `cancel${whom}`));
-			tools.push(button({ key: "pause", title: `${verb} run ${run.run}`, onclick: () => send("POST", `${path}/${verb}`) }, verb + whom));
-		}
-		if (app.model.command && !app.view.run && open.length > 1) tools.push(button({ key: "pause all", onclick: () => open.forEach((each) => send("POST", `/api/v1/runs/${encodeURIComponent(each.run)}/pause`)) }, "pause all"));
+		const acting = app.model.command ? (app.view.run ? [run] : runs).filter((each) => each.ended_at == null).reverse() : [];
+		for (const each of acting.slice(0, RUNS_WITH_BUTTONS)) tools.push(...toolsOf(each, whom && ` ${each.run}`));
+		if (acting.length > RUNS_WITH_BUTTONS) tools.push(h("span", { key: "more", class: "quiet" }, `choose a run to act on ${count(acting.length - RUNS_WITH_BUTTONS)} more`));
+		if (app.model.command && !app.view.run && open.length > 1) tools.push(button({ key: "pause all", "data-all": true, onclick: () => open.forEach((each) => send("POST", `/api/v1/runs/${encodeURIComponent(each.run)}/pause`)) }, "pause all"));
 		if (!replayBar && run.ended_at == null && globalThis.Notification?.permission === "default") tools.push(button({ key: "tell", title: "The browser tells you when a run ends while you look elsewhere", onclick: () => Notification.requestPermission().then(() => ((showRuns.told = ""), showRuns())) }, "tell me at the end"));
 		if (app.model.command && !replayBar) tools.push(button({ key: "add", onclick: () => addTask.open(app.view.run) }, "add a task"));
 		exports.push(

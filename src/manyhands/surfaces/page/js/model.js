@@ -282,8 +282,12 @@ function seriesOf(map, key) {
 	return steps;
 }
 
-function setIdle(model, idle) {
+/** With a run chosen, what keeps a slot free is what keeps that run from it. */
+const idleFor = (model, { runs, ...each }) => ({ ...each, ...(runs?.[model.scope] ?? {}) });
+
+function setIdle(model, told) {
 	const at = model.at;
+	const idle = told.map((each) => idleFor(model, each));
 	model.idle = idle;
 	const now = new Map(idle.map((each) => [each.host, each]));
 	const sums = new Map();
@@ -311,8 +315,8 @@ function spansOf(model, host) {
 /** What was free before the snapshot, and why; the last span of a host may still be open. */
 function readIdle(model, spans) {
 	const moves = [];
-	for (const span of spans) {
-		spansOf(model, span.host).push({ ...span });
+	for (const span of spans.map((each) => idleFor(model, each))) {
+		spansOf(model, span.host).push(span);
 		moves.push([span.from, span.cause, span.free]);
 		if (span.to !== null) moves.push([span.to, span.cause, -span.free]);
 	}

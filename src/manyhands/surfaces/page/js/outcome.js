@@ -3,9 +3,28 @@ import { TASKS_MAX } from "./bulk.js";
 import { criticalPath, tookSoFar } from "./critical_path.js";
 import { count } from "./words.js";
 
-/** The run that the page is about: the one shown, or else the newest. */
+const isOpen = (run) => run.ended_at == null;
+const hasFailed = (run) => run.counts?.failed > 0;
+
+/** The runs that belong to now: the one shown, or else the newest, all that are open, and what ended beside these. */
+function runsAtOnce(model) {
+	if (model.scope) return [model.runs.get(model.scope)].filter(Boolean);
+	const runs = [...model.runs.values()];
+	const since = runs.at(-1)?.opened_at;
+	return runs.filter((run) => isOpen(run) || run.ended_at > since || run === runs.at(-1));
+}
+
+/** The run that the page is about: the newest of those that are open and fail, or else the newest that has something to say. */
 export function mainRun(model) {
-	return model.runs.get(model.scope) ?? [...model.runs.values()].at(-1) ?? null;
+	const runs = runsAtOnce(model);
+	const newest = runs.at(-1) ?? null;
+	return runs.findLast((run) => isOpen(run) && hasFailed(run)) ?? (newest && isOpen(newest) ? runs.findLast(hasFailed) ?? newest : newest);
+}
+
+/** The other runs in which something has failed, the newest first. */
+export function othersFailed(model) {
+	const main = mainRun(model);
+	return runsAtOnce(model).filter((run) => run !== main && hasFailed(run)).reverse();
 }
 
 /** null while there is nothing to say: it runs, and nothing has failed. */
@@ -30,6 +49,7 @@ export function outcomeOf(model, now) {
 		failures: groups(tasks.filter((task) => task.state === "failed")),
 		skipped: becauseOf(tasks),
 		cancelled: groups(tasks.filter((task) => task.state === "cancelled")),
+		others: othersFailed(model).map((other) => ({ run: other, isOver: !isOpen(other), counts: other.counts })),
 	};
 }
 

@@ -1,36 +1,46 @@
 // The outcome on the page: verdict, times, failures by cause with a retry for each, and what to do next.
 import { orderEach } from "./bulk.js";
 import { button, h, renew, taskHref } from "./dom.js";
-import { mainRun, outcomeOf, retried, verdict } from "./outcome.js";
+import { mainRun, othersFailed, outcomeOf, retried, verdict } from "./outcome.js";
 import { count, duration, money, plural, short } from "./words.js";
 
 const NAMED_MAX = 4;
+const OTHERS_MAX = 6;
 
 export class OutcomeBox {
-	/** `open(task)` opens a task, `pick(filter)` filters by a text. */
-	constructor(element, open, pick) {
-		Object.assign(this, { element, open, pick, said: "", outcome: null });
+	/** `open(task)` opens a task, `pick(filter)` filters by a text, `choose(run)` shows a run. */
+	constructor(element, open, pick, choose) {
+		Object.assign(this, { element, open, pick, choose, said: "", outcome: null });
 	}
 
 	update(model, now, isServed) {
 		// A run that has ended stays as it is; the times of one that runs grow.
 		const run = mainRun(model);
-		const told = run && [run.run, run.ended_at, run.total, run.counts?.failed, run.counts?.cancelled, run.counts?.skipped].join();
+		const told = run && [run, ...othersFailed(model)].map(({ run: name, ended_at, total, counts }) => [name, ended_at, total, counts?.failed, counts?.cancelled, counts?.skipped]).join();
 		const isSame = this.model === model && this.told === told && this.outcome?.isOver;
 		if (!isSame) Object.assign(this, { model, told, outcome: outcomeOf(model, now) });
 		const { outcome } = this;
 		this.element.hidden = !outcome;
 		if (!outcome) return;
-		this.element.dataset.state = outcome.counts.failed ? "failed" : outcome.bad ? "skipped" : "done";
+		this.element.dataset.state = outcome.counts.failed || outcome.others.length ? "failed" : outcome.bad ? "skipped" : "done";
 		const mayAct = isServed && model.command;
 		renew(this.element,
 			h("h2", {}, `${outcome.run.run}: ${verdict(outcome)}`),
 			h("p", { class: "figures-line" }, figures(outcome).join(" · ")),
+			this.others(outcome.others),
 			this.list("failed", "Failed", outcome.failures, mayAct),
 			this.list("skipped", "Skipped", outcome.skipped, mayAct),
 			this.list("cancelled", "Cancelled", outcome.cancelled, mayAct),
 			outcome.isOver && h("p", { class: "next", key: "next" }, nextStep(outcome)),
 			h("p", { class: "said is-fine", key: "said", role: "status" }, this.said));
+	}
+
+	/** A line for each other run in which something has failed. */
+	others(runs) {
+		if (!runs.length) return null;
+		return h("ul", { key: "others", "aria-label": "Other runs with failures" },
+			runs.slice(0, OTHERS_MAX).map((other) => h("li", { key: other.run.run }, button({ class: "plain name", onclick: () => this.choose(other.run.run) }, other.run.run), `: ${verdict(other)}`)),
+			runs.length > OTHERS_MAX && h("li", { key: "more" }, `and ${plural(runs.length - OTHERS_MAX, "more run")} with failures`));
 	}
 
 	list(state, title, groups, mayAct) {

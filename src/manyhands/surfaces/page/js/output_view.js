@@ -10,7 +10,7 @@ export class OutputView {
 		this.pre = h("pre", { class: "output", tabIndex: 0, "aria-label": "Output" });
 		this.found = h("span", { class: "quiet", role: "status" });
 		this.search = h("input", { type: "search", placeholder: "find in the output", "aria-label": "Find in the output", oninput: () => this.find(0), onkeydown: (event) => event.key === "Enter" && this.find(1) });
-		this.bar = h("div", { class: "bar" }, this.search, this.found, (this.follow = button({ "aria-pressed": "true", title: "Keep its end in sight", onclick: () => this.setFollow(!this.isFollowed) }, "follow")), button({ onclick: () => this.save() }, "save"));
+		this.bar = h("div", { class: "bar" }, this.search, this.found, (this.follow = button({ "aria-pressed": "true", title: "Keep its end in sight", onclick: () => this.setFollow(!this.isFollowed) }, "follow")), button({ "data-act": "save", onclick: () => this.save() }, "save"));
 		this.isFollowed = true;
 		// Whoever scrolls back wants to read there.
 		this.pre.addEventListener("wheel", (event) => event.deltaY < 0 && this.setFollow(false), { passive: true });

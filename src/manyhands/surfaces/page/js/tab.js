@@ -6,29 +6,38 @@ const ICONS = {
 	running: ["#0a66a8", "M10 7l14 9-14 9z"],
 	failed: ["#c2410c", "M8 8l16 16M24 8L8 24"],
 	done: ["#00795a", "M7 17l6 6 12-14"],
+	stopped: ["#626b74", "M22 7L10 25"],
 	idle: ["#626b74", "M7 16h18"],
 };
 
+/** What looks worst of all runs that are told of; failures, then what still runs. */
+const failing = (outcome) => (outcome?.counts.failed ? outcome : outcome?.others[0]);
+
 export function tabState(outcome, inFlight) {
-	if (outcome?.counts.failed) return "failed";
+	if (failing(outcome)) return "failed";
 	if (inFlight) return "running";
-	return outcome?.isOver ? "done" : "idle";
+	if (!outcome?.isOver) return "idle";
+	return outcome.bad ? "stopped" : "done";
+}
+
+/** The title of the page. */
+export function titleOf(outcome, { inFlight, width }) {
+	const worst = failing(outcome) ?? outcome;
+	const sign = worst?.counts.failed ? "✗" : worst?.bad ? "⁄" : "✓";
+	return [worst && `${sign} ${verdict(worst)}`, inFlight && `${inFlight} of ${width}`, "manyhands"].filter(Boolean).join(" · ");
 }
 
 export class Tab {
 	constructor() {
 		this.state = "";
-		this.wasOver = null;
+		this.open = new Set(); // the runs that were open when it last looked
 	}
 
-	update(outcome, totals) {
-		const parts = [];
-		if (outcome) parts.push(`${outcome.counts.failed ? "✗" : "✓"} ${verdict(outcome)}`);
-		if (totals.inFlight) parts.push(`${totals.inFlight} of ${totals.width}`);
-		const title = [...parts, "manyhands"].join(" · ");
+	update(outcome, totals, runs) {
+		const title = titleOf(outcome, totals);
 		if (document.title !== title) document.title = title;
 		this.draw(tabState(outcome, totals.inFlight));
-		this.tell(outcome);
+		this.tell(runs);
 	}
 
 	draw(state) {
@@ -42,11 +51,11 @@ export class Tab {
 		link.href = `data:image/svg+xml,${encodeURIComponent(picture)}`;
 	}
 
-	/** Once, when a run ends while nobody looks, if the browser was told to allow it. */
-	tell(outcome) {
-		const isOver = Boolean(outcome?.isOver);
-		const hasEnded = this.wasOver === false && isOver;
-		this.wasOver = isOver;
-		if (hasEnded && document.hidden && globalThis.Notification?.permission === "granted") new Notification(`${outcome.run.run}: ${verdict(outcome)}`);
+	/** Once for each run that ends while nobody looks, if the browser was told to allow it. */
+	tell(runs) {
+		const ended = runs.filter((run) => run.ended_at != null && this.open.has(run.run));
+		this.open = new Set(runs.filter((run) => run.ended_at == null).map((run) => run.run));
+		if (!document.hidden || globalThis.Notification?.permission !== "granted") return;
+		for (const run of ended) new Notification(`${run.run}: ${verdict({ run, isOver: true, counts: run.counts ?? {} })}`);
 	}
 }

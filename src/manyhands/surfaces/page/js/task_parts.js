@@ -101,7 +101,7 @@ export function storyFrom(bars, record) {
 /** Why it is in its state. */
 export function reasons(record, detail, bar, now) {
 	if (record.state === "running" && bar) return [`runs on ${bar.host} as attempt ${bar.number}`, liveText(bar, now)].filter(Boolean);
-	if (detail?.why?.length) return detail.why;
+	if (detail?.why?.length) return detail.never ? [`can never run: ${detail.why[0]}`, ...detail.why.slice(1)] : detail.why;
 	if (record.cause) return [record.cause];
 	if (record.state === "done" && bar) return [`done on ${bar.host} by attempt ${bar.number} in ${duration(bar.end - bar.start)}`];
 	if (record.state === "blocked") return [`needs ${listed(record.needs ?? [], 5)}`];

@@ -121,9 +121,9 @@ export class TasksTable {
 		const { top, bottom } = this.element.getBoundingClientRect();
 		if (!this.ask || !waiting.length || at < this.askedAt + ASK_MS || document.hidden || bottom < 0 || top > innerHeight) return;
 		this.askedAt = at;
-		const { run } = waiting[0];
-		const ids = waiting.filter((task) => task.run === run).slice(0, ASKED_MAX).map((task) => task.task);
-		for (const row of await this.ask(run, ids)) this.why.set(keyOf(row.run, row.task), row);
+		const byRun = new Map();
+		for (const { run, task } of waiting.slice(0, ASKED_MAX)) byRun.set(run, [...(byRun.get(run) ?? []), task]);
+		for (const [run, ids] of byRun) for (const row of await this.ask(run, ids)) this.why.set(keyOf(row.run, row.task), row);
 	}
 
 	/** The next or previous task from the one selected. */
