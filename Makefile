@@ -47,17 +47,22 @@ agents:
 	[ -x $(AGENTS)/aider/bin/aider ] || { $(PYTHON) -m venv $(AGENTS)/aider && $(AGENTS)/aider/bin/pip install --quiet aider-chat; } \
 		|| echo "aider could not be installed; its tests are skipped"
 
-# With loopback alone, where this user may have a network of its own: no agent reaches a real service from a test.
+# With loopback alone, so that no agent reaches a real service from a test. Where that cannot be had they are not run.
+WITH_LOOPBACK := unshare -rn sh -c
 RUN_AGENTS := MANYHANDS_AGENTS=$(AGENTS) $(BIN)/pytest tests/hosts/agents $(ARGS)
 test-agents: setup agents run-agents
 run-agents:
-	if unshare -rn ip link set lo up 2>/dev/null; then unshare -rn sh -c 'ip link set lo up && $(RUN_AGENTS)'; else $(RUN_AGENTS); fi
+	@$(WITH_LOOPBACK) 'ip link set lo up' 2>/dev/null || { echo "real agents run only where they reach no network, and" \
+		"this user cannot have a network namespace (\`unshare -rn\` or \`ip link\` fails); run it as root, or allow user namespaces"; exit 1; }
+	$(WITH_LOOPBACK) 'ip link set lo up && $(RUN_AGENTS)'
 
-# One program that prints and one over ACP, in about two minutes. Without npm or its registry nothing is tested, and that is said.
+# One program that prints and one over ACP, in about two minutes. If they cannot be run nothing is tested, and that is said.
 FEW_AGENTS := nothing_left and (codex or qwen-acp) or codex-quota or codex-hang
 test-few-agents: setup
 	mkdir -p $(AGENTS)
-	if timeout 300 npm install --silent --no-audit --no-fund --prefix $(AGENTS) $(wordlist 1,1,$(AGENT_PACKAGES)) $(wordlist 3,3,$(AGENT_PACKAGES)); \
+	@if ! $(WITH_LOOPBACK) 'ip link set lo up' 2>/dev/null; \
+	then echo "SKIPPED: no agent program is run, because this user cannot have a network namespace"; \
+	elif timeout 300 npm install --silent --no-audit --no-fund --prefix $(AGENTS) $(wordlist 1,1,$(AGENT_PACKAGES)) $(wordlist 3,3,$(AGENT_PACKAGES)); \
 	then $(MAKE) run-agents ARGS='-k "$(FEW_AGENTS)"'; else echo "SKIPPED: no agent program could be installed"; fi
 
 # The tests that hold our encoders against torch, in an environment of their own: torch is large and nothing else needs it.

@@ -146,6 +146,10 @@ RECORDINGS: dict[tuple[str, str], tuple[int, list[str]]] = {
     ("qwen", "ok"): (0, _qwen()),
     ("qwen", "auth"): (0, _qwen("[API Error: 401 Incorrect API key provided]")),
     ("qwen", "busy"): (0, _qwen("[API Error: 500 The server had an error]")),
+    ("qwen", "billing"): (
+        0,
+        _qwen("[API Error: 429 You exceeded your current quota]\nPossible limits. Please wait and try again in 9s."),
+    ),
     ("qwen", "drop"): (0, _qwen("[API Error: terminated (cause: other side closed)]")),
     ("qwen", "permanent"): (0, _qwen("[API Error: 400 maximum context length is 128 tokens]")),
     ("qwen", "limit"): (53, _qwen()[:1]),

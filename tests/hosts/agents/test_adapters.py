@@ -92,6 +92,12 @@ def test_gemini_says_on_its_standard_error_that_it_asks_again() -> None:
     assert reader.warned("Suggested retry after 2s.") == []
 
 
+def test_the_reason_of_qwen_ends_where_its_advice_begins() -> None:
+    ending = play("qwen", RECORDINGS["qwen", "billing"][1], 0, NOW)
+    assert ending.detail == "the account cannot pay: 429 You exceeded your current quota"
+    assert ending.retry_after_s is None
+
+
 def test_too_many_tokens_in_a_minute_are_not_too_many_for_the_context() -> None:
     """Some services say it with the same words; the status tells the two apart."""
     busy = _result("API Error: Too many tokens, please wait before trying again.", 429)

@@ -2,78 +2,26 @@
 
 import json
 import os
-import secrets
-import sys
-from collections.abc import AsyncIterator
-from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 
+from hosts.agents.agent_stage import AgentStage, recorded
 from hosts.agents.recordings import RECORDINGS, SESSION
 from hosts.executors.desk import Desk
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.task import AttemptLimits, Task
+from manyhands.hosts.agents.adapter import SettingsFile
 from manyhands.hosts.agents.agent_executor import ACP, AgentExecutor
 from manyhands.hosts.agents.agent_sessions import KeptSession
 from manyhands.hosts.agents.agent_settings import AgentSettings
 from manyhands.hosts.agents.described_agent import KNOWN
 from manyhands.hosts.agents.own_homes import OwnHomes
-from manyhands.hosts.executors.executor import Retried
+from manyhands.hosts.agents.settings_files import with_settings
 from manyhands.hosts.executors.live_facts import read_live, silence_s
+from manyhands.readers.plain_file import read_plain
 from manyhands.sources.config.agent_config import AgentLimits, AgentName
-
-FAKE = Path(__file__).with_name("fake_agent.py")
-
-
-class AgentStage:
-    def __init__(self, tmp_path: Path) -> None:
-        self.place = tmp_path
-        self.workspace = tmp_path / "workspace"
-        self.workspace.mkdir()
-        self.home = tmp_path / "home"
-        self.notes = self.home / ".cache" / "stand-in"
-        self.notes.mkdir(parents=True)
-        self.desks: list[Desk] = []
-
-    def desk(self, agent: str, *runs: dict[str, Any], retried: Retried = lambda attempt: None, **fields: Any) -> Desk:
-        script = self.notes / "script.json"
-        script.write_text(json.dumps(runs))
-        journal = f"test-{secrets.token_hex(8)}"
-        settings = AgentSettings(
-            workspace=self.workspace,
-            journal=journal,
-            grace_s=0.5,
-            agent=agent,
-            run=(sys.executable, str(FAKE), str(script)),
-            env={"HOME": str(self.home)},
-            **fields,
-        )
-        make = partial(AgentExecutor, settings, retried=retried)
-        self.desks.append(Desk(lambda s, e: make(s, e), self.place / "attempts", journal))
-        return self.desks[-1]
-
-    def has_kept_temporary(self, number: int) -> bool:
-        return Path(self.given(number)["env"]["TMPDIR"]).exists()
-
-    def given(self, number: int) -> dict[str, Any]:
-        content: dict[str, Any] = json.loads((self.notes / f"given.{number}.json").read_text())
-        return content
-
-
-@pytest.fixture
-async def stage(tmp_path: Path) -> AsyncIterator[AgentStage]:
-    stage = AgentStage(tmp_path)
-    yield stage
-    for desk in stage.desks:
-        await desk.executor.close()
-        assert desk.alive() == []
-
-
-def recorded(agent: str, mode: str) -> dict[str, Any]:
-    exit_code, lines = RECORDINGS[agent, mode]
-    return {"lines": lines, "exit": exit_code}
 
 
 def test_the_config_and_the_adapters_know_the_same_agents() -> None:
@@ -169,19 +117,27 @@ async def test_a_conversation_that_nobody_knows_any_more_begins_afresh(stage: Ag
     assert [stage.given(n)["input"] for n in (1, 2, 3)] == ["do it", "continue", "do it"]
 
 
-async def test_silence_ends_an_attempt_and_a_busy_tool_does_not(stage: AgentStage) -> None:
-    busy = recorded("claude", "ok") | {"then": "timeout 3 sh -c 'while :; do :; done'"}
-    assert (await stage.desk("claude", busy, idle_s=1.0).run(Task("t", prompt="do it"))).kind is EndingKind.DONE
-    hangs = {"lines": RECORDINGS["claude", "ok"][1][:1], "after": "sleep 1000"}
-    (stage.notes / "given.1.json").unlink()
-    ending = await stage.desk("claude", hangs, idle_s=1.0).run(Task("t", prompt="do it"))
-    assert (ending.kind, ending.detail, ending.session) == (EndingKind.TIMED_OUT, "silent for 1 s", SESSION)
+async def test_settings_that_only_a_file_can_say_are_given_to_the_program(stage: AgentStage) -> None:
+    """Qwen Code would ask for an hour without a word. A person's own file counts instead of ours."""
+    variable = "QWEN_CODE_SYSTEM_DEFAULTS_PATH"
+    desk = stage.desk("qwen", recorded("qwen", "ok"))
+    await desk.run(Task("t", prompt="do it"))
+    file = Path(stage.given(1)["env"][variable])
+    assert file.parent == desk.directory(1)
+    assert json.loads(read_plain(file, 1000)) == {"model": {"generationConfig": {"maxRetries": 0}}}
+    await stage.desk("qwen", recorded("qwen", "ok")).run(Task("t", prompt="do it", env={variable: "/mine.json"}))
+    assert stage.given(2)["env"][variable] == "/mine.json"
+    await stage.desk("claude", recorded("claude", "ok")).run(Task("t", prompt="do it"))
+    assert variable not in stage.given(3)["env"]
 
 
-async def test_a_tool_that_waits_is_life_for_a_while(stage: AgentStage) -> None:
-    waits = {"lines": RECORDINGS["claude", "ok"][1][:2], "after": "sleep 1000"}
-    ending = await stage.desk("claude", waits, idle_s=0.5).run(Task("t", prompt="do it"))
-    assert (ending.kind, ending.detail) == (EndingKind.TIMED_OUT, "silent for 2 s, and so was its tool")
+def test_a_file_where_the_program_looks_anyway_is_not_hidden(tmp_path: Path) -> None:
+    usual = tmp_path / "usual.json"
+    file = SettingsFile("ITS_SETTINGS", "{}", (str(usual),))
+    assert with_settings(file, tmp_path, {}) == {"ITS_SETTINGS": str(tmp_path / "its_settings.json")}
+    usual.write_text("{}")
+    assert with_settings(file, tmp_path, {}) == {}
+    assert with_settings(None, tmp_path, {}) == {}
 
 
 async def test_a_limit_ends_an_attempt_with_that_reason(stage: AgentStage) -> None:

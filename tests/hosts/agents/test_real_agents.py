@@ -37,18 +37,20 @@ MODES = ("rate", "quota", "busy", "auth", "context", "drop", "hang", "stall")
 _MATRIX: dict[str, tuple[tuple[EndingKind, set[str]] | str, ...]] = {
     "codex": (RATE, BILLING, BUSY, AUTH, PERMANENT, BUSY, SILENT, SILENT),
     "claude": (RATE, BILLING, BUSY, AUTH, PERMANENT, BUSY, SILENT, SILENT),
-    "qwen": (SILENT, SILENT, SILENT, AUTH, PERMANENT, BUSY, SILENT, SILENT),
+    "qwen": (RATE, BILLING, BUSY, AUTH, PERMANENT, BUSY, SILENT, SILENT),
     "gemini": (RETRIES, CLOSED, RETRIES, AUTH, PERMANENT, BUSY, SILENT, SILENT),
     "opencode": (RATE, SILENT, SILENT, AUTH, PERMANENT, SILENT, SILENT, SILENT),
     "aider": (RETRIES, RETRIES, RETRIES, AUTH, PERMANENT, RETRIES, SILENT, SILENT),
-    "qwen-acp": (SILENT, SILENT, SILENT, AUTH, PERMANENT, BUSY, SILENT, SILENT),
+    "qwen-acp": (RATE, RATE, BUSY, AUTH, PERMANENT, BUSY, SILENT, SILENT),
     "gemini-acp": (SILENT, CLOSED, SILENT, AUTH, PERMANENT, BUSY, SILENT, SILENT),
     "opencode-acp": (RATE, SILENT, SILENT, AUTH, PERMANENT, SILENT, SILENT, SILENT),
 }
 MATRIX = {(agent, mode): ends for agent, row in _MATRIX.items() for mode, ends in zip(MODES, row, strict=True)}
 MARKS = ("quota", "rate_limited", "needs_person", "permanent")
-#: Long enough for a start on a busy machine, in which each of these programs computes all the time.
-IDLE_S = 12.0
+#: For those that never get an answer: long enough for a start on a busy machine, in which all of them compute.
+SILENT_S = 12.0
+#: For the others: longer than any of them waits before it asks again.
+IDLE_S = 150.0
 
 
 class Account:
@@ -224,9 +226,10 @@ async def test_each_refusal_of_a_service_ends_as_what_it_is(
     accounts.append(Account())
     accounts[0].model.mode = lambda: mode
     retried: list[int] = []
-    desk = one_host(tmp_path, agent, accounts[0], retried.append)
-    attempt = desk.start(Task("t", prompt="Run `printf done > out.txt`"))
     expected = MATRIX[agent, mode]
+    idle_s = SILENT_S if expected == SILENT else IDLE_S
+    desk = one_host(tmp_path, agent, accounts[0], retried.append, idle_s)
+    attempt = desk.start(Task("t", prompt="Run `printf done > out.txt`"))
     if isinstance(expected, str):
         await desk.until(lambda: bool(retried), within_s=240)
         desk.executor.stop(attempt)
@@ -245,7 +248,7 @@ def marks(ending: Ending) -> set[str]:
     return {name for name in MARKS if getattr(ending, name)}
 
 
-def one_host(tmp_path: Path, agent: str, account: Account, retried: Callable[[int], None]) -> Desk:
+def one_host(tmp_path: Path, agent: str, account: Account, retried: Callable[[int], None], idle_s: float) -> Desk:
     """The host that the table describes, without a dispatcher that would try again."""
     workspace, home = tmp_path / "work", tmp_path / "home"
     workspace.mkdir()
@@ -258,7 +261,7 @@ def one_host(tmp_path: Path, agent: str, account: Account, retried: Callable[[in
         model=host.get("model", ""),
         args=tuple(host.get("args", ())),
         env=host["env"],
-        idle_s=IDLE_S,
+        idle_s=idle_s,
         sessions=host.get("sessions", 1),
     )
     return Desk(lambda s, e: AgentExecutor(settings, s, e, retried=retried), tmp_path / "attempts", settings.journal)

@@ -3,7 +3,7 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -11,9 +11,11 @@ from msgspec import Struct
 from manyhands.core.commands import StartAttempt
 from manyhands.hosts.agents.acp_process import ERRORS_OF_ALL, AcpProcess
 from manyhands.hosts.agents.acp_wire import AcpWire
+from manyhands.hosts.agents.adapter import Adapter
 from manyhands.hosts.agents.agent_settings import AgentSettings
 from manyhands.hosts.agents.confinement import confined, make_own_places, rights_for, rights_in, shared_places
 from manyhands.hosts.agents.described_agent import KNOWN
+from manyhands.hosts.agents.settings_files import with_settings
 from manyhands.hosts.executors.asking import resuming_variables
 from manyhands.hosts.executors.attempt_steps import CommandSearch, refusal_of
 from manyhands.hosts.executors.process import MakeProcess, ProcessGroup, marker_of, shared_marker, spawn_gated
@@ -39,6 +41,7 @@ class AcpMaking:
     def __init__(self, settings: AgentSettings, census: Census) -> None:
         self._settings = settings
         self._census = census
+        self._known = _known(settings.run)
         self._commands = CommandSearch()
 
     def alone(self, order: StartAttempt, directory: Path, place: Path, errors: int) -> AcpProcess:
@@ -69,11 +72,10 @@ class AcpMaking:
 
     def own_places(self, env: Mapping[str, str]) -> list[Path]:
         """Where the program keeps its conversations and settings: of a program that is known, those of its name."""
-        for word in self._settings.run:
-            name = Path(word).name.removesuffix("-acp").removesuffix("-agent")
-            if name in KNOWN:
-                return make_own_places(KNOWN[name].own, Path(env.get("HOME", "/")))
-        name, home = Path(self._settings.run[0]).name, Path(env.get("HOME", "/"))
+        home = Path(env.get("HOME", "/"))
+        if self._known is not None:
+            return make_own_places(self._known.own, home)
+        name = Path(self._settings.run[0]).name
         return [home / place / name for place in (".config", ".local/share", ".local/state")] + [home / f".{name}"]
 
     def _spawned(self, here: _Circumstances) -> AcpProcess:
@@ -95,6 +97,8 @@ class AcpMaking:
             )
 
         try:
+            if self._known is not None:
+                env |= with_settings(self._known.settings, here.temporary, env)
             self._commands.find(argv[0], "run", here.cwd, env)
             return AcpProcess(spawn, here.temporary)
         except BaseException as error:
@@ -102,3 +106,12 @@ class AcpMaking:
             if isinstance(error, OSError | ValueError):
                 raise refusal_of(error, argv) from error
             raise
+
+
+def _known(run: Sequence[str]) -> Adapter | None:
+    """What is known of the program besides that it speaks ACP."""
+    for word in run:
+        name = Path(word).name.removesuffix("-acp").removesuffix("-agent")
+        if name in KNOWN:
+            return KNOWN[name]
+    return None

@@ -191,7 +191,7 @@ class AcpRun:
             self._computing,
             watch.saw_life,
         )
-        watch.was_silent(reading.runs_tool)
+        watch.was_silent(self._record.tally, reading.runs_tool)
 
     async def _computing(self) -> list[Process]:
         """The processes whose work is a sign of life: with others in the same process only while it runs a tool."""

@@ -30,6 +30,15 @@ class Errand(Struct, frozen=True, kw_only=True):
     cost: float | None = None
 
 
+class SettingsFile(Struct, frozen=True):
+    """Settings that a program takes only from a file."""
+
+    variable: str  # by which it finds the file
+    content: str
+    #: Where it looks without the variable. If a person has a file there, or has set the variable, theirs counts.
+    usual_places: tuple[str, ...]
+
+
 class AgentLaunch(Struct, frozen=True):
     """How it is started. The prompt is its standard input unless a file holds it."""
 
@@ -77,6 +86,7 @@ class Adapter(Struct, frozen=True):
     same_directory: bool = False  # it resumes only in the directory where it began
     litter: tuple[str, ...] = ()  # what it leaves where it works, and nobody wants: globs
     own: tuple[str, ...] = ()  # directories below the home where it keeps conversations, settings and caches
+    settings: SettingsFile | None = None
 
 
 class QuietErrors:

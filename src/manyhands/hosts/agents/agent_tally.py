@@ -32,6 +32,7 @@ class AgentTally:
         self.closed: Closed | None = None
         self.denied: list[str] = []
         self.retries = 0
+        self.retries_in_a_row = 0  # since its model last answered
         self.touched: dict[str, None] = {}  # files of its tools, in order
         self.last_tool: Does | None = None
         self.tools_running = 0
@@ -42,9 +43,11 @@ class AgentTally:
             case AgentSession(id):
                 self.session = id
             case Says(text, whole):
+                self.retries_in_a_row = 0
                 self.answer = text if whole or self._is_whole else self.answer + text
                 self._is_whole = whole
             case Does():
+                self.retries_in_a_row = 0
                 self.touched |= dict.fromkeys(event.files)
                 self.last_tool = event
                 self.tools_running += event.runs
@@ -53,6 +56,7 @@ class AgentTally:
                 self.tools_running = max(0, self.tools_running - 1)
             case Retrying():
                 self.retries += 1
+                self.retries_in_a_row += 1
             case Used():
                 self.used = event if event.is_total else _sum(self.used, event)
             case Denied(what):

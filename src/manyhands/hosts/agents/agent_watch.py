@@ -76,6 +76,7 @@ class AgentWatch:
         self._retry_told_at = -_RETRIES_TOLD_EVERY_S
         self._stopped_by = ""  # the limit that it reached
         self._was_silent = False
+        self._asked_again = 0  # times without an answer, before it became silent
         self._doings = 0
         self._unclaimed = UnclaimedWrites(order.task, settings.workspace.absolute() / order.task.workspace, Path(place))
 
@@ -86,9 +87,10 @@ class AgentWatch:
         """A tool that runs may wait for something. The programs bound their tools too, but not all of them."""
         return self._settings.idle_s * (_SILENT_TOOL if runs_tool else 1)
 
-    def was_silent(self, runs_tool: bool) -> None:
+    def was_silent(self, tally: AgentTally, runs_tool: bool) -> None:
         """It has been silent for as long as it may be."""
         self._was_silent = True
+        self._asked_again = tally.retries_in_a_row if tally.closed is None else 0
         of_tool = ", and so was its tool" if runs_tool else ""
         self._stop(f"silent for {_length(self.may_be_silent_s(runs_tool))}{of_tool}")
 
@@ -140,14 +142,22 @@ class AgentWatch:
         self._take_off_earlier(tally)
         if self._stopped_by and process.kind is not EndingKind.DONE:
             ending = tally.ending(replace(process, kind=EndingKind.CANCELLED), time.time(), self._zone)
-            kind = EndingKind.TIMED_OUT if self._was_silent else EndingKind.FAILED
-            return replace(ending, kind=kind, detail=self._stopped_by, permanent=not self._was_silent)
+            return self._as_stopped(ending)
         ending = tally.ending(process, time.time(), self._zone)
         if tally.closed is None and not self.began and _is_failure(ending) and ending.exit_code:
             return self._never_began(ending)
         if self._order.task.save and ending.kind is EndingKind.DONE:
             keep_result(tally.answer, self._directory, ANSWER_FILE, always=True)
         return ending
+
+    def _as_stopped(self, ending: Ending) -> Ending:
+        if not self._was_silent:
+            return replace(ending, kind=EndingKind.FAILED, detail=self._stopped_by, permanent=True)
+        if asked := self._asked_again:  # it was refused, and waits: its service is to blame, and not itself
+            times = "once" if asked == 1 else f"{asked} times"
+            detail = f"asked again {times}, then {self._stopped_by}"
+            return replace(ending, kind=EndingKind.OVERLOADED, detail=detail)
+        return replace(ending, kind=EndingKind.TIMED_OUT, detail=self._stopped_by)
 
     def _stop(self, why: str) -> None:
         if not self._stopped_by:

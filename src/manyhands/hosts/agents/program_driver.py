@@ -23,6 +23,7 @@ from manyhands.hosts.agents.described_agent import KNOWN, described
 from manyhands.hosts.agents.litter import Litter
 from manyhands.hosts.agents.own_homes import OwnHomes
 from manyhands.hosts.agents.resuming import what_to_do, what_to_say
+from manyhands.hosts.agents.settings_files import with_settings
 from manyhands.hosts.agents.silence import silent_for
 from manyhands.hosts.executors.asking import resuming_variables
 from manyhands.hosts.executors.attempt_steps import AttemptSteps, ProcessStreams
@@ -143,12 +144,13 @@ class ProgramRun:
             rights = rights_for(settings.confine, self._order.task, Path(self._place), own, env, settings.hide)
             make = confined(rights)
         launch = self._adapter.launch(replace(errand, confined=make is not None))
+        told = with_settings(self._adapter.settings, self._directory, env)
         streams = ProcessStreams(
             input=str(prompt_file) if launch.by_stdin else os.devnull,
             output=listener.output,
             errors=listener.errors,
             env=launch.env,
-            own_env={"TMPDIR": str(temporary), **at_home, **resuming_variables(self._adapter.resumes)},
+            own_env={"TMPDIR": str(temporary), **at_home, **told, **resuming_variables(self._adapter.resumes)},
             make=make,
         )
         return await self._steps.run(self._order, self._directory, launch.argv, streams=streams)
@@ -163,4 +165,4 @@ class ProgramRun:
             lambda: self._steps.family(attempt),
             watch.saw_life,
         )
-        watch.was_silent(record.tally.tools_running > 0)
+        watch.was_silent(record.tally, record.tally.tools_running > 0)

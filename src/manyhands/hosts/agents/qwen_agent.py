@@ -2,13 +2,23 @@
 
 from typing import Any
 
-from manyhands.hosts.agents.adapter import Adapter, Advice, AgentLaunch, Errand, LineMoment
+from manyhands.hosts.agents.adapter import Adapter, Advice, AgentLaunch, Errand, LineMoment, SettingsFile
 from manyhands.hosts.agents.agent_events import AgentEvent, Closed, RefusalKind, Used
 from manyhands.hosts.agents.claude_agent import StreamJson
 from manyhands.hosts.agents.refusal_texts import number, refusal, table, text_of
 
 _ERROR = "[API Error:"
 _TURN_LIMIT_EXIT = 53
+#: Otherwise it asks ten times more, a minute to five minutes apart, without a word. Of all its settings these count
+#: least: those of the person and of the project go before them.
+_SETTINGS = SettingsFile(
+    "QWEN_CODE_SYSTEM_DEFAULTS_PATH",
+    '{"model": {"generationConfig": {"maxRetries": 0}}}',
+    (
+        "/etc/qwen-code/system-defaults.json",
+        "/Library/Application Support/QwenCode/system-defaults.json",
+    ),
+)
 
 
 def launch(errand: Errand) -> AgentLaunch:
@@ -26,9 +36,10 @@ class QwenOutput(StreamJson):
         return [Used(number(usage, "input_tokens"), cached, number(usage, "output_tokens"), of_session=True)]
 
     def _closed(self, event: dict[str, Any], moment: LineMoment) -> Closed:
-        result = text_of(event.get("result"))
-        if result.lstrip().startswith(_ERROR):
-            return Closed(refusal(result.strip()[len(_ERROR) :].rstrip("]"), moment.now, zone=moment.zone))
+        result = text_of(event.get("result")).strip()
+        if result.startswith(_ERROR):
+            error, bracket, after = result[len(_ERROR) :].rpartition("]")  # what follows is its advice
+            return Closed(refusal(error if bracket else after, moment.now, zone=moment.zone))
         return super()._closed(event, moment)
 
     def finish(self, exit_code: int, moment: LineMoment) -> list[AgentEvent]:
@@ -45,4 +56,5 @@ QWEN = Adapter(
     resumes=True,
     same_directory=True,
     own=(".qwen",),
+    settings=_SETTINGS,
 )
