@@ -63,6 +63,7 @@ ALLOWED = {
     "sources/beads/bd.py: note not in issue.notes": _FOREIGN,
     "readers/yaml_nodes.py: 'tag' in reason": _FOREIGN,
     "apps/serve/write_back.py: tail not in why": _SHOWN,
+    "engine/probing.py: trouble != self._troubles.get(name, '')": _SHOWN,
     "engine/worker_scaling.py: there.trouble != self._trouble": _SHOWN,
     "hosts/executors/openai_executor.py: self._key not in ending.detail": _SHOWN,
     "surfaces/verbs/task_verbs.py: task.title.lower()": _SHOWN,

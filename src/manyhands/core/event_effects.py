@@ -211,6 +211,8 @@ def _on_read(book: Book, event: events.HostRead) -> None:
     host = book.hosts.get(event.host)
     if host is not None:
         learning.read(host, event)
+        if event.trouble is not None:
+            host.probe_trouble = event.trouble
         book.to_learn[host.name] = host
 
 

@@ -231,6 +231,7 @@ class HostRead(Event, frozen=True, tag="read"):
 
     host: str
     reading: Reading | None = None
+    trouble: str | None = None  # only when it changed: why the probe sees nothing; "": it sees the host again
 
 
 class WorkersMoved(Event, frozen=True, tag="workers"):

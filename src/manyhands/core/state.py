@@ -222,6 +222,7 @@ class KeptHost(Struct, omit_defaults=True, eq=False):
     on_trial: bool = False  # one attempt at a time, until it answers again
     workers: int | None = None  # model workers it should have; None: nothing scales them
     workers_why: str = ""
+    probe_trouble: str = ""  # why its probe sees nothing
     kept_by: FamilyBarrier | None = None  # only tasks of this barrier start here
     configured_at: float = 0.0
     has_cost: bool = False  # attempts here have cost something or taken tokens

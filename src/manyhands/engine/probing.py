@@ -3,16 +3,21 @@
 import asyncio
 import os
 from collections.abc import Mapping
+from functools import partial
 
 from manyhands.core.book import Book
 from manyhands.core.events import HostRead
 from manyhands.core.learning import LAUNCH_LOOK_S, is_adaptive, look_every_s
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.hosts.probes.command_probe import CommandProbe
+from manyhands.hosts.probes.local import AttemptsNow
 from manyhands.hosts.probes.probe import Probe
 from manyhands.hosts.probes.probe_choice import probe_for
 from manyhands.hosts.probes.remote_probe import RemoteProbe
 from manyhands.sources.config.config_types import Config, HostConfig, OpenaiHost
+
+#: A command may have printed anything.
+TROUBLE_CHARACTERS_MAX = 200
 
 
 class Probing:
@@ -23,6 +28,7 @@ class Probing:
         self._dispatcher = dispatcher
         self._probes = probes
         self._looked_at: dict[str, float] = {}
+        self._troubles: dict[str, str] = {}  # as last told in this session
         self._task = asyncio.create_task(self._look())
 
     async def close(self) -> None:
@@ -46,14 +52,23 @@ class Probing:
             return
         self._looked_at[name] = now
         reading = await probe.read(now) if probe is not None else None
-        self._dispatcher.tell(HostRead(self._dispatcher.clock.now(), name, reading))
+        trouble = self._dispatcher.sealing.of_text(probe.trouble[:TROUBLE_CHARACTERS_MAX]) if probe is not None else ""
+        # A session begins with what is wrong, also if the one before has told it.
+        is_news = trouble != self._troubles.get(name, "") or (name not in self._troubles and host.probe_trouble != "")
+        self._troubles[name] = trouble
+        told = HostRead(self._dispatcher.clock.now(), name, reading, trouble if is_news else None)
+        self._dispatcher.tell(told)
 
 
 def configured_probes(config: Config, book: Book) -> dict[str, Probe | None]:
-    return {host.name: _probe(host, book) for host in config.hosts if is_adaptive(host.core_host())}
+    return {
+        host.name: probe_of(host, partial(_pids, book, host.name))
+        for host in config.hosts
+        if is_adaptive(host.core_host())
+    }
 
 
-def _probe(host: HostConfig, book: Book) -> Probe | None:
+def probe_of(host: HostConfig, attempts: AttemptsNow = dict) -> Probe | None:
     url, key, memory_bytes = "", "", None
     if isinstance(host, OpenaiHost):
         url, key = host.url, os.environ.get(host.api_key_env, "") if host.api_key_env else ""
@@ -64,7 +79,7 @@ def _probe(host: HostConfig, book: Book) -> Probe | None:
             token = os.environ.get(host.probe.token_env, "") if host.probe.token_env else ""
             return RemoteProbe(host.probe.url, token)
     name = host.probe if isinstance(host.probe, str) else host.probe.name
-    return probe_for(name, url=url, api_key=key, attempts=lambda: _pids(book, host.name), memory_bytes=memory_bytes)
+    return probe_for(name, url=url, api_key=key, attempts=attempts, memory_bytes=memory_bytes)
 
 
 def _pids(book: Book, host: str) -> Mapping[int, int]:

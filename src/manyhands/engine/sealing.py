@@ -47,6 +47,9 @@ class Sealing:
     def of_question(self, question: Question) -> Question:
         return question if self._secrets is None else self._secrets.left_out_of_question(question)
 
+    def of_text(self, text: str) -> str:
+        return text if self._secrets is None else self._secrets.redact(text)
+
     def ending_without(self, variable: str) -> Ending:
         """The journal has no values of `env`, so an attempt cannot start without the vault."""
         where = self.vault.directory

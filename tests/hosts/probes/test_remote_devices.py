@@ -122,7 +122,7 @@ async def test_a_command_that_hangs_is_killed() -> None:
     await probe.close()
     waiting = CommandProbe(["sleep", "1000"])
     assert await waiting.read(1.0) is None
-    assert "has not answered yet" in waiting.trouble
+    assert waiting.trouble == "", "it may still answer"
     await waiting.close()
 
 

@@ -157,6 +157,8 @@ def _of_run_or_host(event: ev.AnyEvent) -> Fields | None:
             return {"action": "paused", "host": event.host, "until": until, "why": event.why or None}
         case ev.HostResumed():
             return {"action": "unpaused", "host": event.host}
+        case ev.HostRead() if event.trouble is not None:
+            return {"action": "probe", "host": event.host, "why": event.trouble or "it answers again"}
         case ev.HostsConfigured():
             return {"action": "hosts", "hosts": ",".join(host.name for host in event.hosts)}
         case ev.DeliveryGivenUp():

@@ -8,10 +8,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from msgspec import Struct
-
+from manyhands.apps.setup.finding import Finding
 from manyhands.apps.setup.machine_look import has_commits
 from manyhands.apps.setup.model_servers import models_at
+from manyhands.apps.setup.probe_checks import probe_findings
 from manyhands.engine.delivery.sink_opening import check_secrets
 from manyhands.errors import ManyhandsError
 from manyhands.hosts.agents.landlock import landlock_version
@@ -29,13 +29,6 @@ _RELEASED_AT = 1_735_689_600.0
 _NAMED_MAX = 8
 
 
-class Finding(Struct, frozen=True):
-    what: str
-    good: bool
-    says: str
-    fix: str = ""
-
-
 def findings(config: Config) -> Iterator[Finding]:
     yield _versions()
     yield _clock(time.time())
@@ -43,6 +36,7 @@ def findings(config: Config) -> Iterator[Finding]:
     yield _git(config)
     for host in config.hosts:
         yield _host(host)
+    yield from probe_findings(config)
     yield from _backlogs(config)
     if config.routes:
         yield _routes(config)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from manyhands.core.values.widths import Reading
 from manyhands.hosts.probes.device_report import reading_of
-from manyhands.hosts.probes.guarded_probe import ANSWER_WITHIN_S, GuardedProbe
+from manyhands.hosts.probes.guarded_probe import ANSWER_WITHIN_S, GuardedProbe, StillAsking
 from manyhands.readers.no_answer import NoAnswer
 
 COMMAND_WITHIN_S = 10.0
@@ -39,7 +39,7 @@ class CommandProbe(GuardedProbe):
             self._last = None
             self._last = running.result()
         if self._last is None or at - self._last.at > FRESH_S:
-            raise NoAnswer(f"`{self._argv[0]}` has not answered yet")
+            raise StillAsking
         return replace(self._last, at=at)
 
     async def _read(self, at: float) -> Reading:

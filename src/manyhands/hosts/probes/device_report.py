@@ -75,8 +75,10 @@ def _device(row: Mapping[str, Any]) -> tuple[int, int, float | None] | None:
     free = _bytes(row, "memory_free_bytes", "memory.free")
     if used is None and total is not None and free is not None:
         used = total - free
-    if total is None or used is None or not 0 <= used <= total or not total:
+    if not total or used is None:
         return None
+    if not 0 <= used <= total:
+        raise NoAnswer(f"impossible answer: {used >> 20:,} MiB used of {total >> 20:,} MiB")
     return used, total, _share(row)
 
 

@@ -13,6 +13,10 @@ COUNTS = ("running", "waiting", "slots", "preemptions", "memory_total_bytes", "m
 SHARES = ("kv_use", "utilisation", "pressure", "spilled")
 
 
+class StillAsking(Exception):
+    """The answer may come with a later reading: neither a success nor a failure."""
+
+
 class GuardedProbe(ABC):
     """A probe whose subclasses only say how to ask. They may be slow and may raise anything."""
 
@@ -28,6 +32,8 @@ class GuardedProbe(ABC):
                 reading = await self.ask(at)
         except TimeoutError:
             self.trouble = f"no answer within {ANSWER_WITHIN_S:g} s"
+            return None
+        except StillAsking:
             return None
         except NoAnswer as error:
             self.trouble = str(error)

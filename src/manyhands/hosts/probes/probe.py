@@ -11,7 +11,7 @@ from manyhands.core.values.widths import Reading
 
 
 class Probe(Protocol):
-    trouble: str  # why the last read gave nothing; "" if it succeeded
+    trouble: str  # why the last read gave nothing; "" if it succeeded; unchanged while an answer is awaited
 
     async def read(self, at: float) -> Reading | None: ...
 

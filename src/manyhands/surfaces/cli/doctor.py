@@ -5,7 +5,8 @@ from contextlib import closing
 
 from msgspec.structs import asdict
 
-from manyhands.apps.setup.checkup import Finding, findings, refused
+from manyhands.apps.setup.checkup import findings, refused
+from manyhands.apps.setup.finding import Finding
 from manyhands.errors import ManyhandsError
 from manyhands.surfaces.cli.printing import OutputFormat, print_rows, put_lines, say
 from manyhands.surfaces.cli.settings import Settings

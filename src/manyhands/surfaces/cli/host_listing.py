@@ -19,6 +19,8 @@ def list_hosts(output: OutputFormat, settings: Settings) -> None:
 
 def _host_cells(host: HostRow) -> dict[str, object]:
     why = host.why if host.paused is None else f"paused: {host.paused}"
+    if host.probe_trouble:
+        why = f"probe: {host.probe_trouble} · {why}"
     return {
         "host": host.host,
         "takes": host.takes,

@@ -51,6 +51,7 @@ class HostRow(Struct):
     paused_until: float | None
     workers: int | None  # model workers it should have; None: nothing scales them
     workers_why: str
+    probe_trouble: str  # why its probe reads nothing; "" if it does
     why: str
     lanes: list[LaneRow]
 
@@ -84,6 +85,7 @@ def host_row(host: Host, state: HostState | None, at: float) -> HostRow:
         paused_until=state.paused_until if state else None,
         workers=state.workers if state else None,
         workers_why=state.workers_why if state else "",
+        probe_trouble=state.probe_trouble if state else "",
         why=_why(host, state, at),
         lanes=lane_rows(state) if state else [],
     )
