@@ -32,7 +32,7 @@ def marks_of(
         *_about_trouble(record, arms, 1 - level),
         *_about_scores(arms, lifts),
         *_about_null_arms(lifts),
-        *_about_size(record),
+        *_about_size(record, lifts),
         *(Mark("run", warning, serious=False) for warning in record.warnings),
     ]
 
@@ -162,14 +162,17 @@ def _about_null_arms(lifts: Sequence[Lift]) -> Iterator[Mark]:
             yield Mark("null", f"{told}, and `{lift.scorer}` shows no lift, as it should", serious=False)
 
 
-def _about_size(record: EvalRecord) -> Iterator[Mark]:
+def _about_size(record: EvalRecord, lifts: Sequence[Lift]) -> Iterator[Mark]:
     if record.spec.replications < REPLICATIONS_MIN:
         text = f"there are few replications per case ({record.spec.replications}): one lucky run counts a lot"
         yield Mark("size", text, serious=False)
-    if len(record.spec.cases) < CASES_MIN:
-        count = len(record.spec.cases)
-        text = f"there are few cases ({count}): the interval is wide because it is about similar cases too"
-        yield Mark("size", text, serious=False)
+    count = len(record.spec.cases)
+    if count == 1:
+        yield Mark("size", "there is one case: the result is about it alone", serious=False)
+    elif count < CASES_MIN:
+        has_interval = any(lift.estimate is not None and lift.estimate.interval is not None for lift in lifts)
+        so = ": the interval is wide because it is about similar cases too" if has_interval else ""
+        yield Mark("size", f"there are few cases ({count}){so}", serious=False)
     if record.concurrency.n > 1:
         text = f"{record.concurrency.n} trials at once, the same for all arms: concurrency is part of the treatment"
         yield Mark("concurrency", text, serious=False)
