@@ -72,6 +72,8 @@ def test_a_host_that_cannot_authenticate_pauses_instead_of_failing_its_backlog()
     assert player.book.runs["r"].counts["failed"] == 0  # type: ignore[index]
     assert player.running == []
     assert "it needs a person (cannot authenticate: bad key); next try in 60 s" in why(player, "t199")[0]
+    paused = player.book.hosts["local"].paused
+    assert paused == "it needs a person (cannot authenticate: bad key)", "no time that soon is wrong"
     player.wait(61.0)
     assert len(player.running) == 1, "one attempt finds out whether a person was there"
     player.end(*player.running)

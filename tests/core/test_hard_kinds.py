@@ -3,6 +3,7 @@
 from random import Random
 
 from helpers import Player, a_task
+from manyhands.core.events import WidthMoved
 from manyhands.core.values.ending import DONE, Ending, EndingKind
 from manyhands.core.values.host import Host, Width
 
@@ -27,3 +28,16 @@ def test_a_hard_kind_costs_no_more_attempts_for_starting_wide_and_ends_sooner() 
     narrow = [attempts_of(Host("local", width=Width(1, 8, 8), lanes={"hard": 1}), seed) for seed in range(5)]
     assert sum(each[0] for each in wide) <= 1.1 * sum(each[0] for each in narrow)
     assert sum(each[1] for each in wide) <= sum(each[1] for each in narrow)
+
+
+def test_a_lane_that_follows_its_host_is_not_explained_by_how_its_kind_went() -> None:
+    player = Player(Host("local", width=Width(1, 6, 8)))
+    player.open(*(a_task(f"t{n}", kind="easy") for n in range(40)))
+    for _ in range(4):
+        player.end(player.running[0])
+    refused = Ending(EndingKind.OVERLOADED, "busy")
+    while not any(isinstance(event, WidthMoved) and 0 < event.width < event.was for event in player.journal):
+        player.end(player.running[0], ending=refused)
+    host, lane = [event for event in player.journal if isinstance(event, WidthMoved) and event.width < event.was]
+    assert (host.kind, lane.kind, host.was, host.width) == ("", "easy", lane.was, lane.width)
+    assert lane.reason.startswith(f"with its host, which went from {host.was} to {host.width}; ")

@@ -30,7 +30,7 @@ def explain(book: Book, record: Record, at: float) -> list[str]:
     run = book.runs[record.run]
     match record.state:
         case TaskState.READY:
-            return _what_keeps(book, run, record)
+            return _what_keeps(book, run, record, at)
         case TaskState.BLOCKED:
             return [_open_needs(run, record)]
         case TaskState.BACKOFF:
@@ -90,10 +90,10 @@ def _open_needs(run: Run, record: Record) -> str:
     return f"needs {shown}{more}"
 
 
-def _what_keeps(book: Book, run: Run, record: Record) -> list[str]:
+def _what_keeps(book: Book, run: Run, record: Record, at: float) -> list[str]:
     group = book.ready.group_of(run, record)
     never = [_never(group)] if book.hosts and no_host_has_enough(group) else []
-    return [*never, *_what_keeps_now(book, run, group, record, bool(never))]
+    return [*never, *_what_keeps_now(book, run, group, record, at, bool(never))]
 
 
 def _never(group: Group) -> str:
@@ -109,8 +109,8 @@ def _never(group: Group) -> str:
     return f"no host has the {amount:g} {name} that it asks for; the most is {most:g}"
 
 
-def _what_keeps_now(book: Book, run: Run, group: Group, record: Record, is_never: bool) -> list[str]:
-    found = [] if is_never else [("host", reason) for reason in _host_reasons(group, book)]
+def _what_keeps_now(book: Book, run: Run, group: Group, record: Record, at: float, is_never: bool) -> list[str]:
+    found = [] if is_never else [("host", reason) for reason in _host_reasons(group, book, at)]
     if (obstacle := run_obstacle(group.pool)) is not None:
         found.append((obstacle.what, obstacle.text))
     if (obstacle := group_obstacle(group, book.held, book.running, book.ready)) is not None:
@@ -129,12 +129,18 @@ def ready_for(host: HostState, book: Book) -> int:
     return sum(len(group.queue) for group in book.ready.groups.values() if host in group.pool.hosts)
 
 
+def _next_try(host: HostState, at: float) -> str:
+    if host.paused_until is None or host.is_closed:
+        return ""  # the account itself says until when
+    return f"; next try in {max(0.0, host.paused_until - at):.0f} s"
+
+
 def _waiting_for(host: HostState, book: Book) -> str:
     waiting = ready_for(host, book)
     return how_many_wait(waiting, "task")
 
 
-def _host_reasons(group: Group, book: Book) -> list[str]:
+def _host_reasons(group: Group, book: Book, at: float) -> list[str]:
     """Why hosts keep it waiting: no host has room, or a busy host is worth the wait."""
     kind = group.key.kind
     if not book.hosts:
@@ -147,7 +153,7 @@ def _host_reasons(group: Group, book: Book) -> list[str]:
             start_at, why = host.limit.start_at(book.at, kind)
             reason = f"{host.name}: {why}" if start_at > book.at else None
         if reason is not None:
-            reasons.append(f"{reason}; {_waiting_for(host, book)}" if host.paused is not None else reason)
+            reasons.append(f"{reason}{_next_try(host, at)}; {_waiting_for(host, book)}" if host.paused else reason)
         if reason is None:
             free.append(host)
         elif host.paused is None and host.barrier is None and could_ever_take(host, group):

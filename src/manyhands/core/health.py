@@ -24,7 +24,7 @@ def note(book: Book, running: Running, ending: Ending) -> None:
                 _note_need(book, host, ending)
             elif ending.quota:
                 wait_s = quota_wait_s(ending, running.record.setbacks)
-                why = ending.detail or f"its quota is used up; next try in {wait_s:.0f} s"
+                why = ending.detail or "its quota is used up"
                 for one in _of_account(book, host):
                     _pause(book, one, wait_s, why, is_closed=bool(ending.detail))
             elif not ending.rate_limited:
@@ -41,7 +41,7 @@ def _note_refusal(book: Book, host: HostState, ending: Ending) -> None:
         wait_s = min(PAUSE_LONGEST_S, PAUSE_FIRST_S * 2.0**host.trials)
         host.trials += 1
         host.on_trial = True
-        why = f"it accepts nothing ({ending.detail or 'overloaded'}); next try in {wait_s:.0f} s"
+        why = f"it accepts nothing ({ending.detail or 'overloaded'})"
         _pause(book, host, wait_s, why)
 
 
@@ -50,7 +50,7 @@ def _note_need(book: Book, host: HostState, ending: Ending) -> None:
     if host.paused is not None:
         return  # others that started earlier have said so already
     wait_s = min(QUOTA_LONGEST_S, QUOTA_FIRST_S * 2.0**host.trials)
-    why = f"it needs a person ({ending.detail or 'it gave no reason'}); next try in {wait_s:.0f} s"
+    why = f"it needs a person ({ending.detail or 'it gave no reason'})"
     for one in _of_account(book, host):
         one.trials += 1
         one.on_trial = True

@@ -116,5 +116,7 @@ def moves(host: HostState, at: float) -> list[Decision]:
                 continue
             lane_width = width if bound is None else bound
             if lane_width != lane.width:
+                if width != host.width and host.lane_bound(kind, host.width)[0] == lane.width:
+                    why = f"with its host, which went from {host.width} to {width}; {why}"
                 decided.append(WidthMoved(at, host.name, lane_width, lane.width or 0, why, kind))
     return decided

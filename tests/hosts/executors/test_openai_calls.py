@@ -9,7 +9,7 @@ import pytest
 
 from hosts.executors.desk import Desk
 from hosts.executors.model_server import ModelServer, Reply, says, stream_of, streams
-from manyhands.core.values.ending import Budget, Ending, EndingKind
+from manyhands.core.values.ending import Budget, Ending, EndingKind, Overload
 from manyhands.core.values.task import Task
 from manyhands.hosts.executors.openai_executor import OpenAIExecutor, OpenAISettings
 
@@ -306,6 +306,7 @@ async def test_a_server_that_is_not_there_is_waited_for(line: Line) -> None:
     ending = await line.answer(says(""))
     assert meaning(ending) == OVERLOADED
     assert ending.detail.startswith(f"cannot reach {line.server.url}: connection refused; is the server started")
+    assert ending.overload is Overload.UNREACHABLE
 
 
 async def test_a_lost_connection_is_waited_for(line: Line) -> None:

@@ -305,3 +305,35 @@ def test_a_snapshot_says_how_many_there_are_when_it_shows_fewer(monkeypatch: pyt
     assert (tasks["total"], tasks["shown"], len(tasks["task"])) == (30, 10, 10)
     assert TaskState.DONE not in column(tasks["state"]), "what is unfinished comes first"
     assert json.loads(msgspec.json.encode(tasks))["shown"] == 10
+
+
+def test_an_overload_says_what_it_was_live_and_for_a_page_that_comes_later() -> None:
+    endings = {
+        "a": Ending(EndingKind.OVERLOADED, "429", rate_limited=True),
+        "b": Ending(EndingKind.OVERLOADED, "cannot reach it", unreachable=True),
+        "c": Ending(EndingKind.OVERLOADED, "busy"),
+        "d": Ending(EndingKind.FAILED),
+    }
+    player = Player(a_host(width=4))
+    player.open(*(a_task(name) for name in endings))
+    picture = Picture(player.book)
+    read = len(player.journal)
+    for name, ending in endings.items():
+        player.end(name, ending=ending)
+    told = [row for row in picture.changes(player.journal[read:]) if row["t"] == "end"]
+    assert [row["overload"] for row in told] == ["rate", "unreachable", "load", ""]
+    bars = plain(Picture(player.book).snapshot()["bars"])
+    overloads = dict(zip(bars["attempt"], column(bars["overload"]), strict=True))
+    assert [overloads[row["attempt"]] for row in told] == ["rate", "unreachable", "load", ""]
+
+
+def test_kinds_keep_their_places_live_and_after_a_restart() -> None:
+    player = Player(a_host(width=4))
+    player.open(a_task("a", kind="zebra"), run="one")
+    picture = Picture(player.book)
+    read = len(player.journal)
+    player.open(a_task("b", kind="code"), run="two")
+    player.add(a_task("c", kind="art"), a_task("d", kind="code"), run="one")
+    picture.changes(player.journal[read:])
+    assert picture.snapshot()["kinds"] == ["zebra", "code", "art"]
+    assert Picture(player.book).snapshot("two")["kinds"] == ["zebra", "code", "art"]

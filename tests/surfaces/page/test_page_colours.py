@@ -87,6 +87,32 @@ def test_no_state_has_the_colour_of_a_kind(theme: str) -> None:
     assert re.findall(r"\[data-state[^{]*\{[^}]*--kind", style) == []
 
 
+def test_a_state_is_told_by_a_sign_of_its_own_wherever_its_colour_is_near_that_of_a_kind() -> None:
+    """For some eyes there are such pairs: nine colours cannot be apart for all. So no state is told by colour alone."""
+    near = [
+        (theme, vision, state, name)
+        for theme, vision, state in itertools.product(("light", "dark"), SIMULATED, STATES)
+        for name, colour in colours(theme).items()
+        if name.startswith("kind-") and distance(colours(theme)[state], colour, vision) < 10
+    ]
+    assert ("dark", "deuteranopia", "good", "kind-3") in near, "then the states need no signs for this"
+    style = (FOLDER / "style.css").read_text()
+    signs = dict(re.findall(r'\.state\[data-state=(\w+)\]::before\{content:"(.)"', style))
+    coloured = {
+        name for names in re.findall(r"\.state\[data-state=(\w+)\]::before\{[^}]*color", style) for name in [names]
+    }
+    assert coloured <= set(signs)
+    assert {"done", "failed", "running", "backoff", "skipped"} <= set(signs)
+    assert len(set(signs.values())) == len(signs)
+    assert "○" not in signs.values(), "the sign of the others"
+    bar = re.search(r"\.progress \[data-state=failed\],\.progress \[data-state=skipped\]\{([^}]*)", style)
+    assert bar is not None
+    assert "repeating-linear-gradient" in bar[1], "failures in a progress bar are striped"
+    causes = (FOLDER / "js" / "causes.js").read_text()
+    endings = re.findall(r'^\t(\w+): \{ label: "[^"]*", sign: "(.?)" \},$', causes, re.MULTILINE)
+    assert len(endings) == len({sign for _, sign in endings}) >= 9
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_distance_is_that_of_known_pairs(theme: str) -> None:
     """Two values from the paper's own table of test data would need L*a*b*; black and white are known in any case."""

@@ -33,6 +33,15 @@ class EndingKind(enum.StrEnum):
                 assert_never(kind)
 
 
+class Overload(enum.StrEnum):
+    """What an attempt met that ended as `overloaded`."""
+
+    RATE = "rate"  # a server refused the rate (429)
+    QUOTA = "quota"  # a budget is used up
+    UNREACHABLE = "unreachable"  # nobody answered
+    LOAD = "load"
+
+
 class Budget(Struct, frozen=True, omit_defaults=True, gc=False):
     """The rate limits that a server states in its answers, and what is left of them now."""
 
@@ -76,6 +85,7 @@ class Ending(Struct, frozen=True, omit_defaults=True, gc=False):
     retry_after_s: float | None = None  # the host said when to come back
     rate_limited: bool = False  # with overloaded: the rate was refused (429), not the load
     quota: bool = False  # with overloaded: a budget is used up until retry_after_s; not a sign of load
+    unreachable: bool = False  # with overloaded: nobody answered
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float | None = None  # in any currency: as the attempt reported it, or by the prices of the host
@@ -90,6 +100,27 @@ class Ending(Struct, frozen=True, omit_defaults=True, gc=False):
     needs_person: bool = False  # waiting does not help: with overloaded, the host needs one; with failed, the task does
     artefacts: tuple[Artefact, ...] = ()  # with done: what was saved and kept of it
     asks: Question | None = None  # the task waits for the answer; with done: for the approval of what was done
+
+    @property
+    def overload(self) -> Overload | None:
+        match self.kind:
+            case EndingKind.OVERLOADED if self.quota:
+                return Overload.QUOTA
+            case EndingKind.OVERLOADED if self.rate_limited:
+                return Overload.RATE
+            case EndingKind.OVERLOADED:
+                return Overload.UNREACHABLE if self.unreachable else Overload.LOAD
+            case (
+                EndingKind.DONE
+                | EndingKind.FAILED
+                | EndingKind.TIMED_OUT
+                | EndingKind.CANCELLED
+                | EndingKind.PREEMPTED
+                | EndingKind.LOST
+            ):
+                return None
+            case kind:
+                assert_never(kind)
 
     @property
     def word(self) -> str:

@@ -85,10 +85,11 @@ def unreachable(error: BaseException, where: str) -> Ending:
         says = f"cannot use {where}: {one_line(_reason(causes))}; correct the `url` of the host"
         return Ending(EndingKind.FAILED, says, permanent=True)
     if kinds & {"APITimeoutError", "TimeoutException", "TimeoutError"}:
-        return Ending(EndingKind.OVERLOADED, f"no answer from {where} in time")
+        return Ending(EndingKind.OVERLOADED, f"no answer from {where} in time", unreachable=True)
     if kinds & {"APIConnectionError", "TransportError", "OSError"}:
         says = f"cannot reach {where}: {one_line(_reason(causes))}"
-        return Ending(EndingKind.OVERLOADED, f"{says}; is the server started, and is the `url` of the host right?")
+        hint = "is the server started, and is the `url` of the host right?"
+        return Ending(EndingKind.OVERLOADED, f"{says}; {hint}", unreachable=True)
     return Ending(EndingKind.FAILED, f"{where}: {type(error).__name__}: {one_line(str(error))}")
 
 

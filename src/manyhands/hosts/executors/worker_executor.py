@@ -69,7 +69,7 @@ class WorkerExecutor:
         try:
             up = await self.process.up()
         except HostUnreachable as error:
-            return Ending(EndingKind.OVERLOADED, error.message)
+            return Ending(EndingKind.OVERLOADED, error.message, unreachable=True)
         model = (order.task.args or {}).get("model") or self._settings.model
         if not model and len(up.task_of) == 1:
             model = next(iter(up.task_of))

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compare, gridOfModel, meanWidth, readGrid } from "../../../../src/manyhands/surfaces/page/js/compared_runs.js";
-import { niceTicks } from "../../../../src/manyhands/surfaces/page/js/host_charts.js";
-import { hostCharts, limitsOf, valueAt } from "../../../../src/manyhands/surfaces/page/js/host_series.js";
+import { niceTicks, parts } from "../../../../src/manyhands/surfaces/page/js/host_charts.js";
+import { hostCharts, limitsOf, readingOf, valueAt } from "../../../../src/manyhands/surfaces/page/js/host_series.js";
 import { armMean, evalCells, narrowing } from "../../../../src/manyhands/surfaces/page/js/eval_table.js";
 import { logLines } from "../../../../src/manyhands/surfaces/page/js/log_lines.js";
 import * as words from "../../../../src/manyhands/surfaces/page/js/words.js";
@@ -11,7 +11,7 @@ import { end, host, seen, start, task } from "./made.mjs";
 const GB = 2 ** 30;
 const worked = () => seen(
   [100, host("a", 2), host("b", 1), task("t1"), task("t2"), task("t3"), start(1, 100), start(2, 100, { slot: 1 })],
-  [110, end(1, 110), { ...end(2, 110, "overloaded"), detail: "429" }, { t: "width", at: 110, host: "a", kind: "", was: 2, width: 1, reason: "refused" }],
+  [110, end(1, 110), { ...end(2, 110, "overloaded"), overload: "rate", detail: "429" }, { t: "width", at: 110, host: "a", kind: "", was: 2, width: 1, reason: "refused" }],
   [120, start(3, 120), { t: "gauge", host: "a", at: 120, memory_used_bytes: 3 * GB, memory_total_bytes: 8 * GB, requests_left: 5, requests_per_minute: 60 }],
 );
 
@@ -23,9 +23,26 @@ test("a host over time has its width, what ran, how it ended, what it used, and 
   assert.deepEqual([105, 112, 125].map((at) => valueAt(lines.get("Width in flight"), at)), [2, 0, 1]);
   assert.equal(valueAt(lines.get("Success done"), 111), 50);
   assert.ok(Math.max(...lines.get("Refused (429) refused").points.map(([, value]) => value)) > 0);
-  assert.deepEqual(lines.get("Memory a").points, [[120, 3]]);
+  assert.deepEqual(lines.get("Memory a").points, [[120, 3]]); // it holds until the end
   assert.equal(valueAt(lines.get("Memory a"), 119), null);
   assert.deepEqual(hostCharts(worked(), "", 100, 130)[0].lines[0].points.at(-1), [110, 2]);
+});
+
+test("a refused connection is neither a 429 nor an overload", () => {
+  const model = seen([100, host("a", 1), task("t1"), start(1, 100)], [110, { ...end(1, 110, "overloaded"), overload: "unreachable" }]);
+  const charts = new Map(hostCharts(model, "a", 100, 130).map((chart) => [chart.name, chart.lines[0].points.map(([, value]) => value)]));
+  assert.equal(Math.max(...charts.get("Refused (429)")), 0);
+  assert.ok(Math.max(...charts.get("Not reachable")) > 0);
+  assert.match(logLines(model).lines.at(-1).text, /^not reachable after/);
+});
+
+test("what nobody knows is not drawn: times without attempts, and memory that was read long ago", () => {
+  const model = seen([100, host("a", 1), task("t1"), task("t2"), start(1, 100), { t: "gauge", host: "a", at: 100, memory_used_bytes: GB, memory_total_bytes: GB }], [101, end(1, 101)], [900, start(2, 900)], [901, end(2, 901)]);
+  const charts = new Map(hostCharts(model, "a", 100, 1000).map((chart) => [chart.name, chart.lines[0]]));
+  assert.equal(parts(charts.get("Success").points).length, 2);
+  assert.equal(valueAt(charts.get("Success"), 500), null);
+  assert.deepEqual(charts.get("Memory").points, [[100, 1], [160, null]]);
+  assert.deepEqual([readingOf(model, "a", 150)?.at, readingOf(model, "a", 900)], [100, null]);
 });
 
 test("what limits a host is told with when it opens", () => {
@@ -46,7 +63,7 @@ test("the log has every start, end and move, with the slots as they were", () =>
   assert.deepEqual(lines.map((line) => [line.what, line.lane, line.task, line.strip]), [
     ["start", "a/1", "t1", "┬·"], ["start", "a/2", "t2", "│┬"], ["end", "a/1", "t1", "┴│"], ["end", "a/2", "t2", "·┴"], ["width", "a", "", "··"], ["start", "a/1", "t3", "┬·"],
   ]);
-  assert.equal(lines[3].text, "overloaded after 10 s: 429");
+  assert.equal(lines[3].text, "rate refused (429) after 10 s: 429");
 });
 
 test("two runs are compared task by task, what came out differently first", () => {

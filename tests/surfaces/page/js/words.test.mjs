@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { headline } from "../../../../src/manyhands/surfaces/page/js/causes.js";
 import { throughput } from "../../../../src/manyhands/surfaces/page/js/figures.js";
 import { claimHas, predicate, toggled } from "../../../../src/manyhands/surfaces/page/js/filter.js";
-import { fromSnapshot, totals } from "../../../../src/manyhands/surfaces/page/js/model.js";
-import { placesOf } from "../../../../src/manyhands/surfaces/page/js/paint.js";
+import { applyFrame, fromSnapshot, totals } from "../../../../src/manyhands/surfaces/page/js/model.js";
+import { kindPlace } from "../../../../src/manyhands/surfaces/page/js/paint.js";
 import { rangeFigures } from "../../../../src/manyhands/surfaces/page/js/range.js";
 import { readRecording } from "../../../../src/manyhands/surfaces/page/js/recording.js";
 import { RecordedSource } from "../../../../src/manyhands/surfaces/page/js/source.js";
@@ -52,6 +52,12 @@ test("the page says in one sentence why it is not wider", () => {
   assert.equal(headline(kept, totals(kept)), "Why not wider: a: the files that they need are in use.");
   const idle = seen([100, host("a", 2), start(1, 100), { t: "idle", idle: [{ host: "a", free: 1, cause: "no work", detail: "" }] }]);
   assert.equal(headline(idle, totals(idle)), "Why not wider: nothing more is ready.");
+});
+
+test("the next try of a host that is closed is counted from now, not from when it was said", () => {
+  const model = seen([100, host("a", 1, { paused: "it accepts nothing (no answer)", paused_until: 160 })]);
+  assert.match(headline(model, { ...totals(model), ready: 1 }, null, 130), /a: paused: it accepts nothing \(no answer\); next try in 30 s\.$/);
+  assert.match(headline(model, { ...totals(model), ready: 1 }, null, 170), /\(no answer\)\.$/);
 });
 
 test("with a run chosen the headline is about what keeps that run", () => {
@@ -167,11 +173,16 @@ test("an attempt in flight says what it does, what it has used and for how long 
   assert.equal(liveText({}, 340), "");
 });
 
-test("a kind has the same colour in whatever order kinds are seen, and ten are apart", () => {
+test("a kind keeps its colour when others come, whatever is shown, and ten are apart", () => {
   const kinds = ["code", "text", "review", "lint", "plan", "shell", "python", "eval", "docs", "fix"];
-  const places = placesOf(kinds);
+  const model = seen([100, host("a", 2, { kinds: ["zebra", "code"] })]);
+  const places = new Map();
+  for (const [n, kind] of kinds.entries()) {
+    applyFrame(model, { seq: n + 2, at: 101 + n, changes: [task(`t${n}`, { kind })] });
+    places.set(kind, kindPlace(model, kind));
+    for (const [earlier, place] of places) assert.equal(kindPlace(model, earlier), place, `${earlier} after ${kind}`);
+  }
   assert.equal(new Set(places.values()).size, 10);
-  assert.deepEqual([...placesOf([...kinds].reverse())].sort(), [...places].sort());
-  const few = placesOf(["wait", "code", "text"]);
-  assert.ok([...few.values()].every((place) => place < 5));
+  const later = fromSnapshot(nothing({ kinds, tasks: { total: 1, shown: 1, run: ["r"], task: ["t"], kind: ["fix"], state: ["ready"] } }), "r");
+  for (const [kind, place] of places) assert.equal(kindPlace(later, kind), place);
 });

@@ -85,6 +85,7 @@ def bar_columns(bars: Bars) -> PictureRow:
         "started_at": [bar.tried.started_at for bar in shown],
         "ended_at": [bar.tried.ended_at for bar in shown],
         "ending": coded(str(bar.tried.ending.kind) if bar.tried.ending else "" for bar in shown),
+        "overload": coded(str(bar.tried.ending.overload or "") if bar.tried.ending else "" for bar in shown),
         "number": [bar.number for bar in shown],
         "of": [bar.record.task.attempts for bar in shown],
         "tokens": [

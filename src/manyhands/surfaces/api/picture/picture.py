@@ -25,6 +25,7 @@ from manyhands.surfaces.api.picture.picture_rows import (
     PictureRow,
     Redact,
     counts_row,
+    kinds_of,
     page_host,
     page_run,
     page_task,
@@ -72,6 +73,7 @@ class Picture:
         self._idle = IdleSpans()
         self._gauges = Gauges()
         self._forms = forms_of(book)
+        self._kinds = kinds_of(book)
         self._ceiling = WorkCeiling()
         waiting = {"oldest_s": 0.0, "runs": {}, "ready": 0, "ceiling": None}
         self._told: dict[str, Any] = {
@@ -155,6 +157,7 @@ class Picture:
             "version": manyhands.__version__,
             "runs": [page_run(one, self._redact) for one in runs[-RUNS_MAX:]],
             "runs_total": len(runs),
+            "kinds": list(self._kinds),
             "hosts": list(self._told_hosts.values()),
             "tasks": task_columns([one for one in runs if run in (None, one.name)], self._redact),
             "bars": bar_columns(self.bars),
@@ -216,6 +219,7 @@ class Picture:
                 "run": bar.record.run,
                 "at": bar.tried.ended_at,
                 "ending": ending.kind,
+                "overload": ending.overload or "",
                 "detail": short(ending.detail, self._redact),
                 "tokens_in": ending.tokens_in,
                 "tokens_out": ending.tokens_out,
@@ -281,6 +285,7 @@ class Picture:
         is_new = record.number > self._last_number or record.number in self._edited
         if is_new:
             note_form(self._forms, record)
+            self._kinds.setdefault(record.task.kind)
         whole = is_new or self.book.last_number > TASKS_MAX
         row = page_task(record, self._redact) if whole else state_row(record, self._redact)
         row["t"] = "task"

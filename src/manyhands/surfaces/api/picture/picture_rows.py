@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
+from manyhands.core.book import Book
 from manyhands.core.events import WidthMoved
 from manyhands.core.people import why_it_waits
 from manyhands.core.state import HostState, Lane, Record, Run
@@ -29,6 +30,16 @@ def short(text: str, redact: Redact) -> str:
     cut = text[: 4 * TEXT_CHARACTERS_MAX]  # so that a secret is found before it is cut in two
     text = redact(cut)
     return text if len(text) <= TEXT_CHARACTERS_MAX else text[: TEXT_CHARACTERS_MAX - 1] + "…"
+
+
+def kinds_of(book: Book) -> dict[str, None]:
+    """The kinds in the order in which the store first had a task of them: a kind keeps its place, and so its colour."""
+    first: dict[str, int] = {}
+    for run in book.runs.values():
+        for record in run.records.values():
+            kind = record.task.kind
+            first[kind] = min(first.get(kind, record.number), record.number)
+    return dict.fromkeys(sorted(first, key=first.__getitem__))
 
 
 def counts_row(run: Run) -> PictureRow:

@@ -275,7 +275,7 @@ export class App {
 		const all = totals(model);
 		setText($("big-in-flight"), count(all.inFlight));
 		setText($("big-width"), count(all.width));
-		setText($("headline"), headline(model, all, this.source?.lostAt));
+		setText($("headline"), headline(model, all, this.source?.lostAt, now));
 		progressBar($("progress"), all.counts);
 		const told = STATES.filter((state) => all.counts[state]).map((state) => `${count(all.counts[state])} ${state}`);
 		const began = this.firstShown;
@@ -283,7 +283,7 @@ export class App {
 		setText($("counts"), [...told, `of ${plural(all.total, "task")}`, ...elapsed, this.left].filter(Boolean).join(" · "));
 		setText($("others"), all.others ? `${count(all.others)} more by other runs` : "");
 		if (!this.views.part) {
-			this.meter.update(model);
+			this.meter.update(model, now);
 			this.cards.update(model, now, this.isShown);
 			this.cards.drawFan(model, this.ribbon, $("ribbon"));
 		}
@@ -320,7 +320,7 @@ export class App {
 			this.lastAt.readers = at;
 			const all = totals(model);
 			fillReaders($("readers"), model, now);
-			const text = sentence(all, headline(model, all, this.source?.lostAt));
+			const text = sentence(all, headline(model, all, this.source?.lostAt, now));
 			setText($("said"), text);
 			$("ribbon").setAttribute("aria-label", `Width over time. ${text}`);
 			$("lanes").setAttribute("aria-label", "Lanes: attempts over time, host by host. The table of tasks has the same.");

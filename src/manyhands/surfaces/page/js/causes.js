@@ -37,25 +37,38 @@ export const ENDINGS = {
 	done: { label: "done", sign: "" },
 	failed: { label: "failed", sign: "×" },
 	overloaded: { label: "overloaded", sign: "▲" },
+	refused: { label: "rate refused (429)", sign: "!" },
+	quota: { label: "quota used up", sign: "■" },
+	unreachable: { label: "not reachable", sign: "∅" },
 	timed_out: { label: "timed out", sign: "◷" },
 	cancelled: { label: "cancelled", sign: "⁄" },
 	preempted: { label: "preempted", sign: "‹" },
 	lost: { label: "lost", sign: "?" },
 };
 
+const OVERLOADS = { rate: "refused", quota: "quota", unreachable: "unreachable" };
+
+/** How an attempt ended, as it is shown: an overload that was none by what it was. */
+export const endingOf = ({ ending, overload }) => (ending === "overloaded" ? OVERLOADS[overload] ?? ending : ending);
+
+export const endingLabel = (bar) => ENDINGS[endingOf(bar)]?.label ?? bar.ending;
+
 /** Why it is not wider, host by host: full hosts say why their width is what it is, others what keeps them free. */
-export function whyNotWider(model) {
+export function whyNotWider(model, now = model.at) {
 	const reasons = [];
 	for (const host of model.hosts.values()) {
 		const inFlight = inFlightOn(model, host.host);
 		const idle = model.idle.find((each) => each.host === host.host);
 		const add = (cause, text) => reasons.push({ host: host.host, cause, text });
-		if (host.paused) add("paused", `paused: ${host.paused}`);
+		if (host.paused) add("paused", whyPaused(host, now));
 		else if (inFlight >= host.width) add("width", host.pinned != null ? "pinned" : host.why);
-		else if (idle) add(idle.cause, whyFree(idle, model.at));
+		else if (idle) add(idle.cause, whyFree(idle, now));
 	}
 	return reasons;
 }
+
+/** Why a host takes nothing, and when it is tried again. */
+export const whyPaused = ({ paused, paused_until: until }, now) => `paused: ${paused}${until > now ? `; next try in ${duration(until - now)}` : ""}`;
 
 /** What keeps slots free, whole: the cause, what is behind it, and until when. */
 export function whyFree({ cause, detail, until }, now) {
@@ -75,7 +88,7 @@ export function inFlightOn(model, host) {
 }
 
 /** One sentence for the top of the page. `lostAt`: when the connection went, or null. */
-export function headline(model, totals, lostAt = null) {
+export function headline(model, totals, lostAt = null, now = model.at) {
 	if (lostAt !== null) return `Not connected since ${wallClock(lostAt)}: the server has stopped or cannot be reached. This is what was known then.`;
 	const { inFlight, width, ready } = totals;
 	if (!model.hosts.size) return "No host is known yet.";
@@ -83,7 +96,7 @@ export function headline(model, totals, lostAt = null) {
 	if (runs.length && !inFlight && runs.every((run) => run.ended_at != null)) return runs.length > 1 ? "All runs have ended." : `Run ${runs[0].run} has ended.`;
 	if (!model.dispatching) return "No dispatcher is running, so nothing starts. The command that began the run continues it.";
 	if (ready === 0 && inFlight === 0) return "Nothing runs and nothing is ready.";
-	const reasons = whyNotWider(model);
+	const reasons = whyNotWider(model, now);
 	const full = reasons.filter((reason) => reason.cause === "width");
 	const kept = reasons.filter((reason) => reason.cause !== "width" && reason.cause !== "no work");
 	const idle = reasons.filter((reason) => reason.cause === "no work");

@@ -40,7 +40,7 @@ export class HostCharts {
 	chart(canvas, chart, scale, gutter, now, origin, cursor, moves) {
 		const { paint } = this;
 		const c = fitCanvas(canvas, scale.width + gutter, HEIGHT + AXIS_H);
-		const most = (Math.max(chart.most ?? 0, ...chart.lines.flatMap((line) => line.points.map(([, value]) => value))) || 1) * 1.05;
+		const most = (Math.max(chart.most ?? 0, ...chart.lines.flatMap((line) => line.points.map(([, value]) => value ?? 0))) || 1) * 1.05;
 		const y = (value) => HEIGHT - (value / most) * (HEIGHT - TOP);
 		c.font = paint.font("11px");
 		c.textAlign = "right";
@@ -73,26 +73,41 @@ export class HostCharts {
 	}
 
 	line(c, { points, isStepped, isFilled }, scale, y, now, colour) {
-		if (!points.length) return;
-		c.beginPath();
-		let last = null;
-		for (const [at, value] of points) {
-			if (isStepped && last !== null) c.lineTo(scale.x(at), y(last));
-			c.lineTo(scale.x(at), y(value));
-			last = value;
+		const end = scale.x(Math.min(now, scale.to));
+		for (const part of parts(points)) {
+			const isLast = part.at(-1) === points.at(-1);
+			c.beginPath();
+			let last = null;
+			for (const [at, value] of part) {
+				if (isStepped && last !== null) c.lineTo(scale.x(at), y(last));
+				c.lineTo(scale.x(at), y(value));
+				last = value;
+			}
+			if (isStepped && isLast) c.lineTo(end, y(last));
+			c.strokeStyle = c.fillStyle = colour;
+			c.lineWidth = 1.6;
+			c.stroke();
+			if (part.length === 1) c.fillRect(scale.x(part[0][0]) - 2, y(last) - 2, 4, 4);
+			if (!isFilled) continue;
+			c.lineTo(isLast ? end : scale.x(part.at(-1)[0]), y(0));
+			c.lineTo(scale.x(part[0][0]), y(0));
+			c.globalAlpha = 0.15;
+			c.fill();
+			c.globalAlpha = 1;
 		}
-		if (isStepped) c.lineTo(scale.x(Math.min(now, scale.to)), y(last));
-		c.strokeStyle = c.fillStyle = colour;
-		c.lineWidth = 1.6;
-		c.stroke();
-		if (points.length === 1) c.fillRect(scale.x(points[0][0]) - 2, y(last) - 2, 4, 4);
-		if (!isFilled) return;
-		c.lineTo(scale.x(Math.min(now, scale.to)), y(0));
-		c.lineTo(scale.x(points[0][0]), y(0));
-		c.globalAlpha = 0.15;
-		c.fill();
-		c.globalAlpha = 1;
 	}
+}
+
+/** The stretches of a line in which its value is known. */
+export function parts(points) {
+	const found = [];
+	let isOpen = false;
+	for (const point of points) {
+		if (point[1] !== null && !isOpen) found.push([]);
+		isOpen = point[1] !== null;
+		if (isOpen) found.at(-1).push(point);
+	}
+	return found;
 }
 
 /** Three or so round numbers from zero up. */

@@ -1,7 +1,7 @@
 // The hosts: how wide each is and why, what limits it, and how it went over time.
 import { h, renew, setText } from "./dom.js";
 import { HostCharts } from "./host_charts.js";
-import { hostCharts, limitsOf, valueAt } from "./host_series.js";
+import { hostCharts, limitsOf, readingOf, valueAt } from "./host_series.js";
 import { moveText } from "./ribbon_layout.js";
 import { count, duration, percent, short, sinceStart, wallClock } from "./words.js";
 
@@ -54,20 +54,20 @@ export class HostsView {
 
 	fillTable(names) {
 		const { model, now } = this;
-		const refused = new Map();
-		for (const bar of model.bars.values()) if (bar.ending === "overloaded") refused.set(bar.host, (refused.get(bar.host) ?? 0) + 1);
+		const met = { rate: new Map(), unreachable: new Map() };
+		for (const { overload, host } of model.bars.values()) met[overload]?.set(host, (met[overload].get(host) ?? 0) + 1);
 		const words = { wallClock, duration, count, short };
 		const rows = names.map((name) => {
 			const host = model.hosts.get(name);
 			const lanes = (host.lanes ?? []).filter((lane) => lane.success != null).map((lane) => `${lane.kind} ${percent(lane.success)}`);
-			const last = (model.gauges.get(name) ?? []).at(-1);
+			const last = readingOf(model, name, now);
 			const memory = last?.memory_total_bytes ? `${(last.memory_used_bytes / 2 ** 30).toFixed(1)} of ${(last.memory_total_bytes / 2 ** 30).toFixed(1)} GB` : "";
 			const limits = limitsOf(model, name, now, words);
 			return h("tr", { key: name },
 				h("th", { scope: "row" }, name), h("td", {}, `${host.in_flight ?? ""}${host.in_flight == null ? "" : " of "}${host.width}${host.ceiling ? `, at most ${host.ceiling}` : ""}`),
-				h("td", {}, host.pinned != null ? "pinned" : host.why ?? ""), h("td", {}, lanes.join(", ")), h("td", { class: "num" }, count(refused.get(name) ?? 0)), h("td", {}, memory), h("td", {}, limits.join("; ") || "none known"));
+				h("td", {}, host.pinned != null ? "pinned" : host.why ?? ""), h("td", {}, lanes.join(", ")), h("td", { class: "num" }, count(met.rate.get(name) ?? 0)), h("td", { class: "num" }, count(met.unreachable.get(name) ?? 0)), h("td", {}, memory), h("td", {}, limits.join("; ") || "none known"));
 		});
-		renew(this.table, h("table", { class: "rows" }, h("tbody", {}, h("tr", { key: "" }, ["host", "width", "why", "success", "refused", "memory", "limits"].map((name) => h("th", { scope: "col", class: name === "refused" ? "num" : null }, name))), rows)));
+		renew(this.table, h("table", { class: "rows" }, h("tbody", {}, h("tr", { key: "" }, ["host", "width", "why", "success", "429", "not reachable", "memory", "limits"].map((name) => h("th", { scope: "col", class: ["429", "not reachable"].includes(name) ? "num" : null }, name))), rows)));
 		const moves = this.mine;
 		renew(this.moves, moves.slice(-MOVES_SHOWN).reverse().map((move) => h("li", { key: `${move.at} ${move.host} ${move.kind}` }, h("time", {}, wallClock(move.at)), moveText(move))),
 			moves.length > MOVES_SHOWN && h("li", { key: "more" }, `${MOVES_SHOWN} of ${count(moves.length)} shown`), !moves.length && h("li", { key: "none" }, "No width has moved."));

@@ -1,5 +1,5 @@
 // Draws the lanes: slots that come and go, what ran in them, and why they were empty.
-import { causeOf, ENDINGS, inFlightOn } from "./causes.js";
+import { causeOf, endingLabel, endingOf, ENDINGS, inFlightOn } from "./causes.js";
 import { Rectangles, causesOf, gapsOf, hit, layBars, rowsOf, slotSpans } from "./lanes_layout.js";
 import { fitCanvas } from "./paint.js";
 import { AXIS_H, drawTicks } from "./ribbon.js";
@@ -120,7 +120,7 @@ export class Lanes {
 		c.font = this.paint.font("bold 11px");
 		c.textAlign = "center";
 		c.textBaseline = "middle";
-		c.fillText(ENDINGS[out.bar[i].ending]?.sign || "×", right - w / 2, row.y + row.h / 2 + 0.5);
+		c.fillText(ENDINGS[endingOf(out.bar[i])]?.sign || "×", right - w / 2, row.y + row.h / 2 + 0.5);
 	}
 
 	/** In flight: its end is open. */
@@ -241,7 +241,7 @@ function barTip(model, bar, now, usual) {
 	const ran = (bar.end ?? now) - bar.start;
 	return [
 		!isMine(model, bar) && `run ${bar.run} used this slot`,
-		`${bar.task} · ${bar.end === null ? "running" : ENDINGS[bar.ending]?.label ?? bar.ending}`,
+		`${bar.task} · ${bar.end === null ? "running" : endingLabel(bar)}`,
 		task?.title,
 		`${bar.kind} on ${bar.host}, attempt ${bar.number}${bar.of > 1 ? ` of ${bar.of}` : ""}`,
 		`ran ${duration(ran)}${usual ? ` (usual ${duration(usual)})` : ""}, waited ${duration(bar.start - bar.queued)}`,

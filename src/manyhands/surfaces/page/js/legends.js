@@ -1,5 +1,5 @@
 // What colours, signs and textures mean; only what is in sight.
-import { causeOf, ENDINGS } from "./causes.js";
+import { causeOf, endingOf, ENDINGS } from "./causes.js";
 import { button, h, redo } from "./dom.js";
 import { isMine } from "./model.js";
 import { causeSwatch, kindClass, kindVars } from "./paint.js";
@@ -8,9 +8,17 @@ import { count } from "./words.js";
 
 const isOn = (filter, term) => String(filter.split(/\s+/).includes(term));
 
+/** Of those that the store has, the ones of what is shown. */
+function kindsIn(model) {
+	const found = new Set(model.series.inFlight.keys());
+	for (const task of model.tasks.values()) if (isMine(model, task)) found.add(task.kind);
+	return model.kinds.filter((kind) => found.has(kind));
+}
+
 export function showKinds(element, model, filter, pick) {
-	redo(element, model.kinds.join() + filter, () => [
-		...model.kinds.map((kind) =>
+	const kinds = kindsIn(model);
+	redo(element, kinds.join() + filter, () => [
+		...kinds.map((kind) =>
 			button({ key: kind, class: `chip plain${kindClass(model, kind)}`, "aria-pressed": isOn(filter, `kind:${kind}`), vars: kindVars(model, kind), onclick: () => pick(kind) }, kind)),
 		h("span", {}, "▲▼ a move of the clutch"),
 	]);
@@ -18,7 +26,7 @@ export function showKinds(element, model, filter, pick) {
 
 export function showEndings(element, model, causes, paint) {
 	const found = new Set();
-	for (const bar of model.bars.values()) if (bar.ending && bar.ending !== "done" && isMine(model, bar)) found.add(bar.ending);
+	for (const bar of model.bars.values()) if (bar.ending && bar.ending !== "done" && isMine(model, bar)) found.add(endingOf(bar));
 	const endings = Object.keys(ENDINGS).filter((ending) => found.has(ending));
 	const gaps = [...causes].sort();
 	redo(element, [...endings, ...gaps, paint.ink].join(), () => [

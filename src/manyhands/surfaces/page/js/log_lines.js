@@ -1,5 +1,5 @@
 // What happened, line by line, with the slots of all hosts beside it. Data in, data out.
-import { ENDINGS } from "./causes.js";
+import { endingLabel } from "./causes.js";
 import { isMine } from "./model.js";
 import { moveText } from "./ribbon_layout.js";
 import { duration } from "./words.js";
@@ -45,7 +45,7 @@ function lineOf({ at, what, bar, move }, slots, busy) {
 		strip[place] = what === "start" ? "┬" : "┴";
 		busy[place] = what === "start" ? "│" : "·";
 	}
-	const ended = `${ENDINGS[bar.ending]?.label ?? bar.ending} after ${duration((bar.end ?? at) - bar.start)}${bar.detail ? `: ${bar.detail}` : ""}`;
+	const ended = `${endingLabel(bar)} after ${duration((bar.end ?? at) - bar.start)}${bar.detail ? `: ${bar.detail}` : ""}`;
 	const began = `${bar.kind}${bar.number > 1 ? `, attempt ${bar.number}` : ""}, waited ${duration(bar.start - bar.queued)}`;
 	return { at, what, run: bar.run, task: bar.task, lane, ending: what === "end" ? bar.ending : "", text: what === "start" ? `starts: ${began}` : ended, strip: strip.join("") };
 }

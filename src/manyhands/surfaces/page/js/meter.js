@@ -1,6 +1,6 @@
 // The clutch meter: for every host how wide it is, how much of that is used, how its kinds go, and why.
 import { button, h, keyed, redo, setText } from "./dom.js";
-import { whyFree } from "./causes.js";
+import { whyFree, whyPaused } from "./causes.js";
 import { isMine } from "./model.js";
 import { kindClass, kindPlace, kindVars } from "./paint.js";
 import { percent } from "./words.js";
@@ -15,11 +15,11 @@ export class Meter {
 		this.command = command;
 	}
 
-	update(model) {
+	update(model, now) {
 		const byHost = new Map();
 		for (const bar of model.inFlight.values()) byHost.set(bar.host, [...(byHost.get(bar.host) ?? []), bar]);
 		keyed(this.element, model.hosts.values(), (host) => host.host, (host) => this.make(host), (row, host) => {
-			fill(row, model, host, byHost.get(host.host) ?? []);
+			fill(row, model, host, byHost.get(host.host) ?? [], now);
 			row.parts.act.hidden = !model.command;
 		});
 	}
@@ -46,12 +46,12 @@ export class Meter {
 	}
 }
 
-function fill(row, model, host, bars) {
+function fill(row, model, host, bars, now) {
 	const { parts } = row;
 	row.host = host;
 	redo(parts.n, `${bars.length}/${host.width}`, () => [String(bars.length), h("small", {}, ` of ${host.width}`)]);
 	const idle = model.idle.find((each) => each.host === host.host);
-	setText(parts.why, whyText(host, idle, bars.length, model.at));
+	setText(parts.why, whyText(host, idle, bars.length, now));
 	setText(parts.pause, host.paused ? "resume" : "pause");
 	parts.free.hidden = host.pinned == null;
 	const lanes = (host.lanes ?? []).filter((lane) => lane.in_flight || lane.success != null);
@@ -76,7 +76,7 @@ function slotDots(model, kinds, width) {
 }
 
 function whyText(host, idle, inFlight, now) {
-	if (host.paused) return `paused: ${host.paused}`;
+	if (host.paused) return whyPaused(host, now);
 	const free = host.width - inFlight;
 	const width = host.pinned != null ? "pinned" : host.why;
 	if (free > 0 && idle && idle.cause !== "no work") return `${free} free: ${whyFree(idle, now)}`;

@@ -36,7 +36,7 @@ export function emptyModel() {
 		waiting: { oldest_s: 0, ready: 0, at: 0 },
 		tokens: 0,
 		cost: null, // null: unknown
-		kinds: [], // in the order they were first seen: a kind keeps its colour
+		kinds: [], // in the order in which the store first had them: a kind keeps its colour
 		series: newSeries(),
 		isFresh: true, // attempts came or went since anyone looked
 	};
@@ -72,7 +72,7 @@ export function fromSnapshot(snapshot, scope = "") {
 	model.takesCommands = snapshot.takes_commands ?? false;
 	model.dispatching = snapshot.dispatching ?? true;
 	for (const run of snapshot.runs ?? []) setRun(model, run);
-	for (const host of snapshot.hosts ?? []) for (const kind of host.kinds ?? []) if (!/[*?[]/.test(kind)) seeKind(model, kind);
+	for (const kind of snapshot.kinds ?? []) seeKind(model, kind);
 	readTasks(model, snapshot.tasks ?? {});
 	readBars(model, snapshot.bars ?? {});
 	readWidths(model, snapshot);
@@ -210,7 +210,7 @@ const busySteps = (model, bar) => (isMine(model, bar) ? seriesOf(model.series.in
 
 function barOf({ attempt, run, task, kind, host, slot, queued_at, number, of, claims }, start, end = null, ending = "") {
 	const queued = queued_at ?? start;
-	return { tokens: 0, cost: null, attempt, run, task, kind, host, slot, queued, start, end, ending, number: number ?? 1, of: of ?? 1, claims: claims ?? [], line: "", detail: "" };
+	return { tokens: 0, cost: null, attempt, run, task, kind, host, slot, queued, start, end, ending, number: number ?? 1, of: of ?? 1, claims: claims ?? [], overload: "", line: "", detail: "" };
 }
 
 function place(model, bar) {
@@ -267,6 +267,7 @@ function endBar(model, change) {
 	if (!bar || bar.end !== null) return;
 	bar.end = change.at;
 	bar.ending = change.ending;
+	bar.overload = change.overload ?? "";
 	bar.detail = change.detail ?? "";
 	model.inFlight.delete(bar.attempt);
 	bar.tokens = (change.tokens_in ?? 0) + (change.tokens_out ?? 0);
@@ -349,7 +350,7 @@ function rowsIn(table, names) {
 }
 
 const TASK = ["run", "task", "title", "kind", "state", "priority", "parent", "needs", "since", "cause", "claims"];
-const BAR = ["attempt", "run", "task", "kind", "host", "slot", "queued_at", "started_at", "ended_at", "ending", "number", "of", "claims", "tokens", "cost"];
+const BAR = ["attempt", "run", "task", "kind", "host", "slot", "queued_at", "started_at", "ended_at", "ending", "overload", "number", "of", "claims", "tokens", "cost"];
 
 function readTasks(model, table) {
 	model.tasksTotal = table.total ?? 0;
@@ -365,7 +366,7 @@ function readBars(model, table) {
 	if (!rows.length) return;
 	for (const row of rows) {
 		const bar = barOf(row, row.started_at, row.ended_at ?? null, row.ending ?? "");
-		place(model, Object.assign(bar, { tokens: row.tokens ?? 0, cost: row.cost ?? null }));
+		place(model, Object.assign(bar, { overload: row.overload ?? "", tokens: row.tokens ?? 0, cost: row.cost ?? null }));
 	}
 	model.startedAt = Math.min(model.startedAt, rows[0].started_at);
 	if (model.barsTotal > rows.length) model.barsKnownFrom = rows[0].started_at;

@@ -3,7 +3,7 @@ import { causeOf } from "./causes.js";
 
 const KIND_COLOURS = 5;
 /** Beyond these, kinds look like earlier ones. */
-export const KINDS_APART = 2 * KIND_COLOURS;
+const KINDS_APART = 2 * KIND_COLOURS;
 
 export class Paint {
 	constructor() {
@@ -63,32 +63,8 @@ export const kindVars = (model, kind) => ({ "--c": `var(--kind-${kindPlace(model
 
 export const kindClass = (model, kind) => (kindPlace(model, kind) < KIND_COLOURS ? "" : " striped");
 
-/** The place of a kind among the colours. It follows from the names of the kinds alone: the same in every run and view. */
-export function kindPlace(model, kind) {
-	if (model.places?.size !== model.kinds.length) model.places = placesOf(model.kinds);
-	return model.places.get(kind) ?? 0;
-}
-
-/** Each kind has a colour of its own that its name points to; if that is taken, the next that is free. */
-export function placesOf(kinds) {
-	const places = new Map();
-	const taken = new Set();
-	for (const [n, kind] of [...kinds].sort().entries()) {
-		const round = Math.floor(n / KIND_COLOURS) % 2;
-		if (n % KINDS_APART === 0) taken.clear();
-		let place = hashOf(kind) % KIND_COLOURS;
-		while (taken.has(place + round * KIND_COLOURS)) place = (place + 1) % KIND_COLOURS;
-		taken.add(place + round * KIND_COLOURS);
-		places.set(kind, place + round * KIND_COLOURS);
-	}
-	return places;
-}
-
-function hashOf(text) {
-	let hash = 2166136261;
-	for (const letter of text) hash = Math.imul(hash ^ letter.codePointAt(0), 16777619) >>> 0;
-	return hash;
-}
+/** The place of a kind among the colours: first come, first served. No kind that comes later changes it. */
+export const kindPlace = (model, kind) => Math.max(0, model.kinds.indexOf(kind)) % KINDS_APART;
 
 function stripes(colour, between) {
 	const canvas = document.createElement("canvas");

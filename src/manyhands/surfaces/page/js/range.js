@@ -1,4 +1,5 @@
 // The figures of a stretch of time: what ended in it, how full the width was, and what kept the rest free.
+import { endingOf } from "./causes.js";
 import { isMine } from "./model.js";
 
 export function rangeFigures(model, from, to, now) {
@@ -16,7 +17,8 @@ export function rangeFigures(model, from, to, now) {
 		}
 		if (bar.end !== null && bar.end >= from && bar.end < to) {
 			ended++;
-			endings[bar.ending] = (endings[bar.ending] ?? 0) + 1;
+			const ending = endingOf(bar);
+			endings[ending] = (endings[ending] ?? 0) + 1;
 		}
 	}
 	const { width, inFlight, blocked } = model.series;

@@ -1,5 +1,5 @@
 // The parts of a task's pane that only show what is known: what it is, what it needs, its attempts, its story.
-import { ENDINGS } from "./causes.js";
+import { endingLabel, endingOf, ENDINGS } from "./causes.js";
 import { ENDED } from "./critical_path.js";
 import { button, h, taskHref } from "./dom.js";
 import { keyOf } from "./model.js";
@@ -65,7 +65,7 @@ export function attemptsTable(bars, detail, shown, now, pick, ticking) {
 	const heads = ["#", "host", "ending", "ran", "tokens", "cost", "detail"];
 	const rows = bars.map((bar) => {
 		const told = detail?.attempts?.find((each) => each.attempt === bar.attempt);
-		const ending = bar.end === null ? "running" : `${ENDINGS[bar.ending]?.sign ?? ""} ${ENDINGS[bar.ending]?.label ?? bar.ending}`.trim();
+		const ending = bar.end === null ? "running" : `${ENDINGS[endingOf(bar)]?.sign ?? ""} ${endingLabel(bar)}`.trim();
 		const exit = told?.exit_code ? `exit ${told.exit_code}` : "";
 		const live = bar.end === null ? bar.live : null;
 		const tokens = live?.tokens || (told ? told.tokens_in + told.tokens_out : bar.tokens);
@@ -92,7 +92,7 @@ export function storyFrom(bars, record) {
 	for (const bar of bars) {
 		if (!lines.length) lines.push({ at: bar.queued, text: "became ready" });
 		lines.push({ at: bar.start, text: `attempt ${bar.number} started on ${bar.host}` });
-		if (bar.end !== null) lines.push({ at: bar.end, text: `attempt ${bar.number} ended: ${ENDINGS[bar.ending]?.label ?? bar.ending}${bar.detail ? `, ${bar.detail}` : ""}` });
+		if (bar.end !== null) lines.push({ at: bar.end, text: `attempt ${bar.number} ended: ${endingLabel(bar)}${bar.detail ? `, ${bar.detail}` : ""}` });
 	}
 	if (record.since && ENDED.has(record.state)) lines.push({ at: record.since, text: [record.state, record.cause].filter(Boolean).join(": ") });
 	return lines;
