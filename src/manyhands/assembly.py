@@ -206,7 +206,9 @@ def _executor(
         case PythonHost():
             from manyhands.hosts.executors.python_executor import PythonExecutor, PythonSettings
 
-            python = PythonSettings(workspace=workspace, journal=journal, grace_s=host.grace)
+            python = PythonSettings(
+                workspace=workspace, journal=journal, grace_s=host.grace, overloaded=host.overloaded
+            )
             return PythonExecutor(python, spawned, ended)
         case OpenaiHost():
             from manyhands.hosts.executors.openai_executor import OpenAIExecutor, OpenAISettings

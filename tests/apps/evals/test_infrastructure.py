@@ -1,6 +1,7 @@
 """What is not the arm's doing is tried again, counted, and never scored as the arm's failure."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +51,42 @@ async def test_an_overload_is_tried_again_on_a_fresh_workspace_and_counted(conso
     assert (a.state, a.scores, a.troubles.total) == ("scored", {"once": 1.0}, 0)
     assert (b.state, b.scores) == ("scored", {"once": 1.0})
     assert (b.troubles.overloaded, b.sessions[0].attempts) == (2, 3)
+
+
+#: A command that says that it was refused, in one of two ways, and then answers badly: if that is scored, it is 0.
+REFUSED = """
+[eval]
+name = "e"
+replications = 1
+[[arm]]
+name = "later"
+run = ["sh", "-c", '[ -e "$MH_SEEN/later" ] && echo x && exit; touch "$MH_SEEN/later"; echo bad; exit 75']
+[[arm]]
+name = "closed"
+run = ["sh", "-c", '''
+[ -e "$MH_SEEN/closed" ] && echo x && exit
+touch "$MH_SEEN/closed"; echo bad
+echo '{"quota": true, "retry_after": 0.2}' > "$MANYHANDS_ENDING_FILE"
+''']
+[[case]]
+name = "c"
+prompt = "p"
+[[scorer]]
+name = "right"
+type = "regex"
+pattern = "^x$"
+"""
+
+
+async def test_a_command_that_says_that_it_was_refused_is_not_scored(
+    console: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MH_SEEN", str(tmp_path))
+    console.write("spec.toml", REFUSED)
+    outcomes = {one.arm: one for one in (await evaluated(console, concurrency=2)).outcomes}
+    for outcome in outcomes.values():
+        assert (outcome.state, outcome.scores) == ("scored", {"right": 1.0}), outcome
+        assert (outcome.troubles.total, outcome.sessions[0].attempts) == (1, 2)
 
 
 async def test_a_host_that_takes_nothing_is_not_waited_for_for_ever(

@@ -162,6 +162,16 @@ def writes_ending():
     pathlib.Path(os.environ["MANYHANDS_ENDING_FILE"]).write_text('{"rate_limited": true, "retry_after": 4}')
 
 
+async def writes_ending_async(context, said):
+    context.directory.mkdir(parents=True, exist_ok=True)
+    (context.directory / "ending.json").write_text(said)
+    (context.directory / "usage.json").write_text('{"tokens_in": 7}')
+
+
+def says(words):
+    print(words)
+
+
 def exits_75():
     sys.exit(75)
 

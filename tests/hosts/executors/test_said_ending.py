@@ -15,6 +15,7 @@ from hosts.executors.desk import Desk
 from hosts.executors.stages import Stage
 from manyhands.core.values.ending import DONE, Ending, EndingKind
 from manyhands.core.values.task import Task
+from manyhands.hosts.executors.python_executor import PythonExecutor, PythonSettings
 from manyhands.hosts.executors.said_ending import ENDING_FILE, as_said
 from manyhands.hosts.executors.shell_executor import ShellExecutor, ShellSettings
 
@@ -96,6 +97,27 @@ async def test_a_function_says_it_in_the_same_ways(python: Stage) -> None:
     assert left.kind is EndingKind.OVERLOADED
     after = await python.desk.run(Task("t", call="hosts.executors.functions:works"))
     assert after.kind is EndingKind.DONE
+
+
+async def test_an_async_function_says_it_in_the_directory_of_its_context(python: Stage) -> None:
+    task = Task("t", call="hosts.executors.functions:writes_ending_async")
+    said = await python.desk.run(replace(task, args={"said": '{"quota": true, "retry_after": 4}'}))
+    assert (said.kind, said.quota, said.retry_after_s, said.tokens_in) == (EndingKind.OVERLOADED, True, 4.0, 7)
+    fine = await python.desk.run(replace(task, args={"said": '{"detail": "all is well"}'}))
+    assert (fine.kind, fine.detail) == (EndingKind.DONE, "all is well")
+    unusable = await python.desk.run(replace(task, args={"said": "["}))
+    assert (unusable.kind, unusable.tokens_in) == (EndingKind.DONE, 7)
+
+
+async def test_what_a_function_only_prints_counts_where_the_host_has_a_pattern(python: Stage, tmp_path: Path) -> None:
+    task = Task("t", call="hosts.executors.functions:says", args={"words": "Rate limited, try later"})
+    assert (await python.desk.run(task)).kind is EndingKind.DONE
+    place = PythonSettings(workspace=python.workspace, overloaded="(?i)rate.limited", grace_s=0.5)
+    desk = Desk(lambda s, e: PythonExecutor(place, s, e), tmp_path / "others", place.journal)
+    ending = await desk.run(task)
+    assert (ending.kind, ending.detail) == (EndingKind.OVERLOADED, "Rate limited, try later")
+    assert (await desk.run(replace(task, args={"words": "fine"}))).kind is EndingKind.DONE
+    await desk.executor.close()
 
 
 def _link(path: Path) -> None:

@@ -19,6 +19,18 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ray")]
 #: One that leaves its group behind in another session, and takes no notice of SIGTERM.
 STUBBORN = 'trap "" TERM; setsid sleep 1000 & touch "$1"; while :; do sleep 0.1; done'
 
+#: A module that is only on the nodes.
+FAR_REFUSED = """
+import os, pathlib
+
+def says():
+    said = '{"quota": true, "retry_after": 4, "tokens_in": 7}'
+    pathlib.Path(os.environ["MANYHANDS_ENDING_FILE"]).write_text(said)
+
+def prints():
+    print("Rate limited.")
+"""
+
 
 async def test_a_remote_process_tree_is_gone_when_its_stop_is_reported(cluster: RayCluster, tmp_path: Path) -> None:
     desk = desk_on(cluster, tmp_path)
@@ -29,6 +41,23 @@ async def test_a_remote_process_tree_is_gone_when_its_stop_is_reported(cluster: 
     ending = await desk.ending(attempt)
     assert ending.kind is EndingKind.CANCELLED
     assert desk.alive() == []
+    await desk.executor.close()
+
+
+async def test_what_an_attempt_says_of_its_ending_is_heard_from_its_node(cluster: RayCluster, tmp_path: Path) -> None:
+    desk = desk_on(cluster, tmp_path, overloaded="(?i)rate.limited")
+    (tmp_path / "workspace" / "far_refused.py").write_text(FAR_REFUSED)
+    said = 'echo \'{"quota": true, "retry_after": 4, "tokens_in": 7}\' > "$MANYHANDS_ENDING_FILE"; exit 1'
+    command = await desk.run(Task("command", run=("sh", "-c", said)))
+    function = await desk.run(Task("function", call="far_refused:says"))
+    for ending in (command, function):
+        told = (ending.kind, ending.quota, ending.retry_after_s, ending.tokens_in)
+        assert told == (EndingKind.OVERLOADED, True, 4.0, 7), ending
+    later = await desk.run(Task("later", run=("sh", "-c", "exit 75")))
+    prints = await desk.run(Task("prints", run=("echo", "Rate limited.")))
+    shouts = await desk.run(Task("shouts", call="far_refused:prints"))
+    assert [one.kind for one in (later, prints, shouts)] == [EndingKind.OVERLOADED] * 3
+    assert prints.detail == shouts.detail == "Rate limited."
     await desk.executor.close()
 
 

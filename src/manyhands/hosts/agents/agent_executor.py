@@ -48,7 +48,8 @@ class AgentExecutor:
         self._in_flight = InFlight(ended, settings.grace_s)
         if settings.confine != "off" and not landlock_version():
             _log.warning(
-                '%s runs unconfined: this kernel has no Landlock; `confine = "off"` says so too', settings.agent
+                '%s runs unconfined: this kernel has no Landlock; `confine = "off"` says so too',
+                settings.agent or settings.run[0],
             )
 
     def _make_driver(self, spawned: ProcessSpawned, calls: AgentCalls) -> AgentDriver:

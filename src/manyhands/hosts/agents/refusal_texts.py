@@ -37,7 +37,7 @@ _AUTH = re.compile(
 _RATE = re.compile(r"rate.?limit|too many requests|resource has been exhausted|RESOURCE_EXHAUSTED", re.I)
 _BUSY = re.compile(
     r"overloaded|at capacity|high demand|stream disconnected|terminated|other side closed|ECONNRESET|ECONNREFUSED"
-    r"|ETIMEDOUT|EPIPE|socket hang up|peer closed|incomplete chunked|connection (error|reset|refused|closed)"
+    r"|ETIMEDOUT|EPIPE|socket hang up|peer closed|incomplete chunked|connection (was )?(error|reset|refused|closed)"
     r"|network error|fetch failed|timed? ?out|internal (server )?error|service unavailable|server (had an|is) \w+",
     re.I,
 )

@@ -52,6 +52,7 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
     grace_s: float = 5.0  # between SIGTERM and SIGKILL
     env: dict[str, str] = {}  # over the dispatcher's own environment
     limits: ProcessLimits = ProcessLimits()
+    overloaded: str = ""  # a pattern: output that has it means that the attempt was refused for lack of room
 
 
 class ProcessStreams(Struct, frozen=True, kw_only=True):

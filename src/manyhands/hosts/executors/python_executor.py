@@ -2,16 +2,20 @@
 
 import asyncio
 import inspect
+import os
 import sys
+import time
+from functools import partial
 from pathlib import Path
 
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import DONE, Ending, EndingKind
-from manyhands.hosts.executors.attempt_steps import AttemptSteps, ProcessSettings
+from manyhands.hosts.executors.attempt_steps import LOG_FILE, AttemptSteps, ProcessSettings
 from manyhands.hosts.executors.executor import Ended, ProcessSpawned
 from manyhands.hosts.executors.function import (
     RESULT_FILE,
     CannotResolve,
+    Context,
     Function,
     describe_error,
     describe_value,
@@ -20,6 +24,9 @@ from manyhands.hosts.executors.function import (
 )
 from manyhands.hosts.executors.in_flight import InFlight
 from manyhands.hosts.executors.python_workers import PythonWorkers, context_of
+from manyhands.hosts.executors.reading_aside import read_aside
+from manyhands.hosts.executors.said_ending import as_said
+from manyhands.hosts.executors.usage import with_usage
 
 
 class PythonSettings(ProcessSettings, frozen=True, kw_only=True):
@@ -84,20 +91,12 @@ class PythonExecutor:
         return await self._steps.checked(ending, order, directory, directory.absolute() / RESULT_FILE)  # noqa: ASYNC240
 
     async def _call(self, order: StartAttempt, directory: str, function: Function) -> Ending:
-        args = order.task.args or {}
-        if function.wants_context:
-            args = {"context": context_of(order, Path(directory)), **args}
-        try:
-            value = await function.call(**args)
-            if value is None and not order.task.check:
-                return DONE
-            if inspect.isawaitable(value):
-                value = await value
-        except (asyncio.CancelledError, GeneratorExit):
-            raise
-        except BaseException as error:  # also SystemExit: a function must not end the loop
-            return describe_error(error).ending()
-        return describe_value(value, Path(directory), in_file=bool(order.task.check or order.task.save)).ending()
+        if not function.wants_context:
+            return await _called(order, directory, function, {})
+        ending = await _called(order, directory, function, {"context": context_of(order, Path(directory))})
+        if not os.path.isdir(directory):  # noqa: ASYNC240 - it makes the directory if it has something to say there
+            return ending
+        return await read_aside(partial(_as_said, ending, Path(directory)))
 
     async def _async_function(self, name: str) -> Function | None:
         """The function if it is async, loaded once and outside the loop. None: a worker runs it."""
@@ -117,6 +116,26 @@ class PythonExecutor:
         else:
             self._async_functions[name] = function
         return function
+
+
+async def _called(order: StartAttempt, directory: str, function: Function, context: dict[str, Context]) -> Ending:
+    try:
+        value = await function.call(**{**context, **(order.task.args or {})})
+        if value is None and not order.task.check:
+            return DONE
+        if inspect.isawaitable(value):
+            value = await value
+    except (asyncio.CancelledError, GeneratorExit):
+        raise
+    except BaseException as error:  # also SystemExit: a function must not end the loop
+        return describe_error(error).ending()
+    return describe_value(value, Path(directory), in_file=bool(order.task.check or order.task.save)).ending()
+
+
+def _as_said(ending: Ending, directory: Path) -> Ending:
+    """The ending with what the function wrote of it."""
+    log = directory / LOG_FILE
+    return as_said(with_usage(ending, directory, log), directory, log, time.time())
 
 
 def _resolve_async(name: str) -> Function | None:

@@ -31,7 +31,7 @@ from manyhands.hosts.executors.process import Exit, ProcessGroup, marked, marker
 from manyhands.hosts.executors.process_table import Census
 from manyhands.hosts.executors.python_worker import BEGUN, HEADER, FunctionCall, Reply, command
 from manyhands.hosts.executors.reading_aside import read_aside
-from manyhands.hosts.executors.said_ending import as_said, report_variables
+from manyhands.hosts.executors.said_ending import as_printed, as_said, report_variables
 from manyhands.hosts.executors.template import environment
 from manyhands.hosts.executors.usage import with_usage
 
@@ -61,7 +61,7 @@ class PythonWorkers:
                 ending = await self._carry(self._take(), order.attempt, marker, request)
         except CannotStart as refusal:
             return refusal.ending
-        return await read_aside(partial(_as_told, ending, directory, Path(request.log)))
+        return await read_aside(partial(_as_told, ending, directory, Path(request.log), self._settings.overloaded))
 
     async def close(self) -> None:
         idle, self._idle = self._idle, []
@@ -176,9 +176,10 @@ class _Worker:
         self._channel.shutdown(socket.SHUT_RDWR)
 
 
-def _as_told(ending: Ending, directory: Path, log: Path) -> Ending:
+def _as_told(ending: Ending, directory: Path, log: Path, overloaded: str) -> Ending:
     """The ending with what the function wrote and printed of it."""
-    ending = as_said(with_usage(ending, directory, log), directory, log, time.time())
+    ending = as_printed(with_usage(ending, directory, log), overloaded, log)
+    ending = as_said(ending, directory, log, time.time())
     log_tail = tail_of(log)
     return ending if ending.tail or not log_tail else msgspec.structs.replace(ending, tail=log_tail)
 

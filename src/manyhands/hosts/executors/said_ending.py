@@ -69,12 +69,12 @@ def as_said(ending: Ending, directory: Path, log: Path, now: float) -> Ending:
     return _applied(ending, said, now)
 
 
-def as_printed(ending: Ending, pattern: re.Pattern[str] | None, log: Path) -> Ending:
+def as_printed(ending: Ending, pattern: str, log: Path) -> Ending:
     """Overloaded, if the end of the output has the host's pattern for that; for programs that only print."""
-    if pattern is None or not _ended_by_itself(ending.kind):
+    if not pattern or not _ended_by_itself(ending.kind):
         return ending
     for line in reversed(tail_of(log, bytes_max=_SEARCHED_BYTES).splitlines()):
-        if pattern.search(line):
+        if re.search(pattern, line):
             return replace(ending, kind=EndingKind.OVERLOADED, detail=one_line(line), permanent=False)
     return ending
 

@@ -1,6 +1,5 @@
 """Commands: an agent's command line or anything else, each in a process group of its own."""
 
-import re
 import time
 from functools import partial
 from pathlib import Path
@@ -23,8 +22,6 @@ from manyhands.readers.plain_file import read_plain, write_plain
 class ShellSettings(ProcessSettings, frozen=True, kw_only=True):
     """What a shell host is built from."""
 
-    overloaded: str = ""  # a pattern: output that has it means that the command was refused for lack of room
-
 
 class ShellExecutor:
     def __init__(
@@ -36,7 +33,7 @@ class ShellExecutor:
     ) -> None:
         self._desk = AskDesk(asked)
         self._steps = AttemptSteps(settings, spawned)
-        self._overloaded = re.compile(settings.overloaded) if settings.overloaded else None
+        self._overloaded = settings.overloaded
         self._in_flight = InFlight(ended, settings.grace_s)
 
     def start(self, order: StartAttempt, directory: str) -> None:

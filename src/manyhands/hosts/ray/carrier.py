@@ -171,16 +171,15 @@ class Carrier:
         key = encode(ground)
         if key not in self._executors:
             workspace = Path(ground.workspace)
-            shell = ShellSettings(
-                workspace=workspace,
-                journal=self._mark,
-                grace_s=ground.grace_s,
-                env=ground.env,
-                overloaded=ground.overloaded,
-            )
-            python = PythonSettings(
-                workspace=workspace, journal=self._mark, grace_s=ground.grace_s, env=ground.env, in_processes=True
-            )
+            place: dict[str, Any] = {
+                "workspace": workspace,
+                "journal": self._mark,
+                "grace_s": ground.grace_s,
+                "env": ground.env,
+                "overloaded": ground.overloaded,
+            }
+            shell = ShellSettings(**place)
+            python = PythonSettings(**place, in_processes=True)
             self._executors[key] = {
                 "run": ShellExecutor(shell, self._note_spawned, self._note_ended),
                 "call": PythonExecutor(python, self._note_spawned, self._note_ended),

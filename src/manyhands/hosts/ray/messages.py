@@ -28,7 +28,7 @@ class NodeSettings(Struct, frozen=True):
     grace_s: float
     env: dict[str, str]
     worker: ModelWorker | None = None
-    overloaded: str = ""  # a pattern in what commands print
+    overloaded: str = ""  # a pattern in what commands and functions print
 
 
 class AttemptPlace(Struct, frozen=True):

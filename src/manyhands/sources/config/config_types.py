@@ -78,6 +78,7 @@ class PythonHost(HostFields, frozen=True, kw_only=True, tag="python"):
     takes: ClassVar[tuple[str, ...]] = ("call",)
 
     grace: Annotated[Wait, says("How long a stopped function has before its worker process is killed.")] = 5.0
+    overloaded: OverloadPattern = ""
     probe: MachineProbe = "none"
 
 
