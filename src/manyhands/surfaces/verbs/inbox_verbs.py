@@ -16,7 +16,7 @@ from manyhands.core.values.question import Question, QuestionKind
 from manyhands.core.values.spending_limit import BudgetHold
 from manyhands.core.values.task import TaskState
 from manyhands.surfaces.verbs.book_view import BookView
-from manyhands.surfaces.verbs.store_view import command_for
+from manyhands.surfaces.verbs.store_view import command_for, may_continue
 
 
 class WaitsFor(enum.StrEnum):
@@ -147,9 +147,9 @@ def _budgets(book: Book) -> Iterator[InboxItem]:
 
 def _runs(book: Book, is_dispatching: bool) -> Iterator[InboxItem]:
     for run in book.runs.values():
+        if not may_continue(run):
+            continue  # what its tasks wait for has items of its own
         left = run.unfinished - run.counts[TaskState.DEFERRED] - run.counts[TaskState.NEEDS_PERSON]
-        if left <= 0:
-            continue
         command, since = command_for(run), run.opened_at
         if run.max_cost is not None and run.cost >= run.max_cost:
             why = f"it has cost {run.cost:.2f} of at most {run.max_cost:.2f}"

@@ -14,6 +14,7 @@ from manyhands.core.scheduler import Scheduler
 from manyhands.core.state import Record, Run
 from manyhands.core.values.host import Family, Host, Route
 from manyhands.core.values.provenance import Purpose
+from manyhands.core.values.task import TaskState
 from manyhands.engine.recovery import catch_up, rebuild
 from manyhands.engine.redaction import Secrets, secrets_of
 from manyhands.engine.request_checks import why_refused
@@ -135,6 +136,11 @@ def _admitted(asked: Iterable[AnyEvent | UnreadableRequest], book: Book) -> Iter
 def is_dispatching(store: Where) -> bool:
     """Is a dispatcher running on this store?"""
     return store_opening.is_dispatching(store)
+
+
+def may_continue(run: Run) -> bool:
+    """Has it a task that a dispatcher could start, now or soon?"""
+    return any(run.counts[state] for state in (TaskState.READY, TaskState.RUNNING, TaskState.BACKOFF))
 
 
 def command_for(run: Run) -> str:

@@ -12,7 +12,7 @@ from manyhands.errors import UsageError
 from manyhands.readers.problems import did_you_mean
 from manyhands.surfaces.verbs.book_view import BookView
 from manyhands.surfaces.verbs.live_attempts import live_reasons
-from manyhands.surfaces.verbs.store_view import command_for
+from manyhands.surfaces.verbs.store_view import command_for, may_continue
 
 #: The order of a list: running tasks and trouble first, then waiting tasks, then finished ones.
 ORDER = (
@@ -154,8 +154,7 @@ def _how_long_s(record: Record, now: float) -> float | None:
 
 def idle_note(view: BookView, run: Run) -> str:
     """The command that continues the run, if its tasks wait and no dispatcher is running; "" otherwise."""
-    going = sum(run.counts[each] for each in (TaskState.READY, TaskState.RUNNING, TaskState.BACKOFF))
-    if not going or view.is_dispatching:
+    if not may_continue(run) or view.is_dispatching:
         return ""
     return f"no dispatcher is running; `{command_for(run)}` continues with {run.unfinished:,} unfinished"
 
@@ -171,8 +170,9 @@ def explain_task(view: BookView, record: Record) -> Explained:
     """Why the task is in its state. The first reason is what it waits for now."""
     reasons = explain(view.book, record, view.now)
     if record.state not in TERMINAL and not view.is_dispatching:
-        # Whatever else holds the task, nothing starts without a dispatcher.
-        reasons = [f"no dispatcher is running; `{command_for(view.book.runs[record.run])}` continues", *reasons]
+        # Whatever else holds the task, nothing starts without a dispatcher. Only a person comes before it.
+        unserved = f"no dispatcher is running; `{command_for(view.book.runs[record.run])}` continues"
+        reasons = [*reasons, unserved] if record.state is TaskState.NEEDS_PERSON else [unserved, *reasons]
     else:
         reasons = [*reasons, *live_reasons(view, record)]
     return Explained(record.task.id, record.run, str(record.state), reasons)
