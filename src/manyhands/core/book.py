@@ -35,6 +35,7 @@ class Book:
         self.limit_for = cast(Callable[[Host, HostMemory | None], AnyLimit], limit_for)
         self.memory = Memory()
         self.runs: dict[str, Run] = {}
+        self.schedules: dict[str, tuple[str, float]] = {}  # source of runs → its schedule, and until when it is kept
         self.hosts: dict[str, HostState] = {}
         self.with_room: dict[str, HostState] = {}  # hosts with less in flight than their width
         self.to_learn: dict[str, HostState] = {}  # hosts whose widths may have to move

@@ -32,6 +32,10 @@ def _on_run_opened(book: Book, event: events.RunOpened) -> None:
     book.touch(run)
 
 
+def _on_schedule_kept(book: Book, event: events.ScheduleKept) -> None:
+    book.schedules[event.source] = (event.schedule, event.until)
+
+
 def _on_run_resumed(book: Book, event: events.RunResumed) -> None:
     run = book.runs.get(event.run)
     if run is None:
@@ -230,6 +234,7 @@ def _on_forgotten(book: Book, event: events.MemoryForgotten) -> None:
 EFFECTS: dict[type[Any], Callable[[Book, Any], None]] = {
     events.HostsConfigured: _on_hosts,
     events.RunOpened: _on_run_opened,
+    events.ScheduleKept: _on_schedule_kept,
     events.RunResumed: _on_run_resumed,
     events.RunDrained: _on_run_drained,
     events.RunStopped: _on_run_stopped,

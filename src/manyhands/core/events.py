@@ -51,6 +51,14 @@ class RunOpened(Event, frozen=True, tag="run"):
     about: RunAbout | None = None  # what it is for
 
 
+class ScheduleKept(Event, frozen=True, tag="scheduled"):
+    """All times of this schedule up to that one are dealt with: a run was opened, or left out with a reason."""
+
+    source: str  # of the runs that it opens
+    schedule: str  # as it was then; a changed one begins anew
+    until: float
+
+
 class RunResumed(Event, frozen=True, tag="resumed"):
     """The run continues after a stop, perhaps with other bounds."""
 
@@ -343,6 +351,7 @@ class BudgetReached(Event, frozen=True, tag="reached"):
 Input = (
     HostsConfigured
     | RunOpened
+    | ScheduleKept
     | RunResumed
     | RunDrained
     | RunStopped

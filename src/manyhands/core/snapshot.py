@@ -55,6 +55,7 @@ class Snapshot(Struct):
     outbox: Outbox | None = None
     budgets: tuple[SpendingLimit, ...] = ()
     ledger: SpendingLedger | None = None
+    schedules: dict[str, tuple[str, float]] = {}
 
 
 def save(scheduler: Scheduler) -> bytes:
@@ -88,6 +89,7 @@ def save(scheduler: Scheduler) -> bytes:
         book.outbox,
         book.budgets,
         book.ledger,
+        book.schedules,
     )
     return msgspec.msgpack.encode(whole)
 
@@ -111,6 +113,7 @@ def load(scheduler: Scheduler, data: bytes) -> bool:
     book.budgets = whole.budgets
     if whole.ledger is not None:
         book.ledger = whole.ledger
+    book.schedules = whole.schedules
     book.last_attempt, book.last_number = whole.last_attempt, whole.last_number
     for kept in whole.hosts:
         host = book.hosts[kept.host.name] = HostState(*_values(KeptHost, kept))

@@ -24,6 +24,7 @@ def only_problem(directory: Path, text: str | bytes, environ: dict[str, str] | N
 
 
 AGENT = '[hosts.h]\ntype = "agent"\n'
+PLAN = '[[backlogs]]\nplan = "p.toml"\n'
 SHELL = '[hosts.h]\ntype = "shell"\n'
 RAY = '[hosts.h]\ntype = "ray"\n'
 SCALED = '[models.m]\npath = "m"\n[hosts.h]\ntype = "ray"\nmodels = ["m"]\n[hosts.h.scaling]\n'
@@ -39,6 +40,11 @@ TEXTS = [
     ("[hosts.h]\nkinds = ['a']\n", 1, "hosts.h", "`type` is missing", 'type = "shell"'),
     ('[hosts.h]\ntype = "shel"\n', 2, "hosts.h.type", "must be a host type, got 'shel'", "did you mean `shell`?"),
     ('[hosts.h]\ntype = "slurm"\n', 2, "hosts.h.type", "must be a host type, got 'slurm'", "`openai`"),
+    (PLAN + 'schedule = "0 2 * *"\n', 3, "backlogs[0].schedule", "must have five fields", "0 2 * * 1-5"),
+    (PLAN + 'schedule = "0 25 * * *"\n', 3, "backlogs[0].schedule", "has a bad hour `25`", "from 0 to 23"),
+    (PLAN + 'schedule = "0 2 30 2 *"\n', 3, "backlogs[0].schedule", "never comes", "in any year"),
+    (PLAN + 'timezone = "UTC"\n', 3, "backlogs[0].timezone", "is for a `schedule`", "leave it out"),
+    ('[[backlogs]]\nbeads = "."\nschedule = "0 2 * * *"\n', 3, "backlogs[0].schedule", "for a `plan` alone", "leave"),
     (RAY + 'address = "ray://10.0.0.5:10001"\n', 3, "hosts.h.address", "must be the address", "own port"),
     (RAY + 'address = "10.0.0.5"\n', 3, "hosts.h.address", "must be the address", '"10.0.0.5:6379"'),
     (RAY + 'workspace = "src"\n', 3, "hosts.h.workspace", "must be an absolute path", "leave it out"),

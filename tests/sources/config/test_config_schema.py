@@ -10,7 +10,7 @@ from sources.config.test_bad_configs import TEXTS
 from sources.config.test_config_reading import FILE
 
 SCHEMA = Draft202012Validator(config_schema())
-#: What a schema cannot know: the order of bounds, paths, names of hosts, where a server is, NUL.
+#: What a schema cannot know: the order of bounds, paths, names of hosts, where a server is, schedules, NUL.
 BEYOND = (
     "ordering of bounds",
     "min = 4",
@@ -23,6 +23,8 @@ BEYOND = (
     "(busy",
     "run = [] }",
     "10.0.0.7",
+    "schedule = ",
+    "timezone = ",
 )
 
 

@@ -1,11 +1,13 @@
 """One backlog and its run: when either changes, they are compared and each is told what it does not know yet."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from msgspec.structs import replace
 
+from manyhands.apps.serve.event_log import stamp
 from manyhands.apps.serve.live_backlog import BacklogLog, BacklogSteps, LiveBacklog, WantedTasks
+from manyhands.apps.serve.timetable import due_of, first_kept, is_unfinished
 from manyhands.core.events import (
     AnyEvent,
     AttemptEnded,
@@ -25,6 +27,7 @@ from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.run_opening import about_run, new_name, newest_run, opening
 from manyhands.errors import ManyhandsError
 from manyhands.readers.problems import LISTED_MAX, Problem
+from manyhands.sources.config.cron import Schedule
 from manyhands.sources.plans.plan_settings import PlanSettings
 from manyhands.sources.plans.undeclared_claims import undeclared_note
 
@@ -33,16 +36,19 @@ _DOUBT_S = 0.2
 _DOUBTS_MAX = 10
 #: After a backlog could not be read or written.
 AGAIN_S = 5.0
+#: A timer stands still while the machine sleeps, so a schedule is looked at this often at least.
+SCHEDULE_LOOK_S = 60.0
 
 
 class Desk:
     def __init__(
-        self, backlog: LiveBacklog, dispatcher: Dispatcher, log: BacklogLog, taken: Collection[str] = ()
+        self, backlog: LiveBacklog, dispatcher: Dispatcher, log: BacklogLog, taken: Callable[[], Collection[str]]
     ) -> None:
-        """`taken` has the runs of other desks: they may have names, but not be in the book yet."""
+        """`taken` gives the runs of other desks: they may have names, but not be in the book yet."""
         self.backlog = backlog
         run = newest_run(dispatcher.book, backlog.source)
-        self.run = run.name if run is not None else new_name(dispatcher.book, backlog.name, taken)
+        self.run = run.name if run is not None else new_name(dispatcher.book, backlog.name, taken())
+        self._taken = taken
         self._dispatcher = dispatcher
         self._log = log
         self._settings: PlanSettings | None = None  # the bounds of its run; None: it has not begun
@@ -96,6 +102,9 @@ class Desk:
             self._look_at(self._dispatcher.clock.now() + AGAIN_S)
 
     async def _compare(self, last: bool) -> None:
+        schedule = None if last else self.backlog.schedule
+        if schedule is not None:
+            await self._begin_schedule(schedule)
         wanted = await self._read()
         self._tell_problems(wanted.problems)
         if wanted.problems:
@@ -106,13 +115,44 @@ class Desk:
             vault = self._dispatcher.vault  # the records that these are compared with have no values of `env`
             wanted = replace(wanted, tasks={id: vault.sealed(task) for id, task in wanted.tasks.items()})
         now = self._dispatcher.clock.now()
-        beginning = [] if last else self._beginning(now, wanted.settings)
+        kept: list[Input] = []
+        if schedule is not None:
+            kept, is_open = self._keep(schedule, now)
+            if not is_open:
+                await self._carry_out(BacklogSteps(), kept)
+                return
+        beginning = [] if last else [*kept, *self._beginning(now, wanted.settings)]
         run = self._dispatcher.book.runs.get(self.run)
         steps = self.backlog.reconcile(wanted, run or Run(self.run, 0, "", {}, now), now)
         if last:
             steps.changes += self.backlog.releases(wanted, run.records if run else {})
         await self._carry_out(steps, [] if last else [*beginning, *steps.events])
         self._look_at(wanted.look_at)
+
+    async def _begin_schedule(self, schedule: Schedule) -> None:
+        """Its times count although the backlog may not be readable yet."""
+        book, now = self._dispatcher.book, self._dispatcher.clock.now()
+        kept = first_kept(schedule, self.backlog.source, book, now)
+        if kept is not None:
+            await self._dispatcher.submit(kept)
+
+    def _keep(self, schedule: Schedule, now: float) -> tuple[list[Input], bool]:
+        """What is to be journalled of its schedule, and whether there is a run to compare the backlog with.
+
+        Between the end of a run and the next time there is none: edits wait for the next run.
+        """
+        book = self._dispatcher.book
+        due = due_of(schedule, self.backlog.source, self.run, book, now)
+        self._look_at(min(due.next_at, now + SCHEDULE_LOOK_S))
+        if due.opens:
+            if self.run in book.runs:
+                self.run = new_name(book, self.backlog.name, self._taken())
+                self.backlog.begin(self.run)
+                self._settings = None
+        elif due.left_out is not None:
+            text = f"no run is opened for {stamp(due.left_out)}, because {self.run} is unfinished"
+            self._log("left_out", text, run=self.run)
+        return [due.kept] if due.kept is not None else [], due.opens or is_unfinished(book, self.run)
 
     async def _read(self) -> WantedTasks:
         """If tasks have disappeared, the file may be half written. It counts only after it stays so for a moment."""

@@ -170,6 +170,8 @@ def _of_run_or_host(event: ev.AnyEvent) -> Fields | None:
             return used | {"why": event.why}
         case ev.BudgetRaised():
             return {"action": "budget_raised", "budget": event.budget, "of": event.key or None}
+        case ev.ScheduleKept():
+            return {"action": "scheduled", "source": event.source, "until": stamp(event.until)}
         case ev.MemoryForgotten():
             return {"action": "forgotten", "host": event.host or None, "kind": event.kind or None}
         case _:

@@ -19,11 +19,13 @@ from manyhands.sources.beads.beads_ready import put_off
 from manyhands.sources.beads.issue_changes import Change, Claim, IssueOutcome
 from manyhands.sources.beads.issue_tasks import tasks_of
 from manyhands.sources.beads.times import nanoseconds
+from manyhands.sources.config.cron import Schedule
 from manyhands.sources.trackers.issue_tracker import IssueTracker
 
 
 class IssueBacklog:
     claims = True
+    schedule: Schedule | None = None  # its entries come one by one
     claims_hint = "list the `files` of an issue, or write `claims = {}` in [[backlogs]] if such issues touch nothing"
 
     def __init__(

@@ -13,6 +13,7 @@ from manyhands.core.state import Record, Run
 from manyhands.core.values.provenance import CausedBy
 from manyhands.core.values.task import Task
 from manyhands.readers.problems import Problem
+from manyhands.sources.config.cron import Schedule
 from manyhands.sources.plans.plan_settings import PlanSettings
 
 #: Told what happens, for people and machines: `log("edited", "is taken over", task="a-1", run="plan-1")`.
@@ -71,6 +72,7 @@ class LiveBacklog(Protocol):
     source: str  # an absolute path or a URL: how its run is found again
     weight: float
     claims_hint: str  # how its tasks can say what they touch
+    schedule: Schedule | None  # each of its times opens a run; None: one run, for as long as there is work
 
     def begin(self, run: str) -> None:
         """Tell the backlog the name of its run."""

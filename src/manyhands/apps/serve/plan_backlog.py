@@ -12,6 +12,7 @@ from manyhands.apps.serve.reconcile import WhyGone, reconcile
 from manyhands.core.state import Record, Run
 from manyhands.core.values.host import Family, Host, Route
 from manyhands.core.values.task import Task, TaskState, is_same_work
+from manyhands.sources.config.cron import Schedule
 from manyhands.sources.plans.host_check import check_hosts
 from manyhands.sources.plans.plan_reading import PlanRefused, read_plan
 from manyhands.sources.plans.undeclared_claims import CLAIMS_HINT
@@ -28,11 +29,13 @@ class PlanBacklog:
         hosts: Sequence[Host] = (),
         families: Sequence[Family] = (),
         routes: Sequence[Route] = (),
+        schedule: Schedule | None = None,
     ) -> None:
         self.file = file
         self.name = file.stem
         self.source = str(file.resolve())
         self.weight = weight
+        self.schedule = schedule
         self._hosts = hosts
         self._families = families
         self._routes = routes

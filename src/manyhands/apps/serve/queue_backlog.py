@@ -17,6 +17,7 @@ from manyhands.core.state import Record, Run
 from manyhands.core.values.task import TERMINAL, Task
 from manyhands.readers.name_rules import is_good_name
 from manyhands.readers.problems import Problem
+from manyhands.sources.config.cron import Schedule
 from manyhands.sources.queues.entry_tasks import BadEntry, task_of
 from manyhands.sources.queues.work_queue import QueueDown, Settlement, WorkQueue
 
@@ -37,6 +38,7 @@ class GiveBack(Struct, frozen=True):
 
 class QueueBacklog:
     claims = True
+    schedule: Schedule | None = None  # its entries come one by one
     claims_hint = "give the entries `claims`, or write `claims = {}` in [[backlogs]] if their tasks touch nothing"
 
     def __init__(

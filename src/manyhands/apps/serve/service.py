@@ -48,7 +48,7 @@ class Service:
         """Serve until `stop` is set. Then stop running attempts and release claims; the next start continues."""
         self._dispatcher = dispatcher
         for backlog in self._backlogs:
-            desk = Desk(backlog, dispatcher, self._log, [desk.run for desk in self._desks])
+            desk = Desk(backlog, dispatcher, self._log, self._runs)
             self._desks.append(desk)
             if backlog.claims:
                 self._claimers[desk.run] = Claimer(backlog, desk.run, desk.wanted_at, self._log)
@@ -69,6 +69,9 @@ class Service:
             for desk in self._desks:
                 desk.close()
         await self._stop(dispatcher)
+
+    def _runs(self) -> list[str]:
+        return [desk.run for desk in self._desks]
 
     def _recorded(self, batch: Sequence[AnyEvent]) -> None:
         for desk in self._desks:

@@ -7,6 +7,7 @@ import msgspec
 from manyhands.readers.problems import FieldPath, Sheet
 from manyhands.readers.shape import REFUSED, read_as
 from manyhands.sources.config.config_types import BacklogConfig
+from manyhands.sources.config.cron import BadSchedule, parse_schedule
 from manyhands.sources.workspace_paths import BadPath, plain_claim
 
 #: Where the tasks come from.
@@ -35,7 +36,8 @@ def backlog_from(row: object, path: FieldPath, sheet: Sheet) -> BacklogConfig | 
     plain = read_as(BacklogConfig, row, path, sheet)
     if plain is REFUSED:
         return None
-    is_sound = [_names_one(plain, path, sheet), _has_sound_claims(plain, path, sheet)]
+    checks = (_names_one, _has_sound_claims, _has_sound_schedule)
+    is_sound = [check(plain, path, sheet) for check in checks]
     return msgspec.convert(plain, BacklogConfig) if all(is_sound) else None
 
 
@@ -74,3 +76,21 @@ def _has_sound_claims(row: dict[str, Any], path: FieldPath, sheet: Sheet) -> boo
                 sheet.wrong((*path, "claims", mode, place), each, error.rule, error.hint)
                 is_sound = False
     return is_sound
+
+
+def _has_sound_schedule(row: dict[str, Any], path: FieldPath, sheet: Sheet) -> bool:
+    extra = next((name for name in ("schedule", "timezone") if name in row), "")
+    if extra and not row.get("plan"):
+        message = f"`{extra}` is for a `plan` alone: other backlogs take their entries when they come"
+        sheet.tell((*path, extra), message, "leave it out", row[extra])
+        return False
+    if "schedule" not in row:
+        if extra:
+            sheet.tell((*path, extra), "`timezone` is for a `schedule`, and there is none", "leave it out", row[extra])
+        return not extra
+    try:
+        parse_schedule(row["schedule"], row.get("timezone", "UTC"))
+    except BadSchedule as error:
+        sheet.wrong((*path, "schedule"), row["schedule"], error.rule, error.hint)
+        return False
+    return True

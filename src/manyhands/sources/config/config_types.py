@@ -300,6 +300,11 @@ class BacklogConfig(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     ] = None
     markdown: Annotated[str, says("A directory of Markdown files, one for each task.")] = ""
     weight: Annotated[Positive, says("Its share of the hosts, against other backlogs.")] = 1.0
+    schedule: Annotated[
+        str,
+        says('When a new run of the plan begins, as in cron: `"0 2 * * 1-5"`.', "leave it out for one run without end"),
+    ] = ""
+    timezone: Annotated[str, says('Of the schedule: `"Europe/Berlin"`.')] = "UTC"
     # What an issue or an entry does not say of its task:
     run: Annotated[CommandLine, says("The command that works on an issue or an entry.")] = ()
     call: Annotated[FunctionName, says("The function that works on it: `package.module:function`.")] = ""

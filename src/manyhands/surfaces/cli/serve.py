@@ -23,6 +23,7 @@ from manyhands.engine.redaction import Secrets, secrets_of
 from manyhands.engine.store.store_opening import printable
 from manyhands.errors import StoreBusy, UsageError
 from manyhands.sources.config.config_types import BacklogConfig, Config
+from manyhands.sources.config.cron import parse_schedule
 from manyhands.sources.config.github_config import GithubConfig
 from manyhands.surfaces.cli.page_beside_run import say_address
 from manyhands.surfaces.cli.printing import say
@@ -100,7 +101,9 @@ def _backlog(row: BacklogConfig, config: Config) -> LiveBacklog:
                 f"there is no directory `{path.parent}`",
                 "the plan file may be created later, but its directory must exist now",
             )
-        return PlanBacklog(path, row.weight, config.core_hosts(), config.core_families(), config.core_routes())
+        schedule = parse_schedule(row.schedule, row.timezone) if row.schedule else None
+        hosts, families, routes = config.core_hosts(), config.core_families(), config.core_routes()
+        return PlanBacklog(path, row.weight, hosts, families, routes, schedule)
     return BeadsBacklog(path, row.weight, rules_of(row), config.store_directory)
 
 
