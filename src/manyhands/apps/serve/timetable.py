@@ -19,8 +19,8 @@ class Due(Struct, frozen=True):
 
 def first_kept(schedule: Schedule, source: str, book: Book, now: float) -> ScheduleKept | None:
     """Its times count from now on. None: they did before."""
-    is_known = source in book.schedules and book.schedules[source][0] == schedule.text
-    return None if is_known else ScheduleKept(now, source, schedule.text, now)
+    known = book.schedules.get(source)
+    return None if known is not None and known[0] == schedule.text else ScheduleKept(now, source, schedule.text, now)
 
 
 def due_of(schedule: Schedule, source: str, run: str, book: Book, now: float) -> Due:
