@@ -1,8 +1,9 @@
 """How many of a thing, in words for people: `1 task`, `2 tasks`, `1,200 tasks`."""
 
 
-def quantity(count: int, word: str) -> str:
-    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+def quantity(count: int, word: str, words: str = "") -> str:
+    """`words` is the plural, where it is not the word with an s."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {words or f'{word}s'}"
 
 
 def how_many_are(count: int, word: str) -> str:

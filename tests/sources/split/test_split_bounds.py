@@ -1,6 +1,7 @@
 """Budget and number of files bound every leaf. Bounds that contradict each other are refused with what works."""
 
 import itertools
+import random
 import re
 from pathlib import Path
 
@@ -57,6 +58,48 @@ def test_leaves_have_at_least_min_files_where_they_fit(tmp_path: Path):
         tree = _split(code, 2_500, min_files=min_files, max_depth=4)
         assert min(len(leaf.files) for leaf in tree.leaves()) >= min_files
         assert not any(leaf.ranges for leaf in tree.leaves())
+
+
+def test_leaves_of_small_directories_have_enough_files_too(tmp_path: Path):
+    """12 files in a directory, and 8 fill a leaf: what is left over of each goes to others."""
+    names = [f"d{i}/e{j}/f{k}.py" for i in range(16) for j in range(8) for k in range(12)]
+    code = read_directory(write_files(tmp_path, dict.fromkeys(names, FILE)))
+    tree = _split(code, 2_500, min_files=8)
+    assert {len(leaf.files) for leaf in tree.leaves()} == {8}
+    assert not [note for note in tree.notes if "fewer than" in note]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_where_a_leaf_has_too_few_files_no_other_could_give_or_take_any(seed: int):
+    """Sizes and imports are drawn. What is said in the note is all there is, and each of it is stuck."""
+    draw = random.Random(seed)
+    names = [f"{draw.choice('abcdef')}/{draw.choice('xyz')}/{i:03}.py" for i in range(240)]
+    source = a_source(
+        {name: draw.choice((800, 2_000, 4_000, 9_000, 20_000)) for name in names},
+        imports=[tuple(draw.sample(names, 2)) for _ in range(200)],
+    )
+    tree = split(source, budget(8_000, min_files=4))
+    is_sound(tree, source)
+    tokens = dict(zip(source.paths, source.tokens, strict=True))
+    leaves = list(tree.leaves())
+    few = [leaf for leaf in leaves if len(leaf.files) < 4]
+    said = [note for note in tree.notes if "fewer than 4 files" in note]
+    assert [int(note.split()[0]) for note in said] == ([len(few)] if few else [])
+    for leaf in few:
+        room = 8_000 - leaf.tokens
+        donors = [other for other in leaves if len(other.files) > 4]
+        gifts = sorted(tokens[file] for other in donors for file in sorted(other.files, key=tokens.get)[:1])
+        assert sum(gifts[: 4 - len(leaf.files)]) > room or len(gifts) < 4 - len(leaf.files)
+
+
+def test_leaves_that_cannot_have_enough_files_are_named(tmp_path: Path):
+    large, small = "#" * 2_800, "#" * 800  # 700 and 200 tokens: two large ones are over the budget
+    files = {f"{place}/large.py": large for place in "abcdefgh"} | {f"z/{i}.py": small for i in range(2)}
+    tree = split((code := read_directory(write_files(tmp_path, files))).source, budget(1_300, min_files=2), code.read)
+    assert [note for note in tree.notes if "fewer" in note] == [
+        "6 leaves have fewer than 2 files: b/large.py (1); c/large.py (1); d/large.py (1); e/large.py (1);"
+        " f/large.py (1); and 1 more"
+    ]
 
 
 def test_one_large_file_among_small_ones_is_cut_whatever_min_files_says(tmp_path: Path):

@@ -73,7 +73,7 @@ class _Packing:
         home = self._home[name]
         # A full group is skipped as a whole: without ties there is no reason to look closer.
         open_to = [other for other, size in self._size.items() if size <= room and other != name]
-        key = {other: (-_common(home, self._home[other]), -self._size[other], other) for other in open_to}
+        key = {other: (-common_start(home, self._home[other]), -self._size[other], other) for other in open_to}
         return min(open_to, key=key.__getitem__, default=None)
 
     def _join(self, kept: int, gone: int) -> int:
@@ -89,7 +89,7 @@ class _Packing:
         return kept
 
 
-def _common(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+def common_start(one: tuple[str, ...], other: tuple[str, ...]) -> int:
     shared = 0
     for a, b in zip(one, other, strict=False):
         if a != b:

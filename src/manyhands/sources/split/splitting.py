@@ -1,12 +1,18 @@
 """From a source to a finished tree: split it, then measure what each split cuts."""
 
+from collections.abc import Iterable, Iterator
+
 import msgspec
 
+from manyhands.quantities import quantity
 from manyhands.sources.split.agglomeration import UnitGroup
 from manyhands.sources.split.cuts import with_cuts
 from manyhands.sources.split.smallest_budget import check_budget
 from manyhands.sources.split.split_types import Source, SplitSettings, Subplan, Tree
 from manyhands.sources.split.splitter import FileReader, Splitter, whole
+
+#: More leaves than this are not named in a note.
+_NAMED_MAX = 5
 
 
 def nothing_to_read(path: str) -> bytes | None:
@@ -36,4 +42,20 @@ def finished(
         node = msgspec.structs.replace(nodes[id], parent=parent, depth=depth)
         ordered.append(node)
         waiting.extend((child, id, depth + 1) for child in reversed(node.children))
-    return Tree(root=root, settings=settings, nodes=with_cuts(tuple(ordered), source), notes=notes)
+    nodes_of_tree = with_cuts(tuple(ordered), source)
+    return Tree(root=root, settings=settings, nodes=nodes_of_tree, notes=(*notes, *_too_few(ordered, settings)))
+
+
+def _too_few(nodes: Iterable[Subplan], settings: SplitSettings) -> Iterator[str]:
+    """A note about leaves below the wanted number of files. Pieces of a file are not counted by files."""
+    few = [
+        node
+        for node in nodes
+        if node.is_leaf and node.parent and not node.ranges and len(node.files) < settings.min_files
+    ]
+    few = [node for node in few if node.tokens <= settings.budget_tokens]
+    if few:
+        names = "; ".join(f"{node.name} ({len(node.files)})" for node in few[:_NAMED_MAX])
+        more = f"; and {len(few) - _NAMED_MAX} more" if len(few) > _NAMED_MAX else ""
+        have = f"{quantity(len(few), 'leaf', 'leaves')} {'has' if len(few) == 1 else 'have'}"
+        yield f"{have} fewer than {quantity(settings.min_files, 'file')}: {names}{more}"

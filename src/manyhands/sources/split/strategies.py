@@ -9,6 +9,7 @@ from manyhands.sources.split.nesting import Part, nest_by_ties, nest_in_order
 from manyhands.sources.split.packing import pack
 from manyhands.sources.split.split_types import Source, SplitSettings
 from manyhands.sources.split.tie_weights import Ties, all_ties, static_ties
+from manyhands.sources.split.topping_up import top_up
 
 #: Ties closer than this share are decided with everything that is known. Looser ones are so close that any new commit
 #: could reverse them. So only what does not change decides them: imports and directories. On django 0.1 and 0.2 gave
@@ -60,7 +61,7 @@ class Strategies:
         static = {tie: weight for tie, weight in self._static.items() if tie[0] in inside and tie[1] in inside}
         groups = agglomerate([[i] for i in files], self._tokens, ties, self._budget, _CLOSE)
         groups = agglomerate(groups, self._tokens, static, self._budget)
-        leaves = pack(groups, self._source.paths, self._tokens, ties, self._budget, self._min_files)
+        leaves = self._packed(groups, ties)
         return nest_by_ties(leaves, self._source, self._tokens, ties, self._budget)
 
     def _is_tied(self, files: UnitGroup) -> bool:
@@ -78,9 +79,13 @@ class Strategies:
         return nest_in_order(self._with_enough_files(self._even(files)), self._tokens, self._budget)
 
     def _with_enough_files(self, leaves: list[UnitGroup]) -> list[UnitGroup]:
+        return leaves if self._min_files == 1 else self._packed(leaves, {})
+
+    def _packed(self, groups: list[UnitGroup], ties: Ties) -> list[UnitGroup]:
+        packed = pack(groups, self._source.paths, self._tokens, ties, self._budget, self._min_files)
         if self._min_files == 1:
-            return leaves
-        return pack(leaves, self._source.paths, self._tokens, {}, self._budget, self._min_files)
+            return packed
+        return top_up(packed, self._source.paths, self._tokens, ties, self._budget, self._min_files)
 
     def _even(self, files: UnitGroup) -> list[UnitGroup]:
         return even_runs(files, [self._tokens[i] for i in files], self._budget)

@@ -32,8 +32,9 @@ def _line(node: Subplan, budget_tokens: int) -> str:
 
 def summary(tree: Tree) -> str:
     figures = figures_of(tree)
+    leaves = quantity(figures.leaves, "leaf", "leaves")
     return (
-        f"{quantity(figures.files, 'file')} · {figures.tokens:,} tokens (bytes / 4) · {figures.leaves:,} leaves"
+        f"{quantity(figures.files, 'file')} · {figures.tokens:,} tokens (bytes / 4) · {leaves}"
         f" (at least {figures.leaves_min:,}) · depth {figures.depth} · size CV {figures.size_cv:.2f}"
         f" · over budget {figures.over_budget}"
     )
