@@ -171,6 +171,7 @@ class _Field(msgspec.Struct):
     hint: str
 
 
+@lru_cache
 def written_fields(kind: type[msgspec.Struct]) -> dict[str, msgspec.structs.FieldInfo]:
     """The fields that a file may have, by their names in the file."""
     return {

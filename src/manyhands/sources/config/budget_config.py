@@ -15,6 +15,7 @@ def budget_from(name: str, table: object, sheet: Sheet) -> SpendingLimit | None:
     if plain is REFUSED or not good:
         return None
     if plain.get("cost") is None and plain.get("tokens") is None:
-        sheet.tell(here, "it bounds nothing", "write `cost = 10.0`, `tokens = 1000000`, or both")
+        message = f"budget `{name}` bounds nothing: give it `cost` or `tokens`"
+        sheet.tell(here, message, "for example `cost = 10.0` or `tokens = 1000000`")
         return None
     return msgspec.convert(plain | {"name": name}, SpendingLimit)

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from manyhands.field_rules import CommandLine, SecretVariable, WebAddress, rule, says
-from manyhands.readers.problems import FieldPath, Sheet
+from manyhands.readers.problems import FieldPath, Sheet, dotted
 from manyhands.readers.shape import REFUSED, read_as
 
 #: What is told: a run has ended, its first task has failed, a person is needed, an account has closed or opened.
@@ -48,6 +48,6 @@ def tell_from(row: object, here: FieldPath, sheet: Sheet) -> TellConfig | None:
     ways = [bool(told.desktop), bool(told.command), bool(told.webhook), bool(told.webhook_env)]
     if sum(ways) != 1:
         hint = 'write `desktop = true`, `command = […]`, `webhook = "…"` or `webhook_env = "NAME"`'
-        sheet.tell(here, "it must name one way to tell you", hint)
+        sheet.tell(here, f"`{dotted(here)}` must name one way to tell you", hint)
         return None
     return told
