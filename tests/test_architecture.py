@@ -26,18 +26,18 @@ BESIDE: dict[str, set[str]] = {
     "assembly": {"core", "sources", "hosts", "engine"},
     "__main__": {"surfaces"},
 }
-#: Modules of the package itself that everyone may import.
-GROUND = {
-    "",
-    "quantities",
-    "errors",
-    "concurrency",
-    "durations",
-    "field_rules",
-    "http_serving",
-    "install_hints",
-    "quantiles",
-    "store_directory",
+#: Modules of the package itself → the rooms that use them. Exact as well. The package has its version and its API.
+GROUND: dict[str, set[str]] = {
+    "": {"apps", "hosts", "surfaces"},
+    "concurrency": {"apps", "hosts", "surfaces"},
+    "durations": {"apps", "core", "sources", "surfaces"},
+    "errors": {"apps", "assembly", "core", "engine", "hosts", "sources", "surfaces", "worker"},
+    "field_rules": {"apps", "core", "engine", "readers", "sources", "worker"},
+    "http_serving": {"surfaces", "worker"},
+    "install_hints": {"apps", "assembly", "engine", "hosts", "sources", "surfaces", "worker"},
+    "quantiles": {"apps", "surfaces"},
+    "quantities": {"apps", "core", "engine", "hosts", "sources", "surfaces"},
+    "store_directory": {"engine", "hosts", "surfaces"},
 }
 
 #: package → the packages of the same room it may import. Exact as well.
@@ -195,8 +195,16 @@ def test_the_ground_imports_no_room() -> None:
     assert [edge for edge in EDGES if edge[0] in GROUND and room_of(edge[1]) in rooms] == []
 
 
+def test_the_ground_is_used_as_the_table_says() -> None:
+    used: dict[str, set[str]] = {name: set() for name in GROUND}
+    for importer, imported in EDGES:
+        if imported in GROUND and room_of(importer) not in GROUND:
+            used[imported].add(room_of(importer))
+    assert used == GROUND
+
+
 def test_every_module_is_in_a_room() -> None:
-    assert {folder_of(module) for module in MODULES} == set(ROOMS) | set(BESIDE) | GROUND
+    assert {folder_of(module) for module in MODULES} == set(ROOMS) | set(BESIDE) | set(GROUND)
 
 
 def test_packages_of_a_room_import_each_other_as_the_table_says() -> None:
@@ -212,6 +220,32 @@ def test_packages_have_no_circles() -> None:
         for package in free:
             del left[package]
     assert left == {}, "these import each other"
+
+
+def loaded_with(module: Path) -> set[str]:
+    """The modules that this one loads when it is imported: not those for the type checker, nor those in functions."""
+    found: set[str] = set()
+    left: list[ast.AST] = [ast.parse(module.read_text())]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "manyhands":
+            package = (node.module or "").partition(".")[2]
+            for alias in node.names:
+                inner = f"{package}.{alias.name}".lstrip(".")
+                found.add(inner if inner in MODULE_OF else package)
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            left += node.orelse
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            left += ast.iter_child_nodes(node)
+    return found - {dotted_name_of(module), ""}
+
+
+def test_modules_have_no_circles_when_they_are_loaded() -> None:
+    left = {name: loaded_with(module) for name, module in MODULE_OF.items()}
+    while free := [name for name, others in left.items() if not others & set(left)]:
+        for name in free:
+            del left[name]
+    assert left == {}, "these load each other"
 
 
 def public_types_of(module: Path) -> Iterator[str]:

@@ -231,6 +231,11 @@ def test_a_remembered_width_of_any_size_can_be_filled_and_outgrown(remembered: f
     assert max(width for _, width, _ in outcome.moves) > 1.5 * remembered
 
 
+def test_a_host_that_starts_at_a_width_does_not_say_who_wrote_it() -> None:
+    """It may come from a config, a flag, or the number of cores."""
+    assert Clutch.begin(start=8).reason == "it starts at 8"
+
+
 def test_what_an_earlier_run_found_goes_before_the_start_in_the_config() -> None:
     clutch = Clutch.begin(start=2, memory=HostMemory(width=20, turns=5))
     assert (clutch.width, clutch.reason) == (20, "an earlier run settled at 20")
