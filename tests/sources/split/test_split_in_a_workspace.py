@@ -12,6 +12,7 @@ from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.cli.split import split_code_base
 from manyhands.surfaces.cli.split_options import SplitOptions
 from sources.split.trees import write_files
+from surfaces.cli.console import Console, shell_host
 
 FILES = {f"app/{place}/x/f{i}.py": f"import app.{place}.x.f0\n" + "#" * 900 for place in "ab" for i in range(2)}
 
@@ -68,3 +69,61 @@ def test_a_task_names_the_tests_beside_the_split_directory(project: Path, place:
         tests_of |= dict.fromkeys(claims_of(task).write, told)
     assert tests_of[f"{place}/b/x/f1.py"] == "- tests/test_f1.py"
     assert tests_of[f"{place}/b/x/f2.py"] == "(none)"
+
+
+def test_what_people_read_names_the_places_of_the_workspace(project: Path):
+    write_files(project, {f"app/c{i}.py": "#" * 900 for i in range(2)})
+    tasks = _tasks_of(Path("app"))
+    parts = [task.prompt.split("Your part is ")[1].split(" (")[0] for task in tasks]
+    assert [task.title.split(" (")[0] for task in tasks] == parts
+    assert all(part.startswith("app/") for part in parts)
+    plan = read_plan([Path("sub.toml")])
+    assert {about.title.split("/")[0] for about in plan.settings.epics.values()} == {"app"}
+
+
+def test_the_leaves_of_a_flat_directory_are_called_by_their_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(write_files(tmp_path, {f"f{i}.py": "#" * 400 for i in range(6)}))
+    titles = [task.title.split(" (")[0] for task in _tasks_of(Path())]
+    assert titles == ["f0.py, f1.py", "f2.py, f3.py", "f4.py, f5.py"]
+
+
+def test_a_check_is_the_check_of_each_task_and_the_prompt_names_it(project: Path):
+    tasks = _tasks_of(Path("app"), run="agent {prompt}", check="pytest -q tests")
+    assert {task.check for task in tasks} == {("pytest", "-q", "tests")}
+    assert all("`pytest -q tests` must pass" in task.prompt for task in tasks)
+
+
+def test_no_prompt_speaks_of_tests_that_are_not_there(project: Path):
+    write_files(project, {"app/a/x/test_f0.py": "from app.a.x import f0\n"})
+    for task in _tasks_of(Path("app")):
+        has_tests = "These tests cover your part:\n(none)" not in task.prompt
+        assert ("run these tests" in task.prompt) == has_tests
+
+
+@pytest.mark.parametrize("suffix", [".toml", ".jsonl", ".json", ".yaml"])
+def test_the_plan_says_what_it_is_for_and_what_its_parts_are_called(project: Path, suffix: str):
+    options = SplitOptions(Path("app"), budget=250, plan=Path(f"sub{suffix}"), goal='Use "tabs".\nEverywhere.')
+    split_code_base(options, Settings())
+    plan = read_plan([Path(f"sub{suffix}")])
+    assert plan.settings.goal == 'Use "tabs".\nEverywhere.'
+    assert set(plan.settings.epics) == {task.parent for task in plan.tasks if task.parent}
+    assert all(about.title for about in plan.settings.epics.values())
+
+
+def test_the_task_tree_of_a_split_has_names(project: Path):
+    console = Console(project)
+    console.config(shell_host(2, kinds=["code"]))
+    made = console.run("split", "app", "--budget", "250", "--plan", "sub.toml", "--run", "true")
+    assert made.code == 0, made.err
+    assert console.run("run", "sub.toml").code == 0
+    lines = console.run("task", "tree").out.splitlines()
+    assert lines[0] == "app/a/x, app/b/x  done 4/4"
+    assert sorted(line.split("  ")[-1].split(" (")[0] for line in lines[1:]) == sorted(FILES)
+    ids = console.run("task", "tree", "-o", "ids").out.split()
+    assert len(ids) == 5
+    assert all(id.startswith("s") for id in ids)
+
+
+def test_one_leaf_is_one_leaf(project: Path):
+    done = Console(project).run("split", "app", "--budget", "20000")
+    assert "· 1 leaf (at least 1)" in done.out

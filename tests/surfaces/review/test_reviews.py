@@ -13,6 +13,7 @@ from manyhands.core.values.host import Family, Prices, Route, Width
 from manyhands.surfaces.review.review_building import DECISIONS_MAX, review_of
 from manyhands.surfaces.review.review_markdown import as_markdown
 from manyhands.surfaces.review.review_page import as_page
+from manyhands.surfaces.review.review_types import TaskTreeNode
 from manyhands.surfaces.review.task_tree import tree_lines, tree_of
 from surfaces.cli.console import Console, sh, shell_host
 
@@ -191,3 +192,8 @@ def test_the_steps_of_a_family_are_not_counted_as_its_members() -> None:
     assert sum(root.total for root in roots) == 2
     assert sum(root.done for root in roots) == 2
     assert tree_lines(roots)[0] == "epic  done 2/2"
+
+
+def test_a_parent_that_counts_nothing_shows_no_progress() -> None:
+    steps = [TaskTreeNode("step", "", "done", (), 0, 0, [])]
+    assert tree_lines([TaskTreeNode("k", "", "done", (), 0, 0, steps)])[0] == "k  done"

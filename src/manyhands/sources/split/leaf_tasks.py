@@ -1,13 +1,16 @@
 """Makes a task for every leaf: it may write the files of the leaf, and the prompt names its neighbours."""
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from msgspec.structs import replace
 
+from manyhands.core.values.about import About
 from manyhands.core.values.task import Claims, Task
 from manyhands.quantities import quantity
+from manyhands.sources.split.naming import name_of
 from manyhands.sources.split.neighbours import TESTS_MAX, neighbours_of_leaves, tests_of_leaves
 from manyhands.sources.split.split_types import Source, Subplan, Tree
 from manyhands.sources.workspace_paths import BadPath, plain_claim
@@ -24,10 +27,9 @@ You may read these files, which it depends on or changes together with, but you 
 These tests cover your part:
 {tests}
 
-When you are done, run these tests, or whatever else shows that your part still works. Then say in a few lines what
-you changed and what you could not do.
+{checking} Then say in a few lines what you changed and what you could not do.
 """
-_FIELD = re.compile(r"\{(goal|id|name|tokens|files|neighbours|tests|parent)\}")
+_FIELD = re.compile(r"\{(goal|id|name|tokens|files|neighbours|tests|checking|parent)\}")
 #: Characters with a special meaning in a claim. `?` stands for any one character, so the claim still covers the file.
 _SPECIAL = re.compile(r"[*?\[\]{}\\]")
 
@@ -52,17 +54,44 @@ def tasks_of(
     shared = {"goal": f"{goal.strip()}\n\n" if goal.strip() else ""}
     tasks: list[Task] = []
     for leaf in tree.leaves():
+        name = name_of(leaf.files, [size_of[file] for file in leaf.files], inside)
+        covering = _tests_named(leaf, [inside + test for test in tests[leaf.id]], tests_outside)
         values = shared | {
             "id": leaf.id,
-            "name": leaf.name,
+            "name": name,
             "tokens": f"{leaf.tokens:,}",
             "files": "\n".join(_listed(leaf, inside, size_of)),
             "neighbours": _bullets(f"{inside}{each.file} ({each.leaf})" for each in near.get(leaf.id, ())),
-            "tests": _bullets(_tests_named(leaf, [inside + test for test in tests[leaf.id]], tests_outside)),
+            "tests": _bullets(covering),
+            "checking": _checking(like.check, bool(covering)),
             "parent": leaf.parent or "",
         }
-        tasks.append(_task(leaf, _filled(template, values), like, inside))
+        tasks.append(_task(leaf, name, _filled(template, values), like, inside))
     return tasks
+
+
+def epics_of(tree: Tree, source: Source, inside: str = "") -> dict[str, About]:
+    """The parents of leaves, with their names."""
+    size_of = dict(zip(source.paths, source.tokens, strict=True))
+    nodes = tree.by_id()
+    files_of: dict[str, list[str]] = {}
+    for leaf in tree.leaves():
+        above = leaf.parent
+        while above is not None:
+            files_of.setdefault(above, []).extend(leaf.files)
+            above = nodes[above].parent
+    named = dict.fromkeys(leaf.parent for leaf in tree.leaves() if leaf.parent)
+    return {
+        id: About(name_of(files := list(dict.fromkeys(files_of[id])), [size_of[file] for file in files], inside))
+        for id in named
+    }
+
+
+def _checking(check: Sequence[str], has_tests: bool) -> str:
+    if check:
+        return f"When you are done, `{shlex.join(check)}` must pass: run it."
+    tests = "these tests, or whatever else" if has_tests else "whatever"
+    return f"When you are done, run {tests} shows that your part still works."
 
 
 def _tests_named(leaf: Subplan, near: Sequence[str], outside: Mapping[str, Sequence[str]]) -> list[str]:
@@ -78,12 +107,12 @@ def _bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines) or "(none)"
 
 
-def _task(leaf: Subplan, prompt: str, like: Task, inside: str) -> Task:
+def _task(leaf: Subplan, name: str, prompt: str, like: Task, inside: str) -> Task:
     part = f" lines {leaf.ranges[0].first_line}-{leaf.ranges[0].last_line}" if leaf.ranges else ""
     return replace(
         like,
         id=leaf.id,
-        title=f"{leaf.name}{part} ({quantity(len(leaf.files), 'file')}, {leaf.tokens:,} tokens)",
+        title=f"{name}{part} ({quantity(len(leaf.files), 'file')}, {leaf.tokens:,} tokens)",
         claims=Claims(write=tuple(dict.fromkeys(claim_of(inside + file) for file in leaf.files))),
         prompt=prompt,
         parent=leaf.parent or "",

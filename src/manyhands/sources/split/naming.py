@@ -6,17 +6,20 @@ from collections.abc import Sequence
 _NAMED = 2
 
 
-def name_of(files: Sequence[str], weights: Sequence[int]) -> str:
-    """`django/forms, tests/forms_tests +3`: the heaviest directories, and the number of the others."""
+def name_of(files: Sequence[str], weights: Sequence[int], root: str = "") -> str:
+    """`django/forms, tests/forms_tests +3`: the heaviest directories, and the number of the others.
+
+    Files that are in no directory go by their own names. `root` comes before each name, with its slash.
+    """
     if len(files) == 1:
-        return files[0]
+        return root + files[0]
     inside: dict[str, int] = {}
     for path, weight in zip(files, weights, strict=True):
-        folder = path.rpartition("/")[0] or "."
-        inside[folder] = inside.get(folder, 0) + weight + 1
-    heaviest = sorted(inside, key=lambda folder: (-inside[folder], folder))
+        place = path.rpartition("/")[0] or path
+        inside[place] = inside.get(place, 0) + weight + 1
+    heaviest = sorted(inside, key=lambda place: (-inside[place], place))
     more = f" +{len(heaviest) - _NAMED}" if len(heaviest) > _NAMED else ""
-    return ", ".join(heaviest[:_NAMED]) + more
+    return ", ".join(root + place for place in heaviest[:_NAMED]) + more
 
 
 def home_of(files: Sequence[str], weights: Sequence[int]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from manyhands.core.values.about import NO_WORDS, RunAbout
 from manyhands.core.values.task import Task
 from manyhands.errors import UsageError
 
@@ -18,11 +19,11 @@ def check_plan_name(file: Path) -> None:
         raise UsageError(f"plan `{file}` has no known format", f"its name must end in {', '.join(SUFFIXES)}")
 
 
-def write_plan(file: Path, tasks: list[Task]) -> None:
+def write_plan(file: Path, tasks: list[Task], about: RunAbout = NO_WORDS) -> None:
     """Write the plan completely or not at all: an older plan stays if writing fails."""
     check_plan_name(file)
     rows: list[dict[str, Any]] = [msgspec.to_builtins(task) for task in tasks]
-    text = _text(file.suffix.lower(), rows)
+    text = _text(file.suffix.lower(), rows, msgspec.to_builtins(about))
     beside = file.with_name(f".{file.name}.new")
     try:
         beside.write_text(text, encoding="utf-8")
@@ -32,19 +33,24 @@ def write_plan(file: Path, tasks: list[Task]) -> None:
         raise UsageError(f"plan `{file}` cannot be written: {error.strerror or error}") from None
 
 
-def _text(suffix: str, rows: list[dict[str, Any]]) -> str:
+def _text(suffix: str, rows: list[dict[str, Any]], plan: dict[str, Any]) -> str:
+    document = ({"plan": plan} if plan else {}) | {"task": rows}
     if suffix == ".jsonl":
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        lines = [{"plan": plan}, *rows] if plan else rows
+        return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     if suffix == ".json":
-        return json.dumps({"task": rows}, ensure_ascii=False, indent=1) + "\n"
+        return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
     if suffix == ".toml":
-        return "\n".join(
-            "[[task]]\n" + "".join(f"{key} = {_toml(value)}\n" for key, value in row.items()) for row in rows
-        )
+        tables = [f"[plan]\n{_toml_lines(plan)}"] if plan else []
+        return "\n".join([*tables, *(f"[[task]]\n{_toml_lines(row)}" for row in rows)])
     import yaml
 
-    dumped: str = yaml.safe_dump({"task": rows}, sort_keys=False, allow_unicode=True)
+    dumped: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
     return dumped
+
+
+def _toml_lines(table: dict[str, Any]) -> str:
+    return "".join(f"{key} = {_toml(value)}\n" for key, value in table.items())
 
 
 def _toml(value: object) -> str:

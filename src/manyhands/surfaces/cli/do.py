@@ -8,11 +8,12 @@ from zlib import crc32
 from manyhands.apps.setup.check_finding import check_for
 from manyhands.apps.setup.machine_look import has_commits
 from manyhands.core.placement import takes
+from manyhands.core.values.about import RunAbout
 from manyhands.core.values.task import WORKTREE, Claims, Task
 from manyhands.errors import UsageError
 from manyhands.sources.config.config_types import Config
 from manyhands.sources.split.directory_source import read_directory
-from manyhands.sources.split.leaf_tasks import DEFAULT_TEMPLATE, tasks_of
+from manyhands.sources.split.leaf_tasks import DEFAULT_TEMPLATE, epics_of, tasks_of
 from manyhands.sources.split.plan_file import write_plan
 from manyhands.sources.split.split_types import SplitSettings
 from manyhands.sources.split.splitting import split
@@ -36,16 +37,16 @@ def carry_out(sentence: str, options: DoOptions, output: OutputFormat, settings:
     file = config.store_directory / PLANS / f"{_stem(sentence, options.split)}.toml"
     # A split that was begun continues as it was: the parts of a code base that has changed since would be others.
     if not (options.split and file.exists() and not options.again):
-        tasks = _tasks(sentence.strip(), options, config)
+        tasks, about = _tasks(sentence.strip(), options, config)
         make_store_directory(config.store_directory)
         file.parent.mkdir(exist_ok=True)
-        write_plan(file, tasks)
+        write_plan(file, tasks, about)
         check = shlex.join(tasks[0].check) or "none"
         say(f"{len(tasks)} {'task' if len(tasks) == 1 else 'tasks'}, check: {check}; the plan is `{file}`")
     return run_plans([file], RunOptions(again=options.again, dry_run=options.dry_run), output, settings)
 
 
-def _tasks(sentence: str, options: DoOptions, config: Config) -> list[Task]:
+def _tasks(sentence: str, options: DoOptions, config: Config) -> tuple[list[Task], RunAbout]:
     check = tuple(shlex.split(options.check)) if options.check is not None else check_for(config.workspace)
     in_git = has_commits(config.workspace)
     like = Task(
@@ -58,10 +59,11 @@ def _tasks(sentence: str, options: DoOptions, config: Config) -> list[Task]:
         claims=None if in_git else Claims(write=("**",)),
     )
     if not options.split:
-        return [like]
+        return [like], RunAbout()
     code = read_directory(config.workspace, include=_named(sentence, config.workspace), told=say)
     tree = split(code.source, SplitSettings(), code.read, code.notes)
-    return tasks_of(tree, code.source, DEFAULT_TEMPLATE, like, goal=sentence)
+    about = RunAbout(goal=sentence, epics=epics_of(tree, code.source))
+    return tasks_of(tree, code.source, DEFAULT_TEMPLATE, like, goal=sentence), about
 
 
 def _named(sentence: str, workspace: Path) -> list[str]:

@@ -5,13 +5,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from manyhands.core.values.about import RunAbout
 from manyhands.core.values.task import WORKTREE, Task
 from manyhands.errors import UsageError
 from manyhands.quantities import quantity
 from manyhands.sources.split.correction import correct
 from manyhands.sources.split.directory_source import CodeBase, read_directory
 from manyhands.sources.split.graph_file import read_graph
-from manyhands.sources.split.leaf_tasks import DEFAULT_TEMPLATE, tasks_of
+from manyhands.sources.split.leaf_tasks import DEFAULT_TEMPLATE, epics_of, tasks_of
 from manyhands.sources.split.outside_tests import tests_outside
 from manyhands.sources.split.plan_file import check_plan_name, write_plan
 from manyhands.sources.split.split_types import Source, SplitSettings, Tree
@@ -44,10 +45,12 @@ def split_code_base(options: SplitOptions, settings: Settings) -> None:
     put(_shown(tree, code.source, options.output, title=str(options.graph or options.path)))
     if options.plan is not None:
         workspace = WORKTREE if options.worktrees else ""
-        like = Task("", kind=options.kind, run=tuple(shlex.split(options.run)), workspace=workspace)
+        run, check = tuple(shlex.split(options.run)), tuple(shlex.split(options.check))
+        like = Task("", kind=options.kind, run=run, check=check, workspace=workspace)
         outside = tests_outside(settings.load().workspace, inside, code.source.paths)
         tasks = tasks_of(tree, code.source, prompt, like, inside, options.goal, outside)
-        write_plan(options.plan, tasks)
+        epics = epics_of(tree, code.source, inside)
+        write_plan(options.plan, tasks, RunAbout(goal=options.goal.strip(), epics=epics))
         say(f"wrote {quantity(len(tasks), 'task')} to the plan `{options.plan}`")
     if options.output is not SplitOutput.TREE:
         say(summary(tree))

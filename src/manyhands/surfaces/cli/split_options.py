@@ -51,6 +51,9 @@ class SplitOptions(NamedTuple):
     run: Annotated[
         str, Option(metavar="COMMAND", help="The command of the tasks in the plan, such as 'agent -p {prompt}'.")
     ] = ""
+    check: Annotated[
+        str, Option(metavar="COMMAND", help="The check of the tasks in the plan, such as 'pytest -q'.")
+    ] = ""
     worktrees: Annotated[bool, Option("--worktrees", help="Give each task of the plan a git worktree.")] = False
     correct: Annotated[
         Path | None,

@@ -27,7 +27,7 @@ from manyhands.surfaces.cli.printing import (
 from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.cli.terminal_text import output_for_terminal
 from manyhands.surfaces.review.spending import used
-from manyhands.surfaces.review.task_tree import tree_lines, tree_of
+from manyhands.surfaces.review.task_tree import tree_lines, tree_of, walk
 from manyhands.surfaces.verbs import task_verbs
 from manyhands.surfaces.verbs.attempt_output import left_by
 from manyhands.surfaces.verbs.store_view import View, find_run, find_task
@@ -114,11 +114,12 @@ def _attempt_lines(attempt: AttemptRow) -> Iterable[str]:
 
 
 def print_tree(run: str | None, output: OutputFormat, settings: Settings) -> None:
-    roots = tree_of(find_run(View(settings.load()).book, run).records)
+    found = find_run(View(settings.load()).book, run)
+    roots = tree_of(found.records, found.about.epics)
     if output is OutputFormat.JSON:
         print_json(msgspec.to_builtins(roots))
     elif output is OutputFormat.IDS:
-        put_lines(line.split(maxsplit=1)[0] for line in tree_lines(roots))
+        put_lines(node.id for node in walk(roots))
     else:
         put_lines(tree_lines(roots))
 

@@ -80,6 +80,7 @@ class TaskTreeNode(Struct):
     spent_s: float = 0.0  # by its attempts and those of all tasks below it
     tokens: int = 0
     cost: float | None = None
+    is_task: bool = True
 
 
 class Review(Struct, frozen=True):

@@ -28,7 +28,8 @@ def tree_of(records: Mapping[str, Record], epics: Mapping[str, About] | None = N
             roots.append(nodes[id])
             continue
         if parent not in nodes:
-            nodes[parent] = TaskTreeNode(parent, (epics or {}).get(parent, About()).title, "", (), 0, 0, [])
+            title = (epics or {}).get(parent, About()).title
+            nodes[parent] = TaskTreeNode(parent, title, "", (), 0, 0, [], is_task=False)
             roots.append(nodes[parent])
         nodes[parent].children.append(nodes[id])
     _flatten(roots)
@@ -112,14 +113,20 @@ def _count(root: TaskTreeNode) -> None:
 
 
 def tree_lines(roots: Iterable[TaskTreeNode]) -> list[str]:
-    """For a terminal: one indented line for each node, with its progress and needs."""
+    """For a terminal: one indented line for each node, with its progress and needs.
+
+    A parent that is not a task goes by its title, if it has one: nothing can be done with its id.
+    """
     lines: list[str] = []
     stack = [(node, 0) for node in reversed(list(roots))]
     while stack:
         node, depth = stack.pop()
-        progress = f" {node.done}/{node.total}" if node.children else ""
+        progress = f" {node.done}/{node.total}" if node.children and node.total else ""
         needs = f"  needs {', '.join(node.needs)}" if node.needs else ""
-        title = f"  {' '.join(node.title.split())}" if node.title else ""
-        lines.append(f"{'  ' * depth}{node.id}  {node.state}{progress}{title}{needs}")
+        title = " ".join(node.title.split())
+        name, title = (node.id, title) if node.is_task or not title else (title, "")
+        lines.append(
+            "  " * depth + "  ".join(part for part in (name, f"{node.state}{progress}", title) if part) + needs
+        )
         stack.extend((child, depth + 1) for child in reversed(node.children))
     return lines
