@@ -115,6 +115,8 @@ def _compare_durable(before: Path, asked: argparse.Namespace) -> None:
 
 
 def _tell(name: str, unit: str, was: float, now: float, params: dict[str, object]) -> None:
+    if was <= 0 or now <= 0:
+        sys.exit(f"{name}: {was:,.1f} -> {now:,.1f} {unit} each is impossible, so nothing is recorded; run it again")
     print(f"{name:28} {was:10,.1f} -> {now:10,.1f} {unit} each   {now / was:.3f} ×", flush=True)
     record(QUESTION, {"cost": name, "of": unit, **params}, now / was, "ratio")
 
