@@ -112,9 +112,8 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def test_the_page_reads_no_words_either() -> None:
-    looks = re.compile(
-        r"\b(why|reason|detail|paused|headline|title|source)\b(\?)?(\.(startsWith|endsWith|match|indexOf)| ===? [\"'`])"
-    )
+    words = r"(\b(why|reason|detail|paused|headline|title|source)|\.line)\b"  # `.line`: what a bar printed last
+    looks = re.compile(words + r"(\?)?(\.(startsWith|endsWith|match|indexOf)| ===? [\"'`])")
     found = [
         f"{file.name}: {line.strip()}"
         for file in sorted((SOURCE / "surfaces/page/js").glob("*.js"))
@@ -123,6 +122,7 @@ def test_the_page_reads_no_words_either() -> None:
     ]
     assert found == []
     assert looks.search('if (host.paused === "no longer in the config") return;')
+    assert looks.search('parts.out.hidden = bar.line.startsWith("→");')
 
 
 def test_the_scan_sees_what_it_is_for() -> None:

@@ -27,13 +27,18 @@ from manyhands.surfaces.api.metrics import BookCollector, Kinds
 from manyhands.surfaces.api.picture.picture import Picture
 from manyhands.surfaces.api.picture.queue_age import QueueAge
 from manyhands.surfaces.cli.time_left import expected_s
+from manyhands.surfaces.verbs.budget_verbs import list_budgets
+from manyhands.surfaces.verbs.grid_verbs import grid_of
+from manyhands.surfaces.verbs.host_verbs import list_hosts, list_lanes
+from manyhands.surfaces.verbs.inbox_verbs import list_inbox
+from manyhands.surfaces.verbs.run_verbs import list_runs, report_run
 from manyhands.surfaces.verbs.task_verbs import task_row
 
 SLOT_SIZES = (SizeShare("short", 0.8, 4), SizeShare("long", 0.2, 20))
 
 
 class BookOf(NamedTuple):
-    """As much of a view as the rows of tasks need."""
+    """As much of a view as the queries need."""
 
     book: Book
     now: float = 0.0
@@ -59,10 +64,17 @@ class LooksAtEverything:
         self._picture.changes(batch)
         self._picture.standing()
         self._picture.snapshot()
-        view = BookOf(book)
+        view = BookOf(book, book.at, book, tuple(host.host for host in book.hosts.values()))
+        list_hosts(view)
+        list_lanes(view)
+        list_runs(view)
+        list_inbox(view)
+        list_budgets(view)
+        grid_of(view)
         list(BookCollector(book, Kinds(), QueueAge(book)).collect())
         for run in book.runs.values():
             expected_s(run, book.hosts.values(), book.at)
+            report_run(run)
             for record in run.records.values():
                 assert explain(book, record, book.at)
                 task_row(view, record, book.at)

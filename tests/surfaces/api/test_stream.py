@@ -103,12 +103,14 @@ async def test_a_follower_sees_what_an_attempt_says_that_it_does_and_so_does_exp
     facts = (
         '{"does": "edit src/a.py", "tokens_in": 900, "tokens_out": 30, "cost": 0.25, "alive_at": 1.0, "idle_s": 900}'
     )
-    say = f'cd "$(dirname "$MANYHANDS_ENDING_FILE")"; echo \'{facts}\' > live.json; sleep 1000'
+    say = f'cd "$(dirname "$MANYHANDS_ENDING_FILE")"; echo \'{facts}\' > live.json; echo "→ edit src/a.py"; sleep 1000'
     async with offered(live) as url, following(url) as follower:
         await open_run(live, [shell("says", say), shell("lies", say.replace("900,", "-900,"))])
         await follower.read_until(lambda one: bool(one.of("live")))
         row = follower.of("live")[-1]
         assert (row["does"], row["tokens"], row["cost"]) == ("edit src/a.py", 930, 0.25)
+        await follower.read_until(lambda one: bool(one.of("output")))
+        assert follower.of("output")[-1]["line"] == row["line"], "a page can tell that the line says nothing more"
         headers = {"authorization": f"Bearer {token_of(store_of(live))}"}
         async with httpx.AsyncClient(base_url=f"{url}/api/v1", headers=headers, timeout=60) as api:
             answers = [(await api.get(f"/tasks/r/{task}")).json() for task in ("says", "lies")]

@@ -27,7 +27,7 @@ def _line(event: AgentEvent) -> str:
         case Says(text):
             return f"{clean(text).rstrip()}\n" if text.strip() else ""
         case Does():
-            return f"→ {doing(event)}\n"
+            return f"{doing_line(doing(event))}\n"
         case Retrying(why):
             return f"… tries again: {one_line(why)}\n"
         case Denied(what):
@@ -41,3 +41,8 @@ def doing(event: Does) -> str:
     """The tool with its files or its command."""
     with_what = ", ".join(event.files) or event.command
     return one_line(f"{event.tool} {with_what}")
+
+
+def doing_line(does: str) -> str:
+    """The line of output for what an agent does."""
+    return f"→ {does}"

@@ -5,6 +5,7 @@ import asyncio
 from pathlib import Path
 from typing import NamedTuple
 
+from manyhands.hosts.agents.agent_words import doing_line
 from manyhands.hosts.executors.live_facts import LiveFacts, read_live
 from manyhands.surfaces.api.feed import Feed
 from manyhands.surfaces.api.picture.picture_rows import PictureRow, Redact
@@ -50,12 +51,17 @@ async def tell_outputs(feed: Feed, directory: Path, redact: Redact) -> None:
         for attempt, text in lines.items():
             line = next((one for one in reversed(text.splitlines()) if one.strip()), "")
             if line:
-                feed.tell_output(attempt, redact(line.strip())[:LINE_CHARACTERS_MAX])
+                feed.tell_output(attempt, _safe(line, redact))
+
+
+def _safe(line: str, redact: Redact) -> str:
+    return redact(line.strip())[:LINE_CHARACTERS_MAX]
 
 
 def _row(live: LiveFacts, redact: Redact) -> PictureRow:
     return {
         "does": redact(live.does)[:LINE_CHARACTERS_MAX],
+        "line": _safe(doing_line(live.does), redact),  # a last line that is the same says nothing more
         "tokens": live.tokens_in + live.tokens_out,
         "cost": live.cost,
         "alive_at": live.alive_at,

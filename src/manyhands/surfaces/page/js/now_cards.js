@@ -88,7 +88,7 @@ export class NowCards {
 		setText(parts.live, live);
 		parts.live.hidden = !live;
 		setText(parts.out, plainText(bar.line));
-		parts.out.hidden = !bar.line || (bar.live?.does && bar.line.startsWith("→"));
+		parts.out.hidden = !bar.line || bar.line === bar.live?.line;
 		card.classList.toggle("is-late", isLate);
 		card.classList.toggle("is-dim", Boolean(isShown && !isShown(bar)));
 		card.setAttribute("title", bar.claims.length ? `holds ${listed(bar.claims, 6)}` : "");
