@@ -18,6 +18,14 @@ def peaks(records: Iterable[Record], since: float = 0.0) -> dict[str, int]:
     return {host: _peak(sorted(starts[host]), sorted(ends.get(host, ()))) for host in sorted(starts)}
 
 
+def peak_of_all(records: Iterable[Record]) -> int:
+    """On all hosts together."""
+    tried = [one for record in records for one in record.history or ()]
+    return _peak(
+        sorted(one.started_at for one in tried), sorted(one.ended_at for one in tried if one.ended_at is not None)
+    )
+
+
 def _peak(starts: list[float], ends: list[float]) -> int:
     peak = ended = 0
     for started, at in enumerate(starts, 1):

@@ -15,6 +15,11 @@ from manyhands.surfaces.verbs.host_verbs import PinnedWidth
 from manyhands.surfaces.verbs.pull_verbs import ENDINGS
 
 RunName = Annotated[str, Meta(description="the run; left out, the newest (for one task: the newest that has it)")]
+EpicName = Annotated[str, Meta(description="tell only of the tasks below this parent")]
+PeriodBegin = Annotated[
+    str, Meta(description="tell of all runs since then instead of one run: `7d`, `12h` or a date such as `2026-11-12`")
+]
+PeriodEnd = Annotated[str, Meta(description="the end of that period; left out, now")]
 ListedMax = Annotated[int, Meta(ge=1, description="the most to list; counts are always complete")]
 StateName = Annotated[
     str, Meta(description="list only tasks in this state", extra_json_schema={"enum": list(TaskState)})
@@ -46,6 +51,13 @@ class AtMost(Struct, forbid_unknown_fields=True):
 
 class OfRun(Struct, forbid_unknown_fields=True):
     run: RunName | None = None
+
+
+class ReviewWanted(Struct, forbid_unknown_fields=True):
+    run: RunName | None = None
+    epic: EpicName | None = None
+    since: PeriodBegin | None = None
+    until: PeriodEnd | None = None
 
 
 class TasksWanted(Struct, forbid_unknown_fields=True):

@@ -15,9 +15,12 @@ from manyhands.surfaces.mcp.arguments import (
     OfRun,
     OfTask,
     PlanGiven,
+    ReviewWanted,
     TasksWanted,
 )
 from manyhands.surfaces.review.review_markdown import as_markdown
+from manyhands.surfaces.review.review_types import Review
+from manyhands.surfaces.verbs import review_verbs
 from manyhands.surfaces.verbs.attempt_output import left_by
 from manyhands.surfaces.verbs.budget_verbs import BudgetList, list_budgets
 from manyhands.surfaces.verbs.handoff_verbs import as_handoff_text, hand_over
@@ -25,7 +28,6 @@ from manyhands.surfaces.verbs.host_verbs import HostList, list_hosts
 from manyhands.surfaces.verbs.inbox_verbs import Inbox, list_inbox
 from manyhands.surfaces.verbs.plan_verbs import HandedIn, check_plan, checked_row
 from manyhands.surfaces.verbs.ready_issues import ready_in
-from manyhands.surfaces.verbs.review_verbs import review_run
 from manyhands.surfaces.verbs.run_verbs import RunList, RunReport, list_runs, report_run
 from manyhands.surfaces.verbs.store_view import View, find_run, find_task
 from manyhands.surfaces.verbs.task_report import TaskReport, report_task
@@ -99,9 +101,10 @@ def runs_show(view: View, asked: OfRun) -> RunReport:
     return report_run(find_run(view.book, asked.run), LISTED_MAX)
 
 
-def review(view: View, asked: OfRun) -> AnswerFields:
-    told = review_run(view, asked.run)
-    return {"run": told.run, "markdown": as_markdown(told)}
+def review(view: View, asked: ReviewWanted) -> AnswerFields:
+    told = review_verbs.review(view, asked.run, asked.epic or "", asked.since, asked.until)
+    runs = {"run": told.run} if isinstance(told, Review) else {"runs": [segment.run for segment in told.segments]}
+    return {**runs, "markdown": as_markdown(told)}
 
 
 def handoff(view: View, asked: OfRun) -> AnswerFields:

@@ -23,6 +23,7 @@ from manyhands.surfaces.mcp.arguments import (
     PlanGiven,
     ProgressSaid,
     QuestionPut,
+    ReviewWanted,
     SaidToWaiting,
     TasksToAdd,
     TasksWanted,
@@ -98,8 +99,9 @@ _LOOKING = (
     ),
     Tool(
         "review",
-        "Tell what happened in a run, as Markdown: goal, outcome, next steps, key decisions, open questions.",
-        OfRun,
+        "Tell what happened in a run, in one epic of it, or in all runs of a period, as Markdown: goal, outcome, next "
+        "steps, key decisions, open questions.",
+        ReviewWanted,
         reading_tools.review,
     ),
     Tool(

@@ -1,5 +1,6 @@
 """From a journal to the review of one of its runs."""
 
+import math
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -14,6 +15,7 @@ from manyhands.core.values.task import TERMINAL, TaskState
 from manyhands.engine.observed_peaks import peaks
 from manyhands.engine.run_opening import told_source
 from manyhands.quantities import how_many_were, quantity
+from manyhands.surfaces.review.epic_part import part_below
 from manyhands.surfaces.review.moments import Moments, told_once
 from manyhands.surfaces.review.review_types import Goal, HostShare, Moment, OpenQuestion, Review, RunOutcome
 from manyhands.surfaces.review.spending import spending
@@ -45,23 +47,55 @@ Undeclared = Callable[[str, int], list[str]]
 
 
 def review_of(
-    journal: Iterable[AnyEvent], run_name: str, now: float, undeclared: Undeclared = lambda task, number: []
+    journal: Iterable[AnyEvent],
+    run_name: str,
+    now: float,
+    undeclared: Undeclared = lambda task, number: [],
+    epic: str = "",
 ) -> Review | None:
     """None if the journal has no such run."""
-    scheduler, moments = Scheduler(), Moments(run_name)
-    scheduler.replay(moments.follow(journal))
+    return next(iter(reviews_of(journal, [run_name], now, lambda run: undeclared, epic=epic)), None)
+
+
+def reviews_of(
+    journal: Iterable[AnyEvent],
+    names: Iterable[str],
+    now: float,
+    undeclared: Callable[[str], Undeclared],
+    since: float = -math.inf,
+    epic: str = "",
+) -> list[Review]:
+    """Of these runs, as they stand at the end of the journal. Decisions and notes are those made from `since` on.
+
+    With an epic only of what is below it.
+    """
+    scheduler, moments = Scheduler(), {name: Moments(name) for name in names}
+    followed = journal
+    for each in moments.values():
+        followed = each.follow(followed)
+    scheduler.replay(followed)
     book = scheduler.book
-    run = book.runs.get(run_name)
-    if run is None:
-        return None
-    decisions = told_once(moments.kept, run.ended_at)
+    found: list[Review] = []
+    for name, each in moments.items():
+        if (run := book.runs.get(name)) is None:
+            continue
+        decisions = [one for one in told_once(each.kept, run.ended_at) if one.at >= since]
+        if epic:
+            run = part_below(run, epic)
+            decisions = [one for one in decisions if one.who in run.records]
+        found.append(_reviewed(book, run, decisions, now, undeclared(name), since, epic))
+    return found
+
+
+def _reviewed(
+    book: Book, run: Run, decisions: list[Moment], now: float, undeclared: Undeclared, since: float, epic: str
+) -> Review:
     questions = sorted([*_questions(run, undeclared), *_undelivered(book, run)], key=_urgency)
-    outcome = _outcome(book, run, now)
-    notes = notes_of(run)
+    notes = [note for note in notes_of(run) if note.at >= since]
     return Review(
-        run_name,
+        run.name,
         _goal(run),
-        outcome,
+        _outcome(book, run, now),
         _next_steps(book, run, questions),
         _most_telling(decisions),
         len(decisions),
@@ -70,6 +104,7 @@ def review_of(
         tree_of(run.records, run.about.epics),
         notes[:NOTES_MAX],
         len(notes),
+        epic,
     )
 
 
@@ -190,7 +225,7 @@ def _undelivered(book: Book, run: Run) -> list[OpenQuestion]:
     return [
         _question(run, run.records[letter.delivery.task], "not delivered", f"to {letter.delivery.sink}: {letter.error}")
         for letter in book.outbox.dead.values()
-        if letter.delivery.run == run.name
+        if letter.delivery.run == run.name and letter.delivery.task in run.records
     ]
 
 

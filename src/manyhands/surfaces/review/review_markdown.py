@@ -4,7 +4,7 @@ import re
 import time
 
 from manyhands.quantities import quantity
-from manyhands.surfaces.review.review_types import Moment, OpenQuestion, Review, RunOutcome
+from manyhands.surfaces.review.review_types import Moment, OpenQuestion, PeriodReview, Review, RunOutcome
 from manyhands.surfaces.review.spending import money
 from manyhands.surfaces.review.task_notes import TaskNote
 from manyhands.surfaces.review.task_tree import tree_lines
@@ -12,46 +12,63 @@ from manyhands.surfaces.review.task_tree import tree_lines
 _TREE_LINES_MAX = 200
 
 
-def as_markdown(review: Review) -> str:
+def as_markdown(told: Review | PeriodReview) -> str:
+    if isinstance(told, Review):
+        return "\n".join(_lines(told, "#")) + "\n"
+    segments = [line for segment in told.segments for line in ("", *_lines(segment, "##"))]
+    return "\n".join([f"# {title_of_period(told)}", *segments]) + "\n"
+
+
+def title_of_period(period: PeriodReview) -> str:
+    runs = quantity(period.total, "run")
+    shown = f", the newest {len(period.segments):,} of them" if len(period.segments) < period.total else ""
+    return f"{when(period.since)} to {when(period.until)}: {runs}{shown}"
+
+
+def title_of(review: Review) -> str:
+    return f"epic {review.epic} of run {review.run}" if review.epic else f"run {review.run}"
+
+
+def _lines(review: Review, level: str) -> list[str]:
     goal, outcome = review.goal, review.outcome
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in goal.by_kind.items())
     bound = f", at most {goal.concurrency} at once" if goal.concurrency else ""
     lines = [
-        f"# Run {review.run}: {outcome.headline}",
+        _one_line(f"{level} {title_of(review)[:1].upper()}{title_of(review)[1:]}: {outcome.headline}"),
         "",
-        "## Goal",
+        f"{level}# Goal",
         *(_one_line(text) for text in (goal.about.title, goal.about.goal, goal.about.description) if text),
         f"{quantity(goal.tasks, 'task')} ({kinds}) from `{goal.source or 'the API'}`{bound},"
         f" opened {when(goal.opened_at)}.",
         "",
-        "## Outcome",
+        f"{level}# Outcome",
         *outcome_lines(outcome),
         "",
-        "## Next steps",
+        f"{level}# Next steps",
         *(f"- {step}" for step in review.next_steps),
         "",
-        f"## Key decisions{_shown(len(review.decisions), review.decisions_total)}",
+        f"{level}# Key decisions{_shown(len(review.decisions), review.decisions_total)}",
         *(decision_line(moment) for moment in review.decisions),
         "",
-        f"## Open questions{_shown(len(review.questions), review.questions_total)}",
+        f"{level}# Open questions{_shown(len(review.questions), review.questions_total)}",
         *(line for question in review.questions for line in _question_lines(question)),
         *(["None."] if not review.questions else []),
     ]
     if review.notes:
-        title = f"## What the tasks noted{_shown(len(review.notes), review.notes_total)}"
+        title = f"{level}# What the tasks noted{_shown(len(review.notes), review.notes_total)}"
         lines += ["", title, *(note_line(note) for note in review.notes)]
     tree = tree_lines(review.tree)
     if any(node.children for node in review.tree):
         more = len(tree) - _TREE_LINES_MAX
         lines += [
             "",
-            "## The tasks",
+            f"{level}# The tasks",
             "```",
             *tree[:_TREE_LINES_MAX],
             *([f"… {more:,} more"] if more > 0 else []),
             "```",
         ]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def outcome_lines(outcome: RunOutcome) -> list[str]:

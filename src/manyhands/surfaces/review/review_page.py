@@ -8,8 +8,8 @@ from importlib.resources import files
 from msgspec.structs import astuple
 
 from manyhands.quantities import quantity
-from manyhands.surfaces.review.review_markdown import duration, when
-from manyhands.surfaces.review.review_types import Moment, OpenQuestion, Review, RunOutcome, TaskTreeNode
+from manyhands.surfaces.review.review_markdown import duration, title_of, title_of_period, when
+from manyhands.surfaces.review.review_types import Moment, OpenQuestion, PeriodReview, Review, RunOutcome, TaskTreeNode
 from manyhands.surfaces.review.spending import money, spending
 from manyhands.surfaces.review.task_notes import TaskNote
 from manyhands.surfaces.review.task_tree import walk
@@ -18,12 +18,19 @@ _TREE_NODES_MAX = 2000
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def as_page(review: Review) -> str:
+def as_page(told: Review | PeriodReview) -> str:
+    if isinstance(told, Review):
+        return _page(title_of(told), _parts(told))
+    title = title_of_period(told)
+    return _page(title, f"<h1>{escape(title)}</h1>" + "".join(_parts(segment) for segment in told.segments))
+
+
+def _parts(review: Review) -> str:
     goal, outcome = review.goal, review.outcome
     kinds = " · ".join(f"{n:,} {escape(kind)}" for kind, n in goal.by_kind.items())
     bound = f" · at most {goal.concurrency} at once" if goal.concurrency else ""
     parts = [
-        f"<header><p class=brand>manyhands</p><h1>{escape(review.run)}</h1>",
+        f"<header><h1>{escape(title_of(review) if review.epic else review.run)}</h1>",
         f"<p class=headline data-good={_is_good(outcome)}>{escape(outcome.headline)}</p></header>",
         _section(
             "Goal",
@@ -43,12 +50,16 @@ def as_page(review: Review) -> str:
         parts.append(_section(title, _list(_note(note) for note in review.notes)))
     if any(node.children for node in review.tree):
         parts.append(_section("The tasks", _tree(review.tree)))
+    return "".join(parts)
+
+
+def _page(title: str, body: str) -> str:
     head = (
         f'<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content="width=device-width">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        f"<title>{escape(review.run)} · review</title><style>{_style()}</style>"
+        f"<title>{escape(title)} · review</title><style>{_style()}</style>"
     )
-    return head + "<main>" + "".join(parts) + "</main></html>\n"
+    return f"{head}<main><p class=brand>manyhands</p>{body}</main></html>\n"
 
 
 def _note(note: TaskNote) -> str:

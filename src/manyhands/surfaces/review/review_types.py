@@ -95,3 +95,13 @@ class Review(Struct, frozen=True):
     tree: list[TaskTreeNode]
     notes: list[TaskNote] = []  # what the tasks wanted remembered, the newest first
     notes_total: int = 0
+    epic: str = ""  # it tells only of what is below this parent; "": of the whole run
+
+
+class PeriodReview(Struct, frozen=True):
+    """Several runs, one segment for each that was at work in the period."""
+
+    since: float
+    until: float
+    segments: list[Review]  # the newest run first
+    total: int  # runs, of which the newest are told
