@@ -112,7 +112,7 @@ CORE_LIBRARIES = {"msgspec"}
 
 #: Says nothing about what is inside.
 BANNED_NAMES = {"utils", "util", "helpers", "helper", "manager", "common", "base", "misc", "data"}
-MODULE_LINES_MAX = 420
+MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
 
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -385,30 +385,5 @@ Input = (
     | ResendAsked
     | Woke
 )
-#: What other processes may ask of a dispatcher. Whatever else is among the requests is not applied.
-Request = (
-    RunOpened
-    | TasksSubmitted
-    | RunNoted
-    | RunResumed
-    | RunDrained
-    | RunStopped
-    | CancelAsked
-    | RetryAsked
-    | DeferAsked
-    | ResumeAsked
-    | QuestionAnswered
-    | WorkJudged
-    | ChangeAsked
-    | HostPaused
-    | HostResumed
-    | WidthSet
-    | MemoryForgotten
-    | ResendAsked
-    | BudgetRaised
-    | WorkWanted
-    | LeaseRenewed
-    | WorkHandedIn
-)
 Decision = AttemptStarted | StopDecided | RetryDecided | WidthMoved | FamilyMoved | BudgetReached
 AnyEvent = Input | Decision

@@ -10,14 +10,23 @@ from typing import get_args
 from manyhands.core.book import Book
 from manyhands.core.events import (
     AnyEvent,
+    BudgetRaised,
+    CancelAsked,
     ChangeAsked,
+    DeferAsked,
     HostPaused,
+    HostResumed,
     LeaseRenewed,
+    MemoryForgotten,
     QuestionAnswered,
-    Request,
+    ResendAsked,
+    ResumeAsked,
+    RetryAsked,
+    RunDrained,
     RunNoted,
     RunOpened,
     RunResumed,
+    RunStopped,
     TasksSubmitted,
     WidthSet,
     WorkHandedIn,
@@ -34,6 +43,31 @@ from manyhands.readers.name_rules import is_good_name
 
 #: The most that a person may say to a task at once. Whoever needs more writes a file and names it.
 WORDS_MAX = 20_000
+#: What other processes may ask of a dispatcher. Whatever else is among the requests is not applied.
+Request = (
+    RunOpened
+    | TasksSubmitted
+    | RunNoted
+    | RunResumed
+    | RunDrained
+    | RunStopped
+    | CancelAsked
+    | RetryAsked
+    | DeferAsked
+    | ResumeAsked
+    | QuestionAnswered
+    | WorkJudged
+    | ChangeAsked
+    | HostPaused
+    | HostResumed
+    | WidthSet
+    | MemoryForgotten
+    | ResendAsked
+    | BudgetRaised
+    | WorkWanted
+    | LeaseRenewed
+    | WorkHandedIn
+)
 _KINDS = get_args(Request)
 _PURPOSES = (None, Purpose.PLAN, Purpose.HAND)
 _ORIGINS = (None, Origin.PLAN, Origin.HAND, Origin.RESERVED)

@@ -9,7 +9,7 @@ from hosts.landing.project import Project, sh
 from manyhands.core.values.task import TaskState
 from manyhands.errors import UsageError
 from manyhands.hosts.landing.repository import check_before
-from manyhands.sources.config.config_types import LandingConfig
+from manyhands.sources.config.landing_config import LandingConfig
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from manyhands.core.values.task import TaskState
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.hosts.landing.publishing import Moved, publish
 from manyhands.hosts.landing.repository import find_repository
-from manyhands.sources.config.config_types import LandingConfig
+from manyhands.sources.config.landing_config import LandingConfig
 
 #: Waits until as many as its argument have come here: they all started from the same state then.
 MEET = (

@@ -7,7 +7,7 @@ import pytest
 from hosts.landing.project import ENV, Project, details, sh, states
 from manyhands.errors import Conflict, UsageError
 from manyhands.hosts.landing.repository import check_before
-from manyhands.sources.config.config_types import LandingConfig
+from manyhands.sources.config.landing_config import LandingConfig
 
 
 def refuse(directory: Path, **landing: str) -> UsageError:

@@ -8,7 +8,7 @@ import pytest
 
 from hosts.landing.project import Project
 from manyhands.sources.config.config_reading import ConfigRefused, load_config
-from manyhands.sources.config.config_types import LandingConfig
+from manyhands.sources.config.landing_config import LandingConfig
 from manyhands.sources.plans.plan_reading import PlanRefused, read_plan
 from surfaces.cli.console import Console
 

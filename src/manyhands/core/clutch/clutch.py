@@ -201,26 +201,7 @@ class Clutch(Struct, tag="clutch"):
         return self.launch.is_on
 
     def export(self) -> HostMemory | None:
-        if not self.launch.done:
-            return None
-        was_settled = self.memory is not None and not self.memory.is_open
-        is_open = self.launch.is_on or not (self.settled or self.launch.trouble or was_settled)
-        settled = [] if self.account.trouble else self.settled_widths
-        best = None if self.settled else kept_memory.best_measured(self.history, self.noise)
-        pacer = self.pacer
-        return HostMemory(
-            width=kept_memory.width_to_keep(is_open, self.launch, self.ramp, self.target, settled, best),
-            turns=len(self.settled_widths),
-            log_throughput=None if is_open else kept_memory.throughput_to_keep(self.history),
-            is_open=is_open,
-            rate_per_s=pacer.rate_to_keep(),
-            rate_s=pacer.known_s,
-            burst=pacer.burst_to_keep(),
-            kinds=kept_memory.kept_kinds(self.usual, self.processes.peaks),
-            at=self.ticked_at or 0.0,
-            cores_each=self.launch.cores_each if self.launch.looks else 0.0,
-            trouble=self.account.trouble,
-        )
+        return kept_memory.memory_of(self)
 
     # What follows
 

@@ -5,6 +5,7 @@ It also says when the host turns out not to be as it was remembered.
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from manyhands.core.clutch.drift import Noise
 from manyhands.core.clutch.launch import Launch
@@ -14,9 +15,36 @@ from manyhands.core.clutch.steady import best_level
 from manyhands.core.clutch.turns import Turn, UsualWork
 from manyhands.core.values.host_memory import HostMemory, KindMemory
 
+if TYPE_CHECKING:
+    from manyhands.core.clutch.clutch import Clutch
+
 WORK_SEEN_MIN = 5  # with fewer completions the usual work is unknown
 FAR_BELOW_MEMORY = 0.45  # in ln throughput
 PROMISE_TURNS = 6  # settled turns without which memory promises no goodput
+
+
+def memory_of(clutch: "Clutch") -> HostMemory | None:
+    """None: it has learned nothing."""
+    launch, pacer = clutch.launch, clutch.pacer
+    if not launch.done:
+        return None
+    was_settled = clutch.memory is not None and not clutch.memory.is_open
+    is_open = launch.is_on or not (clutch.settled or launch.trouble or was_settled)
+    settled = [] if clutch.account.trouble else clutch.settled_widths
+    best = None if clutch.settled else best_measured(clutch.history, clutch.noise)
+    return HostMemory(
+        width=width_to_keep(is_open, launch, clutch.ramp, clutch.target, settled, best),
+        turns=len(clutch.settled_widths),
+        log_throughput=None if is_open else throughput_to_keep(clutch.history),
+        is_open=is_open,
+        rate_per_s=pacer.rate_to_keep(),
+        rate_s=pacer.known_s,
+        burst=pacer.burst_to_keep(),
+        kinds=kept_kinds(clutch.usual, clutch.processes.peaks),
+        at=clutch.ticked_at or 0.0,
+        cores_each=launch.cores_each if launch.looks else 0.0,
+        trouble=clutch.account.trouble,
+    )
 
 
 def kept_kinds(usual: Mapping[str, UsualWork], peaks: Mapping[str, Peak]) -> dict[str, KindMemory]:

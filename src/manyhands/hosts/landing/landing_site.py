@@ -18,7 +18,7 @@ from manyhands.hosts.landing.publishing import to_stash
 from manyhands.hosts.landing.repository import Repository, find_repository
 from manyhands.hosts.landing.run_facts import RunFacts
 from manyhands.hosts.landing.worktree import WORKTREES, Worktree, clear_leftovers
-from manyhands.sources.config.config_types import LandingConfig
+from manyhands.sources.config.landing_config import LandingConfig
 from manyhands.store_directory import make_store_directory
 
 _log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from manyhands.hosts.landing.commits import commit, tree_of
 from manyhands.hosts.landing.git import Git, GitFailed
-from manyhands.sources.config.config_types import Strategy
+from manyhands.sources.config.landing_config import Strategy
 
 _FILE_MODES = ("100644", "100755")
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from manyhands.hosts.landing.git import Git, GitFailed
 from manyhands.hosts.landing.repository import Repository, changed_files
-from manyhands.sources.config.config_types import Dirty
+from manyhands.sources.config.landing_config import Dirty
 
 #: Where changes are kept while the target moves.
 _ASIDE = "refs/manyhands/aside"

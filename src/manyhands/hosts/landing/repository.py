@@ -12,7 +12,7 @@ from msgspec import Struct
 from manyhands.core.values.task import WORKTREE, Task
 from manyhands.errors import Conflict, UsageError
 from manyhands.hosts.landing.git import Git
-from manyhands.sources.config.config_types import LandingConfig
+from manyhands.sources.config.landing_config import LandingConfig
 
 #: The first version in which `git merge-tree --write-tree` merges without a working tree.
 GIT_MIN = (2, 38)

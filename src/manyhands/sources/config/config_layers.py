@@ -8,7 +8,8 @@ from manyhands.core.values.host import Width
 from manyhands.readers.constraints import declared, is_union, members
 from manyhands.readers.problems import FieldPath, Problem, Problems, did_you_mean
 from manyhands.readers.shape import written_fields
-from manyhands.sources.config.config_types import HOST_TYPES, LandingConfig, StoreConfig
+from manyhands.sources.config.config_types import HOST_TYPES, StoreConfig
+from manyhands.sources.config.landing_config import LandingConfig
 
 #: Variables with these prefixes are ours, so one that names no setting is a mistake. Attempts get others.
 _PREFIXES = ("MANYHANDS_STORE_", "MANYHANDS_HOSTS_", "MANYHANDS_LANDING_")

@@ -23,7 +23,6 @@ from manyhands.sources.config.config_types import (
     BacklogConfig,
     Config,
     HostConfig,
-    LandingConfig,
     RayHost,
     Setting,
     StoreConfig,
@@ -32,6 +31,7 @@ from manyhands.sources.config.config_types import (
 from manyhands.sources.config.database_url import without_secrets
 from manyhands.sources.config.family_config import FamilyConfig, family_from
 from manyhands.sources.config.host_config import host_from
+from manyhands.sources.config.landing_config import LandingConfig
 from manyhands.sources.config.model_tables import check_hosted, model_from
 from manyhands.sources.config.route_config import RouteConfig, route_from
 from manyhands.sources.config.tell_config import TellConfig, tell_from

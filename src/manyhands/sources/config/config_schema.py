@@ -7,8 +7,9 @@ from manyhands.core.values.spending_limit import SpendingLimit
 from manyhands.field_rules import Name
 from manyhands.readers.json_schema import DIALECT, Schema, by_type, definitions_of, reference, schema_of, table_of
 from manyhands.sources.config.agent_config import AgentName
-from manyhands.sources.config.config_types import HOST_TYPES, BacklogConfig, LandingConfig, StoreConfig
+from manyhands.sources.config.config_types import HOST_TYPES, BacklogConfig, StoreConfig
 from manyhands.sources.config.family_config import FamilyConfig
+from manyhands.sources.config.landing_config import LandingConfig
 from manyhands.sources.config.route_config import SINK_TYPES, RouteConfig
 from manyhands.sources.config.tell_config import TellConfig
 from manyhands.worker.values.model_config import ModelConfig

@@ -37,6 +37,7 @@ from manyhands.sources.config.host_fields import (
     WorkApproval,
     WorkerModel,
 )
+from manyhands.sources.config.landing_config import LandingConfig
 from manyhands.sources.config.probe_config import ProbeConfig, ServerProbe
 from manyhands.sources.config.queue_config import PostgresQueueConfig, RedisQueueConfig
 from manyhands.sources.config.route_config import RouteConfig
@@ -331,31 +332,6 @@ class BacklogConfig(Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
         Literal["on-failure", "on-close"],
         says("What a `conditional-blocks` edge waits for."),
     ] = "on-failure"
-
-
-Strategy = Literal["three-way", "sequential", "fail-on-conflict", "last-wins"]
-Dirty = Literal["refuse", "stash"]
-
-
-class LandingConfig(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How work done in worktrees comes together."""
-
-    strategy: Annotated[Strategy, says("How two changes to one file are merged.")] = "three-way"
-    target: Annotated[str, says("The branch that work lands on. Left out: the branch that is checked out.")] = ""
-    dirty: Annotated[Dirty, says("What happens to uncommitted changes in the working tree.")] = "refuse"
-    check: Annotated[
-        bool,
-        says("The task's check must also pass on top of what has landed meanwhile."),
-    ] = True
-    pull_request: Annotated[
-        bool,
-        says("`true`: the branch of each task is pushed to `origin` and a pull request is opened. Nothing lands here."),
-    ] = False
-    approve: Annotated[bool, says("`true`: all work waits for `manyhands task approve` before it lands.")] = False
-    approve_kinds: Annotated[
-        tuple[Annotated[str, rule("must name a kind", minLength=1)], ...],
-        says('Globs of kinds whose work waits for `manyhands task approve` before it lands: `["schema", "infra-*"]`.'),
-    ] = ()
 
 
 class Setting(Struct, frozen=True):
