@@ -1,5 +1,6 @@
 """One headless Chromium and one `manyhands serve` for all tests of the page, and what is done with them."""
 
+import itertools
 import os
 import re
 import shutil
@@ -216,3 +217,24 @@ def saved_page(folder: Path, text: str) -> str:
     file = folder / "saved.html"
     file.write_text(text, encoding="utf-8")
     return file.as_uri()
+
+
+def bring_axe(page: Any) -> None:
+    """The page must have been opened with `bypass_csp=True`, unless it is a file."""
+    axe = pytest.importorskip("axe_playwright_python", reason="axe is not installed: `make setup`")
+    page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text())
+
+
+def schemes(page: Any) -> Iterator[tuple[str, int]]:
+    """Light and dark, wide and narrow: the page is put into each."""
+    for scheme, width in itertools.product(("light", "dark"), (1280, 390)):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 900})
+        until(page, f"document.documentElement.dataset.theme === '{scheme}'")
+        yield scheme, width
+
+
+def looked_at(page: Any, where: str) -> list[str]:
+    violations = page.evaluate("axe.run(document, { resultTypes: ['violations'] }).then((found) => found.violations)")
+    assert page.evaluate("axe.version") >= "4."
+    return [f"{where}: {one['id']}: {one['nodes'][0]['html'][:200]}" for one in violations]

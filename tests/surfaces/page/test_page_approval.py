@@ -8,7 +8,7 @@ import pytest
 from hosts.landing.project import ENV, Project
 from manyhands.core.values.task import TaskState
 from surfaces.cli.console import Console, wait_until
-from surfaces.page.browsing import address_of, open_page, until
+from surfaces.page.browsing import address_of, bring_axe, looked_at, open_page, schemes, until
 
 pytestmark = pytest.mark.xdist_group("page")
 
@@ -27,7 +27,7 @@ def waiting(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     live = console.start("serve", "--plan", "plan.jsonl", "--port", "0")
     live.wait_for("action=serving")
     token = (console.store / "token").read_text().strip()
-    page = open_page(browser, f"{address_of(live)}/?token={token}")
+    page = open_page(browser, f"{address_of(live)}/?token={token}", bypass_csp=True, reduced_motion="reduce")
     until(page, "[...manyhands.model.tasks.values()].some((task) => task.state === 'needs_person')")
     yield page, project, console
     page.context.close()
@@ -62,6 +62,9 @@ def test_the_diff_stands_side_by_side_and_is_sent_back_and_approved(waiting: tup
     sides = page.evaluate(f"{rows}.map((row) => [...row.children].map((one) => one.textContent))")
     assert sides == [["one", "one"], ["two", "zwei"], ["three", "three"], ["", "four"]]
     assert page.inner_text("#task .diff summary") == "Check passed: grep -c zwei base.txt"
+    bring_axe(page)
+    assert [fault for scheme, width in schemes(page) for fault in looked_at(page, f"a diff, {scheme}, {width}")] == []
+    page.set_viewport_size({"width": 1280, "height": 900})
     page.click("#task [data-verb=send-back]")
     until(page, "document.querySelector('#task .said').textContent.includes('say what is to be done')")
     page.fill("#task textarea.words", "once more")

@@ -51,6 +51,23 @@ def test_a_link_to_an_unknown_task_ends_in_one_answer(browser: Any, served: Serv
     assert len(asked) - len(plain) <= 2, asked
 
 
+def test_a_link_to_an_unknown_run_says_so_and_leads_to_all_and_evals_are_not_asked_for_again(
+    browser: Any, served: Served
+) -> None:
+    page = open_page(browser, f"{served.url}/#/?run=no-such&show=evals")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    until(page, "document.getElementById('notice').textContent.startsWith('There is no run no-such here.')")
+    until(page, "document.getElementById('eval-note').textContent !== ''")
+    began = page.evaluate("manyhands.frameAt")
+    until(page, f"manyhands.frameAt > {began} + 4000")
+    assert [url for url in asked if "/eval" in url] == []
+    page.click("#notice a")
+    until(page, "document.getElementById('notice').hidden && manyhands.model.scope === ''")
+    assert page.evaluate("manyhands.view.run") == ""
+    page.context.close()
+
+
 def test_a_server_that_has_gone_is_said_in_the_headline_and_time_stops(browser: Any, tmp_path: Path) -> None:
     console = Console(tmp_path)
     console.plan([sh("a", "sleep 300")])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from surfaces.cli.console import Console, shell_host
-from surfaces.page.browsing import open_page, until
+from surfaces.page.browsing import bring_axe, looked_at, open_page, schemes, until
 
 pytestmark = pytest.mark.xdist_group("page")
 
@@ -44,7 +44,7 @@ def test_scores_and_the_interval_come_while_the_eval_runs(browser: Any, tmp_path
     found = re.search(r"page: (\S+)", live.err)
     assert found is not None
     assert found[1].endswith("/#/?show=evals")
-    page = open_page(browser, found[1])
+    page = open_page(browser, found[1], bypass_csp=True, reduced_motion="reduce")
     until(page, "document.getElementById('eval-about').textContent.startsWith('6 of 8 trials scored')")
     rows = page.locator("#eval-table tr").all_inner_texts()
     assert [re.split(r"\s+", row)[0] for row in rows[1:]] == ["easy", "hard", "middling", "gate", "mean"]
@@ -54,6 +54,13 @@ def test_scores_and_the_interval_come_while_the_eval_runs(browser: Any, tmp_path
     page.keyboard.press("Enter")
     until(page, "document.querySelectorAll('#transcripts pre')[1]?.textContent.includes('better easy begins')")
     assert "plain easy begins" in page.inner_text("#transcripts pre")
+    bring_axe(page)
+    seen = [fault for scheme, width in schemes(page) for fault in looked_at(page, f"an eval, {scheme}, {width}")]
+    assert seen == []
+    right = page.evaluate(
+        "document.querySelector('#eval-table tr:nth-child(2) td:last-child').getBoundingClientRect().right"
+    )
+    assert right <= 390, "at 390 pixels every score is in sight"
     assert page.complaints == []
     page.context.close()
     gate.touch()

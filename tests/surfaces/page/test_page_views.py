@@ -1,15 +1,13 @@
 """The views beside the overview, on one saved run: what they show, what the keyboard does there, and what axe says."""
 
-import itertools
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from manyhands.surfaces.page.inlining import single_page
-from surfaces.page.browsing import Served, open_page, saved_page, until
+from surfaces.page.browsing import Served, bring_axe, looked_at, open_page, saved_page, schemes, until
 from surfaces.page.planned_run import planned_run
 
 pytestmark = pytest.mark.xdist_group("page")
@@ -97,13 +95,28 @@ def test_links_to_what_a_task_needs_keep_the_filter_and_the_run(page: Any) -> No
     page.evaluate("manyhands.view.run = ''; manyhands.setFilter('')")
 
 
+def test_the_log_gives_its_words_room_and_on_a_phone_each_task_has_its_reason_below(page: Any) -> None:
+    page.evaluate("manyhands.setShow('log')")
+    until(page, "document.querySelectorAll('#log tbody tr').length > 10")
+    widths = page.evaluate("[...document.querySelectorAll('#log th')].map((each) => each.offsetWidth)")
+    assert widths[-1] > 2 * max(widths[:-1])
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.evaluate("manyhands.setShow('overview'); manyhands.setFilter('state:skipped')")
+    until(page, "document.querySelector('#table .under')?.checkVisibility()")
+    place = "document.querySelector('#table tr[data-task] {}').getBoundingClientRect()"
+    below = page.evaluate(f"{place.format('.under')}.top - {place.format('a')}.bottom")
+    row = page.evaluate("document.querySelector('#table tr[data-task]').offsetHeight")
+    assert (below >= 0, row) == (True, 68)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.evaluate("manyhands.setFilter('')")
+
+
 VIEWS = ("overview", "graph", "runs", "hosts", "log", "evals", "inbox")
 
 
 def test_axe_finds_nothing_in_any_view_in_light_and_dark_wide_and_narrow(browser: Any, saved: str) -> None:
-    axe = pytest.importorskip("axe_playwright_python", reason="axe is not installed: `make setup`")
     page = open_page(browser, saved, reduced_motion="reduce")
-    page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text())
+    bring_axe(page)
     found = looked_everywhere(page, "night", "task-11")
     assert found == []
     page.context.close()
@@ -112,9 +125,8 @@ def test_axe_finds_nothing_in_any_view_in_light_and_dark_wide_and_narrow(browser
 def test_axe_finds_nothing_where_the_token_brings_buttons_and_none_is_off_the_screen(
     browser: Any, served: Served
 ) -> None:
-    axe = pytest.importorskip("axe_playwright_python", reason="axe is not installed: `make setup`")
     page = open_page(browser, served.entry, reduced_motion="reduce", bypass_csp=True)
-    page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text())
+    bring_axe(page)
     until(page, "document.querySelectorAll('#run-tools button').length >= 4")
     found = looked_everywhere(page, "plan-1", "text-5")
     page.click("#run-tools button:text-is('cancel')")  # its question is the longest of the buttons
@@ -127,10 +139,7 @@ def test_axe_finds_nothing_where_the_token_brings_buttons_and_none_is_off_the_sc
 def looked_everywhere(page: Any, run: str, task: str) -> list[str]:
     """In every view and on a task, in light and dark, wide and narrow."""
     found: list[str] = []
-    for scheme, width in itertools.product(("light", "dark"), (1280, 390)):
-        page.emulate_media(color_scheme=scheme)
-        page.set_viewport_size({"width": width, "height": 900})
-        until(page, f"document.documentElement.dataset.theme === '{scheme}'")
+    for scheme, width in schemes(page):
         for view in VIEWS:
             page.evaluate(f"manyhands.setShow('{view}')")
             until(page, f"document.querySelector('[data-show={view}]').hidden === false")
@@ -139,11 +148,17 @@ def looked_everywhere(page: Any, run: str, task: str) -> list[str]:
         page.evaluate(f"manyhands.openTask('{run}', '{task}')")
         until(page, f"document.querySelector('#task h2')?.textContent === '{task}'")
         found += looked_at(page, f"a task, {scheme}, {width}")
-        page.evaluate("manyhands.closeTask()")
+        page.evaluate("manyhands.closeTask(); manyhands.setShow('overview'); manyhands.setFilter('kind:text')")
+        until(page, "document.querySelectorAll('.card.is-dim').length > 0")
+        found += looked_at(page, f"a filter, {scheme}, {width}")
+        page.evaluate("manyhands.setFilter('')")
+        for dialog in ("keys", "add", "edit") if width < 1000 else ():
+            if dialog == "edit":
+                page.evaluate(
+                    f"manyhands.taskPage.edit.open({{ run: '{run}', task: '{task}' }}, {{ priority: 2, needs: [] }})"
+                )
+            else:
+                page.evaluate(f"document.getElementById('{dialog}').showModal()")
+            found += looked_at(page, f"the dialog {dialog}, {scheme}, {width}")
+            page.evaluate(f"document.getElementById('{dialog}').close()")
     return found
-
-
-def looked_at(page: Any, where: str) -> list[str]:
-    violations = page.evaluate("axe.run(document, { resultTypes: ['violations'] }).then((found) => found.violations)")
-    assert page.evaluate("axe.version") >= "4."
-    return [f"{where}: {one['id']}: {one['nodes'][0]['html'][:200]}" for one in violations]

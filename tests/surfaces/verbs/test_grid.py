@@ -43,3 +43,9 @@ def test_runs_of_different_plans_can_be_asked_for_by_name() -> None:
         "a": [False, True],
         "b": [False, True],
     }
+
+
+def test_a_chosen_run_stands_beside_those_before_it_of_its_plan() -> None:
+    assert [run.run for run in grid_of(two_nights(), of="night-1").runs] == ["night-1"]
+    assert [run.run for run in grid_of(two_nights(), of="day-1").runs] == ["day-1"]
+    assert [run.run for run in grid_of(two_nights(), of="night-2").runs] == ["night-1", "night-2"]

@@ -68,7 +68,7 @@ def inbox(context: ApiContext, asked: ApiRequest) -> inbox_verbs.Inbox:
 
 
 def grid(context: ApiContext, asked: ApiRequest) -> grid_verbs.RunGrid:
-    found = grid_verbs.grid_of(context, asked.query.runs.split(",") if asked.query.runs else ())
+    found = grid_verbs.grid_of(context, asked.query.runs.split(",") if asked.query.runs else (), asked.query.run)
     runs = [replace(row, source=short(row.source, context.redact)) for row in found.runs]
     tasks = [replace(row, title=short(row.title, context.redact)) for row in found.tasks]
     return replace(found, runs=runs, tasks=tasks)

@@ -57,8 +57,9 @@ class TasksQuery(Struct, forbid_unknown_fields=True):
 
 class GridQuery(Struct, forbid_unknown_fields=True):
     runs: Annotated[str, Meta(max_length=4_000)] = (
-        ""  # with commas between them; left out, the newest and those like it
+        ""  # with commas between them; left out, one run and those before it from the same source
     )
+    run: Annotated[str, Meta(max_length=300)] = ""  # that one; left out, the newest
 
 
 class TaskEdit(Struct, forbid_unknown_fields=True):

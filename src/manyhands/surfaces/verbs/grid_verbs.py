@@ -46,9 +46,9 @@ class RunGrid(Struct):
     total: int  # of the tasks, listed or not
 
 
-def grid_of(view: BookView, names: Sequence[str] = ()) -> RunGrid:
-    """The runs of these names; without names, the newest run and those before it from the same source."""
-    runs = [find_run(view.book, name) for name in names] if names else _alike(list(view.book.runs.values()))
+def grid_of(view: BookView, names: Sequence[str] = (), of: str = "") -> RunGrid:
+    """The runs of these names; without names, the run `of` or the newest, and those before it from the same source."""
+    runs = [find_run(view.book, name) for name in names] if names else _alike(_up_to(view, of))
     rows: dict[str, GridTask] = {}
     for place, run in enumerate(runs):
         for record in run.records.values():
@@ -59,6 +59,11 @@ def grid_of(view: BookView, names: Sequence[str] = ()) -> RunGrid:
             row.cells[place] = _cell(record, view.now)
     ordered = sorted(rows.values(), key=_is_dull)
     return RunGrid([_run(run, view.now) for run in runs], ordered[:TASKS_SHOWN], len(ordered))
+
+
+def _up_to(view: BookView, name: str) -> list[Run]:
+    runs = list(view.book.runs.values())
+    return runs[: runs.index(find_run(view.book, name)) + 1] if name else runs
 
 
 def _alike(runs: list[Run]) -> list[Run]:

@@ -12,8 +12,15 @@ export const VERBS = {
 };
 export const TASKS_MAX = 400; // at once
 
+/** "retry 12", or "retry the first 400 of 1,234" where one press does not do all. */
+export function howMany(verb, n, word = "") {
+	if (n > TASKS_MAX) return `${verb} the first ${count(TASKS_MAX)} of ${count(n)}`;
+	return `${verb} ${word ? plural(n, word) : count(n)}`;
+}
+
 /** Orders it for each, and tells after each how far it is. */
-export async function orderEach(verb, tasks, tell) {
+export async function orderEach(verb, tasks, tell, wanted = tasks.length) {
+	const more = wanted > tasks.length ? `; ${count(wanted - tasks.length)} more can follow now` : "";
 	let done = 0;
 	let refused = "";
 	for (const task of tasks) {
@@ -23,7 +30,7 @@ export async function orderEach(verb, tasks, tell) {
 		} catch (error) {
 			refused = `; ${error.message}`;
 		}
-		tell(`${verb}: ${count(done)} of ${count(tasks.length)} are on disk${refused}`);
+		tell(`${verb}: ${count(done)} of ${count(tasks.length)} are on disk${refused}${done === tasks.length ? more : ""}`);
 	}
 }
 
@@ -40,10 +47,10 @@ export class BulkBar {
 			renew(this.element);
 			return;
 		}
-		const found = Object.entries(VERBS).map(([verb, states]) => [verb, tasks.filter((task) => states.has(task.state)).slice(0, TASKS_MAX)]);
+		const found = Object.entries(VERBS).map(([verb, states]) => [verb, tasks.filter((task) => states.has(task.state))]);
 		renew(this.element, found.filter(([, those]) => those.length).map(([verb, those]) =>
 			button({ key: verb, class: verb === "cancel" ? "small danger" : "small", "data-bulk": verb, onclick: () => this.act(verb, those) },
-				this.asked === verb ? `really cancel ${plural(those.length, "task")}?` : `${verb} ${count(those.length)}`)));
+				this.asked === verb ? `really ${howMany(verb, those.length, "task")}?` : howMany(verb, those.length))));
 	}
 
 	act(verb, tasks) {
@@ -52,6 +59,6 @@ export class BulkBar {
 			return;
 		}
 		this.asked = "";
-		orderEach(verb, tasks, this.tell);
+		orderEach(verb, tasks.slice(0, TASKS_MAX), this.tell, tasks.length);
 	}
 }

@@ -21,7 +21,7 @@ export function armMean({ trials }, arm, scorer) {
 	return scores.length ? scores.reduce((a, b) => a + b, 0) / scores.length : null;
 }
 
-/** The interval over the number of scored trials, as points of an SVG path: {band, line, zero}, in a box of w × h. */
+/** The interval over the number of scored trials, as points of an SVG path: {band, line, zero} with the ends of both axes {least, most, last}, in a box of w × h. */
 export function narrowing(points, w, h) {
 	if (!points.length) return null;
 	const values = points.flatMap(({ mean, low, high }) => [mean, low ?? mean, high ?? mean]);
@@ -31,5 +31,5 @@ export function narrowing(points, w, h) {
 	const x = (scored) => ((scored / last) * w).toFixed(1);
 	const known = points.filter((point) => point.low !== null);
 	const band = known.length ? `M${known.map((point) => `${x(point.scored)} ${y(point.high)}`).join("L")}L${[...known].reverse().map((point) => `${x(point.scored)} ${y(point.low)}`).join("L")}Z` : "";
-	return { band, line: `M${points.map((point) => `${x(point.scored)} ${y(point.mean)}`).join("L")}`, zero: y(0) };
+	return { least, most, last, band, line: `M${points.map((point) => `${x(point.scored)} ${y(point.mean)}`).join("L")}`, zero: y(0) };
 }

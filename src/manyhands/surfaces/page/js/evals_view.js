@@ -8,6 +8,17 @@ const AGAIN_MS = 3000;
 const [W, H] = [260, 64];
 const shown = (score) => (score === null ? "–" : Number(score.toPrecision(3)).toString());
 
+/** The lift upwards, the trials that were scored to the right. */
+function axes({ least, most, last, zero }) {
+	const label = (x, y, text, anchor = "end") => svg("text", { x, y, "text-anchor": anchor }, text);
+	const ends = [[most, 3], [least, H - 3]].filter(([value, y]) => value !== 0 && Math.abs(y - zero) > 9);
+	return [
+		svg("path", { d: `M0 0V${H}H${W}`, fill: "none", stroke: "var(--line)" }),
+		...ends.map(([value, y]) => label(-5, y + 3, shown(value))), label(-5, Number(zero) + 3, "0"),
+		label(0, H + 14, "0", "start"), label(W, H + 14, plural(last, "trial") + " scored"),
+	];
+}
+
 export class EvalsView {
 	constructor(elements, isServed) {
 		Object.assign(this, { ...elements, isServed, askedAt: -AGAIN_MS, eval: "", scorer: "", picked: null, texts: new Map() });
@@ -16,7 +27,7 @@ export class EvalsView {
 	}
 
 	choose(wanted) {
-		Object.assign(this, wanted, { askedAt: -AGAIN_MS });
+		Object.assign(this, wanted, { askedAt: -AGAIN_MS, refusedAt: null });
 		this.update(this.model);
 	}
 
@@ -24,6 +35,8 @@ export class EvalsView {
 		this.model = model;
 		const at = performance.now();
 		const isStill = this.found?.is_over && this.found.eval === (this.eval || this.found.eval) && this.seq === model.seq;
+		// Without an eval there is nothing to ask for until something new is run.
+		if (this.refusedAt === model.runs.size) return;
 		if (!this.isAsking && at > this.askedAt + AGAIN_MS && !isStill) this.load(at);
 		if (this.found) this.show();
 	}
@@ -33,9 +46,11 @@ export class EvalsView {
 		try {
 			if (!this.isServed()) throw new Error("A recording does not keep scores.");
 			this.found = await ask(`/api/v1/eval${this.eval ? `?eval=${encodeURIComponent(this.eval)}` : ""}`);
+			this.refusedAt = null;
 			setText(this.note, "");
 			this.show();
 		} catch (error) {
+			if (error.status === 404) this.refusedAt = this.model.runs.size;
 			setText(this.note, error.message);
 		} finally {
 			this.isAsking = false;
@@ -77,7 +92,8 @@ export class EvalsView {
 		const drawn = narrowing(points, W, H);
 		const told = !last ? "no pair has been scored yet" : `${shown(last.mean)}${last.low === null ? ", no interval yet" : `, from ${shown(last.low)} to ${shown(last.high)} (95 %)`}`;
 		return h("figure", { key: arm, class: "chart" }, h("figcaption", {}, h("b", {}, `${arm} against ${baseline}`), h("span", { class: "quiet" }, told)),
-			drawn && svg("svg", { viewBox: `0 0 ${W} ${H}`, width: W, height: H, role: "img", "aria-label": `The interval of ${arm} over ${last.scored} scored trials: ${told}` },
+			drawn && svg("svg", { viewBox: `-44 -7 ${W + 50} ${H + 26}`, width: W + 50, height: H + 26, class: "axes", role: "img", "aria-label": `The interval of ${arm} over ${last.scored} scored trials: ${told}` },
+				...axes(drawn),
 				svg("path", { d: `M0 ${drawn.zero}H${W}`, stroke: "var(--faint)", "stroke-dasharray": "3 3" }),
 				svg("path", { d: drawn.band, fill: "var(--accent)", "fill-opacity": ".18" }),
 				svg("path", { d: drawn.line, fill: "none", stroke: "var(--accent)", "stroke-width": "1.8" })));

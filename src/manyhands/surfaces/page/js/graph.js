@@ -22,8 +22,8 @@ const stateOf = (node) => (node.epic ? WORST.find((state) => node.tasks.some((ta
 
 export class Graph {
 	/** `open(task)` opens a task, `tip(lines, event)` shows words beside the pointer. */
-	constructor(canvas, tools, said, paint, open, tip) {
-		Object.assign(this, { canvas, tools, said, paint, open, tip, laid: null, view: null, focus: null, hover: null, isDirty: true });
+	constructor(canvas, heading, tools, said, paint, open, tip) {
+		Object.assign(this, { canvas, heading, tools, said, paint, open, tip, laid: null, view: null, focus: null, hover: null, isDirty: true });
 		this.toggled = new Set(); // epics that are not as they begin
 		this.isFitted = true;
 		panZoom(canvas, {
@@ -63,6 +63,7 @@ export class Graph {
 			this.toggled.clear();
 		}
 		Object.assign(this, { model, tasks, isShown });
+		setText(this.heading, run ? `Graph of ${run.run}` : "Graph");
 		const from = `${tasks.length}/${model.planned}`;
 		if (from !== this.laidFrom) this.lay();
 		this.laidFrom = from;

@@ -31,6 +31,6 @@ export class LogView {
 			h("td", { class: "strip", "aria-hidden": "true" }, line.strip),
 			h("td", {}, line.lane),
 			h("td", {}, line.task && h("a", { href: taskHref(line.run, line.task) }, line.task)),
-			h("td", { title: line.text }, h("span", name ? { class: "state", "data-state": name } : {}, line.text)));
+			h("td", { title: line.text }, h("span", name ? { class: "state what", "data-state": name } : { class: "what" }, line.text)));
 	}
 }

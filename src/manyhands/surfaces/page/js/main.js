@@ -12,7 +12,7 @@ import { LiveSource, RecordedSource } from "./source.js";
 import { startTheme } from "./theme.js";
 import { timeline } from "./timeline.js";
 import { showTip } from "./tip.js";
-import { VIEWS } from "./view_url.js";
+import { toHash, VIEWS } from "./view_url.js";
 import { count } from "./words.js";
 
 const embedded = document.getElementById("recording");
@@ -57,9 +57,22 @@ async function whyOf(run, ids) {
 	}
 }
 
-function notice(text) {
-	setText($("notice"), text);
+function notice(text, ...more) {
+	renew($("notice"), text, more);
 	$("notice").hidden = !text;
+	saidUnknown = "";
+}
+
+let saidUnknown = "";
+
+/** An address may name a run that is not in this store, or not yet. */
+function tellUnknownRun() {
+	const { run } = app.view;
+	const isUnknown = Boolean(run) && app.model.seq > 0 && !app.model.runs.has(run);
+	if (isUnknown && saidUnknown !== run) {
+		notice(`There is no run ${run} here. `, h("a", { href: toHash({ ...app.view, run: "", replay: null }), onclick: (event) => (event.preventDefault(), chooseRun(run)) }, "Show all runs"));
+		saidUnknown = run;
+	} else if (!isUnknown && saidUnknown) notice("");
 }
 
 let replayBar = null;
@@ -184,7 +197,10 @@ function showRuns() {
 	renew($("run-tools"), tools);
 	renew($("exports"), exports);
 }
-app.onPanels = showRuns;
+app.onPanels = () => {
+	tellUnknownRun();
+	showRuns();
+};
 
 for (const [name, canvas] of [["ribbon", $("ribbon")], ["lanes", $("lanes")]]) {
 	timeline(canvas, AXIS_H, {

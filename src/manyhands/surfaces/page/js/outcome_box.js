@@ -1,5 +1,5 @@
 // The outcome on the page: verdict, times, failures by cause with a retry for each, and what to do next.
-import { orderEach } from "./bulk.js";
+import { howMany, orderEach } from "./bulk.js";
 import { button, h, renew, taskHref } from "./dom.js";
 import { mainRun, othersFailed, outcomeOf, retried, verdict } from "./outcome.js";
 import { count, duration, money, plural, short } from "./words.js";
@@ -58,11 +58,11 @@ export class OutcomeBox {
 			h("b", {}, `${count(group.tasks.length)} × `), h("span", { class: "cause" }, group.cause), " ",
 			named.map((task) => [h("a", { key: task.task, href: taskHref(task.run, task.task), onclick: (event) => (event.preventDefault(), this.open(task)) }, task.task), " "]),
 			rest > 0 && `and ${count(rest)} more `,
-			mayAct && button({ class: "small", onclick: () => this.retry(group) }, group.tasks.length > 1 ? `retry these ${count(retried(group).length)}` : "retry it"));
+			mayAct && button({ class: "small", onclick: () => this.retry(group) }, group.tasks.length > 1 ? howMany(retried(group).length < group.tasks.length ? "retry" : "retry these", group.tasks.length) : "retry it"));
 	}
 
 	retry(group) {
-		return orderEach("retry", retried(group), (said) => (this.said = said));
+		return orderEach("retry", retried(group), (said) => (this.said = said), group.tasks.length);
 	}
 }
 

@@ -36,7 +36,7 @@ export class RunsView {
 		if (this.isAsking || (told === this.told && !(isOpen && at > this.askedAt + AGAIN_MS))) return;
 		Object.assign(this, { told, askedAt: at, isAsking: true });
 		try {
-			this.grid = this.isServed() ? readGrid(await ask(`/api/v1/grid${this.wanted ? `?runs=${encodeURIComponent(this.wanted)}` : ""}`)) : gridOfModel(model, this.now);
+			this.grid = this.isServed() ? readGrid(await ask(`/api/v1/grid${this.query()}`)) : gridOfModel(model, this.now);
 			setText(this.note, "");
 			this.show();
 		} catch (error) {
@@ -44,6 +44,12 @@ export class RunsView {
 		} finally {
 			this.isAsking = false;
 		}
+	}
+
+	/** The two that were chosen, or else the run that is shown and those before it of its plan. */
+	query() {
+		if (this.wanted) return `?runs=${encodeURIComponent(this.wanted)}`;
+		return this.model.scope ? `?run=${encodeURIComponent(this.model.scope)}` : "";
 	}
 
 	/** Runs that the grid does not have are asked for by name. */

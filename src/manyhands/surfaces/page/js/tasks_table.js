@@ -5,6 +5,8 @@ import { count, duration, listed } from "./words.js";
 import { keyOf } from "./model.js";
 
 const ROW_H = 36;
+const NARROW_ROW_H = 68; // with its reason below it
+const rowHeight = () => (innerWidth <= 600 ? NARROW_ROW_H : ROW_H);
 const WAITS = new Set(["ready", "blocked", "backoff", "deferred", "needs_person"]);
 const ASK_MS = 2000;
 const ASKED_MAX = 40;
@@ -77,10 +79,11 @@ export class TasksTable {
 	}
 
 	draw() {
-		const top = Math.max(0, Math.floor(this.element.scrollTop / ROW_H) - 6);
-		const bottom = Math.min(this.list.length, top + Math.ceil((this.element.clientHeight || 420) / ROW_H) + 14);
-		this.before.firstChild.style.height = `${top * ROW_H}px`;
-		this.after.firstChild.style.height = `${(this.list.length - bottom) * ROW_H}px`;
+		const rowH = rowHeight();
+		const top = Math.max(0, Math.floor(this.element.scrollTop / rowH) - 6);
+		const bottom = Math.min(this.list.length, top + Math.ceil((this.element.clientHeight || 420) / rowH) + 14);
+		this.before.firstChild.style.height = `${top * rowH}px`;
+		this.after.firstChild.style.height = `${(this.list.length - bottom) * rowH}px`;
 		const rows = [];
 		for (let i = top; i < bottom; i++) rows.push(this.row(this.list[i], i));
 		renew(this.body, this.before, rows, this.after);
@@ -90,6 +93,7 @@ export class TasksTable {
 	row(task, i) {
 		const cells = {
 			task: h("a", { href: taskHref(task.run, task.task), onclick: (event) => event.preventDefault() }, task.task),
+			under: this.reason(task, "reason under"),
 			title: task.title ?? "",
 			kind: h("span", { class: `chip${kindClass(this.model, task.kind)}`, vars: kindVars(this.model, task.kind) }, task.kind),
 			state: h("span", { class: "state", "data-state": task.state }, task.state),
@@ -98,15 +102,15 @@ export class TasksTable {
 			cause: this.reason(task),
 		};
 		return h("tr", { key: keyOf(task.run, task.task), class: this.here === keyOf(task.run, task.task) ? "is-here" : null, "aria-rowindex": String(i + 2), "data-task": task.task, onclick: () => this.open(task) },
-			COLUMNS.map(({ name, wide }) => h("td", { class: wide ? "wide" : null, title: typeof cells[name] === "string" ? cells[name] : null }, cells[name])));
+			COLUMNS.map(({ name, wide }) => h("td", { class: wide ? "wide" : null, title: typeof cells[name] === "string" ? cells[name] : null }, cells[name], name === "state" && cells.under)));
 	}
 
 	/** Why it is in its state, whole: the server says it for what waits. */
-	reason(task) {
+	reason(task, name = "reason") {
 		const known = WAITS.has(task.state) ? this.why.get(keyOf(task.run, task.task)) : null;
 		const needs = task.state === "blocked" ? this.openNeeds(task) : "";
 		const text = known?.why || task.cause || needs;
-		return h("span", { class: "reason", title: text }, known?.never && h("span", { class: "never" }, "can never run: "), text);
+		return h("span", { class: name, title: text }, known?.never && h("span", { class: "never" }, "can never run: "), text);
 	}
 
 	openNeeds(task) {
@@ -133,9 +137,10 @@ export class TasksTable {
 		const next = Math.min(this.list.length - 1, Math.max(0, at + by));
 		const task = this.list[next];
 		this.here = keyOf(task.run, task.task);
-		const y = next * ROW_H;
+		const rowH = rowHeight();
+		const y = next * rowH;
 		const { scrollTop, clientHeight } = this.element;
-		if (y < scrollTop || y > scrollTop + clientHeight - 2 * ROW_H) this.element.scrollTop = Math.max(0, y - clientHeight / 2);
+		if (y < scrollTop || y > scrollTop + clientHeight - 2 * rowH) this.element.scrollTop = Math.max(0, y - clientHeight / 2);
 		this.draw();
 		this.element.focus({ preventScroll: true });
 		return task;

@@ -13,7 +13,7 @@ export class Views {
 	constructor(app) {
 		this.app = app;
 		this.parts = {
-			graph: new Graph($("graph"), $("graph-tools"), $("graph-said"), app.paint, (task) => app.openTask(task.run, task.task), showTip),
+			graph: new Graph($("graph"), $("graph-of"), $("graph-tools"), $("graph-said"), app.paint, (task) => app.openTask(task.run, task.task), showTip),
 			runs: new RunsView({
 				list: $("runs"), table: $("grid"), about: $("grid-about"), note: $("grid-note"), selects: [$("compare-a"), $("compare-b")],
 				compareBox: $("compare-box"), facts: $("compare-facts"), differences: $("compare-tasks"),
