@@ -74,7 +74,10 @@ class EventLines:
                 return {"action": "edited", "task": event.task.id, "run": event.run}
             case ev.CancelAsked():
                 return {"action": "cancelled", "task": event.task or None, "run": event.run, "why": event.why or None}
-            case ev.RetryAsked() | ev.DeferAsked() | ev.ResumeAsked() | ev.ChangeAsked():
+            case ev.ChangeAsked():
+                values = {name: _change(value) for name, value in event.change.values().items()}
+                return {"action": "changed", "task": event.task, "run": event.run, **values}
+            case ev.RetryAsked() | ev.DeferAsked() | ev.ResumeAsked():
                 return {"action": _ASKED[type(event)], "task": event.task, "run": event.run}
             case ev.QuestionAsked():
                 known = self._in_flight.get(event.attempt)
@@ -120,7 +123,6 @@ class EventLines:
 _ASKED: dict[type[ev.Event], str] = {
     ev.RetryAsked: "retry_asked",
     ev.DeferAsked: "deferred",
-    ev.ChangeAsked: "changed",
     ev.ResumeAsked: "undeferred",
 }
 _OF_RUN: dict[type[ev.Event], str] = {
@@ -129,6 +131,10 @@ _OF_RUN: dict[type[ev.Event], str] = {
     ev.RunStopped: "stopped",
     ev.RunNoted: "noted",
 }
+
+
+def _change(value: object) -> str:
+    return (",".join(map(str, value)) if isinstance(value, tuple) else str(value)) or "none"
 
 
 def _who(name: str, running: Running) -> Fields:

@@ -7,8 +7,18 @@ import msgspec
 from msgspec import Struct
 
 from manyhands.apps.serve.event_log import EventLines, Fields, line
-from manyhands.core.events import AnyEvent, AttemptStarted, RunOpened
+from manyhands.core.events import (
+    AnyEvent,
+    AttemptStarted,
+    RunDrained,
+    RunOpened,
+    RunResumed,
+    RunStopped,
+    TaskEdited,
+)
 from manyhands.core.scheduler import Scheduler, joined
+from manyhands.core.state import Run
+from manyhands.core.values.task import Task, TaskState
 from manyhands.engine.redaction import Secrets
 from manyhands.engine.store.contract.journal import JournalReader
 
@@ -16,7 +26,7 @@ from manyhands.engine.store.contract.journal import JournalReader
 class LogEntry(Struct, frozen=True):
     at: float
     text: str  # one line, as `manyhands serve` logs it
-    event: dict[str, Any]  # as journalled, without secrets; `began` is not journalled: it says where a width began
+    event: dict[str, Any]  # as journalled, without secrets; `began`, `skipped` and `run_ended` are in the log alone
 
 
 class RunLog:
@@ -32,6 +42,8 @@ class RunLog:
         self._lanes: set[tuple[str, str]] = set()  # host and kind that were told
         self._entries: list[LogEntry] = []
         self._was_over = False
+        self._before: Task | None = None  # a task as it was until it was edited
+        self._skipped: set[str] = set()  # tasks that were told
 
     @property
     def is_over(self) -> bool:
@@ -51,24 +63,59 @@ class RunLog:
     def _told(self, events: Iterable[AnyEvent]) -> Iterator[AnyEvent]:
         for event in events:
             self._was_over = self.is_over
+            self._before = self._task_before(event)
             yield event  # it is applied when the next one is asked for
             self._tell(event)
 
+    def _task_before(self, event: AnyEvent) -> Task | None:
+        if not isinstance(event, TaskEdited) or event.run != self._run or self._run not in self._book.runs:
+            return None
+        record = self._book.runs[self._run].records.get(event.task.id)
+        return record.task if record is not None else None
+
     def _tell(self, event: AnyEvent) -> None:
         texts = self._lines.lines([event])
-        if not self._concerns(event):
+        if self._concerns(event):
+            for text in texts:
+                told = self._secrets.redact(msgspec.json.encode(event).decode())
+                text = f"{text} fields={self._edited(event.task)}" if isinstance(event, TaskEdited) else text
+                self._entries.append(LogEntry(event.at, text, msgspec.json.decode(told)))
+            if isinstance(event, RunOpened):
+                for host in self._book.hosts.values():
+                    self._explain(event.at, {"host": host.name, "width": host.width}, host.limit.reason)
+            elif isinstance(event, AttemptStarted):
+                self._tell_lane(event)
+        if self._run in self._book.runs:
+            self._tell_skipped(event.at, self._book.runs[self._run])
+            if self.is_over and not self._was_over:
+                self._tell_end(event.at, self._book.runs[self._run])
+
+    def _edited(self, task: Task) -> str:
+        before = self._before
+        if before is None:
+            return "all"
+        return (
+            ",".join(name for name in task.__struct_fields__ if getattr(task, name) != getattr(before, name)) or "none"
+        )
+
+    def _tell_skipped(self, at: float, run: Run) -> None:
+        if run.counts[TaskState.SKIPPED] == len(self._skipped):
             return
-        for text in texts:
-            told = self._secrets.redact(msgspec.json.encode(event).decode())
-            self._entries.append(LogEntry(event.at, text, msgspec.json.decode(told)))
-        if isinstance(event, RunOpened):
-            for host in self._book.hosts.values():
-                self._explain(event.at, {"host": host.name, "width": host.width}, host.limit.reason)
-        elif isinstance(event, AttemptStarted):
-            self._tell_lane(event)
+        skipped = [record for record in run.records.values() if record.state is TaskState.SKIPPED]
+        for record in skipped:
+            if record.task.id not in self._skipped:
+                self._derived(at, "skipped", {"task": record.task.id, "run": run.name, "why": record.cause.why or None})
+        self._skipped = {record.task.id for record in skipped}
+
+    def _tell_end(self, at: float, run: Run) -> None:
+        counts = {str(state): count for state, count in run.counts.items() if count}
+        took_s = round(max(0.0, at - run.bounded_at), 3)
+        self._derived(at, "run_ended", {"run": run.name, **counts, "took_s": took_s})
 
     def _concerns(self, event: AnyEvent) -> bool:
-        """Events of hosts concern the run from its opening to its end."""
+        """Events of hosts concern the run from its opening to its end. Then later dispatchers change nothing of it."""
+        if self._was_over and self.is_over and isinstance(event, RunResumed | RunDrained | RunStopped):
+            return False
         if isinstance(event, AttemptStarted) and event.run == self._run:
             self._attempts.add(event.attempt)
         attempt = getattr(event, "attempt", None)
@@ -87,7 +134,14 @@ class RunLog:
             self._explain(event.at, {"host": host.name, "kind": kind, "width": width}, lane.why)
 
     def _explain(self, at: float, fields: Fields, why: str) -> None:
-        text = line(at, {"action": "began", **fields, "why": why or None}, self._secrets.redact)
-        self._entries.append(
-            LogEntry(at, text, {"type": "began", "at": at, **fields, "why": self._secrets.redact(why)})
-        )
+        self._derived(at, "began", {**fields, "why": why or None})
+
+    def _derived(self, at: float, action: str, fields: Fields) -> None:
+        """What follows from events and is none itself."""
+        text = line(at, {"action": action, **fields}, self._secrets.redact)
+        known = {
+            name: self._secrets.redact(value) if isinstance(value, str) else value
+            for name, value in fields.items()
+            if value is not None
+        }
+        self._entries.append(LogEntry(at, text, {"type": action, "at": at, **known}))
