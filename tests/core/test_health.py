@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 from helpers import Player, a_host, a_task
+from manyhands.core.explain import explain
 from manyhands.core.values.ending import Ending, EndingKind
 
 GONE = Ending(EndingKind.OVERLOADED, "connection refused")
@@ -65,3 +66,30 @@ def test_a_quota_that_says_when_it_comes_back_pauses_the_host_until_then() -> No
     assert player.running == []
     player.wait(2.0)
     assert player.running != []
+
+
+def test_an_outage_of_a_second_costs_a_wide_host_one_second() -> None:
+    player = Player(a_host(width=64))
+    player.open(*(a_task(f"t{n}") for n in range(600)))
+    host = player.book.hosts["local"]
+    while host.paused is None:
+        player.end(*player.running, ending=GONE, after_s=0.2)
+    assert player.running == []  # all that was in flight was refused, most of it after the host was paused
+    assert (host.trials, host.paused_until) == (1, player.at + 1.0)
+    player.wait(1.5)
+    player.end(*player.running)
+    assert len(player.running) == 64
+
+
+def test_retry_after_holds_a_pinned_host_too() -> None:
+    player = Player(a_host(width=4))
+    player.open(*(a_task(f"t{n}") for n in range(8)))
+    refused = Ending(EndingKind.OVERLOADED, "rate limited", rate_limited=True, retry_after_s=7.0)
+    player.end(player.running[0], ending=refused)
+    assert len(player.running) == 3
+    why = explain(player.book, player.book.runs["r"].records["t7"], player.at)
+    assert any("said to wait 7 s" in str(each) for each in why)
+    player.wait(6.5)
+    assert len(player.running) == 3
+    player.wait(0.6)
+    assert len(player.running) == 4

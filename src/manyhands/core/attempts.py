@@ -187,6 +187,7 @@ def _learn(running: Running, ending: Ending, at: float) -> None:
             ending.ttft_s,
             ending.memory_bytes,
             ending.needs_person,
+            ending.unreachable,
         ),
     )
 

@@ -36,6 +36,8 @@ def note(book: Book, running: Running, ending: Ending) -> None:
 
 
 def _note_refusal(book: Book, host: HostState, ending: Ending) -> None:
+    if host.paused is not None:
+        return  # it started before the pause, and says nothing new
     host.refused += 1
     if host.on_trial or host.refused >= 2 * host.width + 3:  # more than twice what can be in flight
         wait_s = min(PAUSE_LONGEST_S, PAUSE_FIRST_S * 2.0**host.trials)

@@ -54,6 +54,14 @@ def test_attempts_that_are_refused_and_ask_again_cut_once_before_any_of_them_end
     assert clutch.reason == "an attempt was refused and asks again at width 8"
 
 
+def test_a_refused_connection_is_not_load() -> None:
+    clutch = busy()
+    for attempt in range(8):
+        clutch.observe(msgspec.structs.replace(sample(5.0, attempt, EndingKind.OVERLOADED), unreachable=True))
+    assert clutch.width == 8
+    assert "refused" not in clutch.reason
+
+
 @pytest.mark.parametrize("ending", [EndingKind.FAILED, EndingKind.CANCELLED, EndingKind.PREEMPTED, EndingKind.LOST])
 def test_endings_that_are_not_signs_of_load_move_nothing(ending: EndingKind) -> None:
     clutch = busy()

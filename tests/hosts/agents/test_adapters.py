@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from hosts.agents.playback import events_of, play
 from hosts.agents.recordings import RECORDINGS, SESSION
-from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.core.values.ending import Ending, EndingKind, Overload
 from manyhands.hosts.agents.adapter import Errand
-from manyhands.hosts.agents.agent_events import AgentSession, Denied, Does, Retrying, Returned, Says
+from manyhands.hosts.agents.agent_events import AgentSession, Denied, Does, RefusalKind, Retrying, Returned, Says
 from manyhands.hosts.agents.described_agent import KNOWN, described
+from manyhands.hosts.agents.refusal_texts import refusal
 
 #: 2027-01-15 08:00:00 UTC.
 NOW = 1_800_000_000.0
@@ -46,6 +47,24 @@ def test_each_way_to_end_is_called_what_it_is(agent: str, mode: str) -> None:
         expected = (1200, 7) if agent == "aider" else (120, 7)
         assert (ending.tokens_in, ending.tokens_out) == expected
         assert ending.cost == (0.25 if agent in ("claude", "opencode", "aider") else None)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("connect ECONNREFUSED 127.0.0.1:8000", RefusalKind.UNREACHABLE),
+        ("Cannot connect to host localhost:8000", RefusalKind.UNREACHABLE),
+        ("read ECONNRESET", RefusalKind.BUSY),
+        ("503 connection refused by the pool", RefusalKind.BUSY),
+    ],
+)
+def test_a_server_that_is_not_there_is_told_from_one_that_is_busy(text: str, kind: RefusalKind) -> None:
+    assert refusal(text, NOW).kind is kind
+
+
+def test_aider_says_that_nobody_answered() -> None:
+    ending = play("aider", ["litellm.APIConnectionError: OpenAIException - Connection error."], 0, NOW)
+    assert ending.overload is Overload.UNREACHABLE
 
 
 @pytest.mark.parametrize("agent", ["claude", "codex", "opencode"])

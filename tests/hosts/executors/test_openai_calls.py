@@ -319,6 +319,7 @@ async def test_a_server_that_says_nothing_is_given_up(line: Line) -> None:
     ending = await line.answer(Reply(hangs=True), timeout_s=0.2)
     assert meaning(ending) == OVERLOADED
     assert ending.detail == f"no answer from {line.server.url} in time"
+    assert ending.overload is Overload.LOAD  # it took the connection
 
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1/v1", "127.0.0.1:1/v1"])

@@ -158,6 +158,8 @@ class Clutch(Struct, tag="clutch"):
         match sample.ending:
             case EndingKind.DONE:
                 self._done(sample)
+            case EndingKind.OVERLOADED if sample.unreachable:
+                pass  # nobody was there to refuse it
             case EndingKind.OVERLOADED:
                 self._turned_away(sample.at, "ran out of memory" if killed else "was refused for load", was)
             case EndingKind.FAILED | EndingKind.TIMED_OUT | EndingKind.CANCELLED | EndingKind.PREEMPTED:

@@ -30,6 +30,7 @@ class Sample(Struct, frozen=True, omit_defaults=True, gc=False):
     ttft_s: float | None = None
     memory_bytes: int = 0  # peak; 0: unknown
     needs_person: bool = False  # with failed: it stopped to ask a person, which says nothing about its kind
+    unreachable: bool = False  # with overloaded: nobody answered, which is not a sign of load
 
     @property
     def took_s(self) -> float:

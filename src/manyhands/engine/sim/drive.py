@@ -177,6 +177,7 @@ class Drive:
                 rate_limited=ending.rate_limited,
                 quota=ending.quota,
                 retry_after_s=ending.retry_after_s,
+                unreachable=ending.unreachable,
                 tokens_in=ending.tokens_in,
                 tokens_out=ending.tokens_out,
                 memory_bytes=0 if self._black_box else ending.memory_bytes,

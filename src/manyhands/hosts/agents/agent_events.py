@@ -12,6 +12,7 @@ class RefusalKind(enum.Enum):
     CLOSED = "closed"  # waiting until the account opens again
     BILLING = "billing"  # a person who pays
     BUSY = "busy"  # less load, or a moment
+    UNREACHABLE = "unreachable"  # a server that answers
     AUTH = "cannot authenticate"  # a person with a key
     PERMANENT = "permanent"  # nothing
     LIMIT = "limit"  # a higher limit of turns, cost or tokens

@@ -105,6 +105,8 @@ def _refused(ending: Ending, refused: AgentRefusal, now: float, zone: datetime.t
             return replace(overloaded, rate_limited=True, detail=f"rate limited: {says}")
         case RefusalKind.BUSY:
             return overloaded
+        case RefusalKind.UNREACHABLE:
+            return replace(overloaded, unreachable=True)
         case RefusalKind.BILLING:
             return replace(overloaded, quota=True, needs_person=True, detail=f"the account cannot pay: {says}")
         case RefusalKind.AUTH:

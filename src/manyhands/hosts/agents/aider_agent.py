@@ -31,7 +31,7 @@ _KINDS = {
     "NotFoundError": RefusalKind.PERMANENT,
     "InternalServerError": RefusalKind.BUSY,
     "ServiceUnavailableError": RefusalKind.BUSY,
-    "APIConnectionError": RefusalKind.BUSY,
+    "APIConnectionError": RefusalKind.UNREACHABLE,
     "Timeout": RefusalKind.BUSY,
 }
 _MESSAGE_LINES_MAX = 12

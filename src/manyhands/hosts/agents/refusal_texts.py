@@ -35,9 +35,10 @@ _AUTH = re.compile(
     re.I,
 )
 _RATE = re.compile(r"rate.?limit|too many requests|resource has been exhausted|RESOURCE_EXHAUSTED", re.I)
+_UNREACHABLE = re.compile(r"ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|connection (was )?refused|cannot connect to host", re.I)
 _BUSY = re.compile(
-    r"overloaded|at capacity|high demand|stream disconnected|terminated|other side closed|ECONNRESET|ECONNREFUSED"
-    r"|ETIMEDOUT|EPIPE|socket hang up|peer closed|incomplete chunked|connection (was )?(error|reset|refused|closed)"
+    r"overloaded|at capacity|high demand|stream disconnected|terminated|other side closed|ECONNRESET|ETIMEDOUT"
+    r"|EPIPE|socket hang up|peer closed|incomplete chunked|connection (was )?(error|reset|closed)"
     r"|network error|fetch failed|timed? ?out|internal (server )?error|service unavailable|server (had an|is) \w+",
     re.I,
 )
@@ -98,6 +99,7 @@ def _kind_of(words: str, status: int | None) -> RefusalKind:
         (_AUTH, RefusalKind.AUTH),
         (_RATE, RefusalKind.RATE),
         (_USAGE, RefusalKind.PERMANENT),
+        (_UNREACHABLE, RefusalKind.UNREACHABLE),
         (_BUSY, RefusalKind.BUSY),
     ):
         if pattern.search(words):

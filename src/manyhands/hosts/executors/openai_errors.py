@@ -85,7 +85,8 @@ def unreachable(error: BaseException, where: str) -> Ending:
         says = f"cannot use {where}: {one_line(_reason(causes))}; correct the `url` of the host"
         return Ending(EndingKind.FAILED, says, permanent=True)
     if kinds & {"APITimeoutError", "TimeoutException", "TimeoutError"}:
-        return Ending(EndingKind.OVERLOADED, f"no answer from {where} in time", unreachable=True)
+        says = f"no answer from {where} in time"  # one that takes the connection may be too busy to answer
+        return Ending(EndingKind.OVERLOADED, says, unreachable="ConnectTimeout" in kinds)
     if kinds & {"APIConnectionError", "TransportError", "OSError"}:
         says = f"cannot reach {where}: {one_line(_reason(causes))}"
         hint = "is the server started, and is the `url` of the host right?"

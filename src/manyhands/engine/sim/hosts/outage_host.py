@@ -63,7 +63,7 @@ class OutageHost:
             elif self._refused and self._refused[0][0] <= at:
                 _, attempt = heapq.heappop(self._refused)
                 self._refusals += 1
-                unreachable = Ending(EndingKind.OVERLOADED, detail="connection refused")
+                unreachable = Ending(EndingKind.OVERLOADED, detail="connection refused", unreachable=True)
                 finished.append(Finished(at, attempt, unreachable))
             else:
                 for each in self._host.advance(at):
