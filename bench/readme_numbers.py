@@ -47,6 +47,12 @@ MEASURED = {
         (("cost", ("core, a task", "plan reading, small rows", "plan reading, typical rows", "durable no-ops")),),
     ),
     "clutch_real_server": Question("clutch_real_server.py", "model calls on a llama.cpp server", ("width",)),
+    "agent_overhead": Question("agent_overhead.py", "an agent host beside a shell host with the same command", ("of",)),
+    "agents_closed_account": Question(
+        "real_agents.py", "12 tasks, an account that closes for 20 s after the third", ("agent",)
+    ),
+    "agents_burst": Question("real_agents.py", "six agents at once, an API that kills bursts above four", ("agent",)),
+    "agents_sharing": Question("real_agents.py", "eight sessions at once", ("how",)),
 }
 SIMULATED = {
     "clutch": ("clutch.py", "reference hosts"),

@@ -267,7 +267,7 @@ def _agent(
         limits=host.limits,
         confine=host.confine,
         hide=host.hide,
-        homes=site.store.absolute() / "homes" / host.name if host.home == "own" else None,
+        homes=site.store.absolute() / "homes" / host.name if host.has_own_homes else None,
         sessions=host.sessions,
     )
     layer = WorktreeLayer(site, host.cwd, host.approve)

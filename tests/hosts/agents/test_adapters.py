@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hosts.agents.playback import events_of, play
+from hosts.agents.playback import events_of, play, recorded
 from hosts.agents.recordings import RECORDINGS, SESSION
 from manyhands.core.values.ending import Ending, EndingKind, Overload
 from manyhands.hosts.agents.adapter import Errand
@@ -167,6 +167,13 @@ json_values: st.SearchStrategy[Any] = st.recursive(
     max_leaves=6,
 )
 ALL_LINES = [(agent, line) for (agent, _), (_, lines) in RECORDINGS.items() for line in lines]
+ALL_LINES += [
+    (agent, line)
+    for agent, modes in recorded().items()
+    if agent in KNOWN
+    for recording in modes.values()
+    for line in recording["lines"]
+]
 
 
 def _spoilt(event: Any, path: list[int], value: Any) -> Any:

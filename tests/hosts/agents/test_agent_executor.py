@@ -3,7 +3,7 @@
 import json
 import os
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -21,11 +21,20 @@ from manyhands.hosts.agents.own_homes import OwnHomes
 from manyhands.hosts.agents.settings_files import with_settings
 from manyhands.hosts.executors.live_facts import read_live, silence_s
 from manyhands.readers.plain_file import read_plain
-from manyhands.sources.config.agent_config import AgentLimits, AgentName
+from manyhands.sources.config.agent_config import AgentHost, AgentLimits, AgentName, AgentProgram
 
 
 def test_the_config_and_the_adapters_know_the_same_agents() -> None:
     assert {"", ACP, *KNOWN} == set(get_args(AgentName))
+
+
+def test_only_programs_that_collide_in_a_home_have_homes_of_their_own_by_themselves() -> None:
+    def has_own_homes(agent: str, **fields: Any) -> bool:
+        return AgentHost(name="a", agent=AgentProgram(agent), **fields).has_own_homes  # type: ignore[arg-type]
+
+    assert [name for name in KNOWN if has_own_homes(name)] == ["opencode"]
+    assert has_own_homes("codex", home="own")
+    assert not has_own_homes("opencode", home="shared")
 
 
 @pytest.mark.parametrize("agent", KNOWN)

@@ -14,7 +14,7 @@ from manyhands.hosts.agents.adapter import (
     session_in,
 )
 from manyhands.hosts.agents.agent_events import AgentEvent, Closed, Does, RefusalKind, Retrying, Returned, Says, Used
-from manyhands.hosts.agents.refusal_texts import number, refusal, table, text_of
+from manyhands.hosts.agents.refusal_texts import api_error, number, refusal, table, text_of
 
 #: Its exit code is the HTTP status, of which the system keeps the lowest eight bits.
 _STATUS_OF_EXIT = {status % 256: status for status in (400, 401, 403, 404, 429, 500, 502, 503, 504)}
@@ -68,7 +68,8 @@ class GeminiOutput(JsonLines):
         if not self._failed:
             return []
         status = _STATUS_OF_EXIT.get(exit_code)
-        text = self._failed.strip().removeprefix("[API Error:").removesuffix("]").strip()
+        error = api_error(self._failed)
+        text = self._failed.strip() if error is None else error
         return [Closed(refusal(text, moment.now, status=status, zone=moment.zone))]
 
 

@@ -5,9 +5,8 @@ from typing import Any
 from manyhands.hosts.agents.adapter import Adapter, Advice, AgentLaunch, Errand, LineMoment, SettingsFile
 from manyhands.hosts.agents.agent_events import AgentEvent, Closed, RefusalKind, Used
 from manyhands.hosts.agents.claude_agent import StreamJson
-from manyhands.hosts.agents.refusal_texts import number, refusal, table, text_of
+from manyhands.hosts.agents.refusal_texts import api_error, number, refusal, table, text_of
 
-_ERROR = "[API Error:"
 _TURN_LIMIT_EXIT = 53
 #: Otherwise it asks ten times more, a minute to five minutes apart, without a word. Of all its settings these count
 #: least: those of the person and of the project go before them.
@@ -36,10 +35,8 @@ class QwenOutput(StreamJson):
         return [Used(number(usage, "input_tokens"), cached, number(usage, "output_tokens"), of_session=True)]
 
     def _closed(self, event: dict[str, Any], moment: LineMoment) -> Closed:
-        result = text_of(event.get("result")).strip()
-        if result.startswith(_ERROR):
-            error, bracket, after = result[len(_ERROR) :].rpartition("]")  # what follows is its advice
-            return Closed(refusal(error if bracket else after, moment.now, zone=moment.zone))
+        if (error := api_error(text_of(event.get("result")))) is not None:
+            return Closed(refusal(error, moment.now, zone=moment.zone))
         return super()._closed(event, moment)
 
     def finish(self, exit_code: int, moment: LineMoment) -> list[AgentEvent]:

@@ -45,6 +45,7 @@ _BUSY = re.compile(
 _USAGE = re.compile(r"unknown (option|flag|argument)|unexpected argument|unrecognized (option|argument)", re.I)
 _STATUS = re.compile(r"(?:status(?: code)?:?|error:?|\(|^)\s*([45]\d\d)\b", re.I)
 _TEXT_MAX = 4000
+_API_ERROR = "[API Error:"
 
 
 def refusal(
@@ -136,6 +137,15 @@ def _seconds(value: float | str) -> float | None:
 def _limit_in(text: str) -> str:
     found = re.search(r"\b(five.hour|5.hour|daily|weekly|monthly|usage)[ _](?:usage )?(limit|quota)", text, re.I)
     return f"{found[1].lower()} {found[2].lower()}" if found else ""
+
+
+def api_error(text: str) -> str | None:
+    """What stands in `[API Error: …]`. After it such programs give advice, which is not the reason."""
+    text = text.strip()
+    if not text.startswith(_API_ERROR):
+        return None
+    error, bracket, rest = text[len(_API_ERROR) :].rpartition("]")
+    return (error if bracket else rest).strip()
 
 
 def number(fields: Mapping[str, Any], name: str) -> int:

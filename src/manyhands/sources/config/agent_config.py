@@ -21,6 +21,8 @@ from manyhands.sources.config.host_fields import (
 
 #: The agents that are known by name, with what their output means. "": the program is described instead.
 AgentName = Literal["", "claude", "codex", "gemini", "qwen", "opencode", "aider", "acp"]
+#: Several first starts at once in one home fail on their database.
+_COLLIDE_IN_A_HOME = frozenset(("opencode",))
 _EXAMPLE = '`agent = { run = ["my-agent", "--json"], reads = "claude" }`'
 
 
@@ -94,14 +96,18 @@ class AgentHost(HostFields, frozen=True, kw_only=True, tag="agent"):
         says('What an attempt may not read either: `["~/.ssh", "/etc/secrets"]`.'),
     ] = ()
     home: Annotated[
-        Literal["shared", "own"],
+        Literal["shared", "own"] | None,
         says(
             "Whose home the program has: yours (`shared`), or one for each attempt that runs at once (`own`), "
-            "with a copy of the program's settings."
+            "with a copy of the program's settings. Left out: `own` for opencode, and `shared` for the others."
         ),
-    ] = "shared"
+    ] = None
     approve: WorkApproval = False
     probe: MachineProbe = "local"
+
+    @property
+    def has_own_homes(self) -> bool:
+        return self.home == "own" or (self.home is None and self.agent.name in _COLLIDE_IN_A_HOME)
 
     def core_host(self) -> Host:
         return replace(super().core_host(), nature=AGENTS)
