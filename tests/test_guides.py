@@ -2,7 +2,10 @@
 
 import json
 import re
+import subprocess
+import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -105,6 +108,63 @@ def test_the_boxes_of_the_guide_work_through_beads(console: Console, llama_serve
     assert sorted(path.name for path in (console.directory / "answers").iterdir()) == [
         f"{id}.md" for id in sorted(hosts)
     ]
+
+
+#: Adds a line to each file that its prompt lets it change.
+AGENT = """#!{python}
+import pathlib, sys
+changeable = sys.argv[2].split("Change only these files:\\n")[1].split("\\n\\n")[0]
+for line in changeable.splitlines():
+    with pathlib.Path(line[2:].split(" (")[0]).open("a") as file:
+        file.write("# uses the new logger\\n")
+"""
+
+
+@pytest.mark.slow
+def test_the_subplans_of_the_guide_land_as_one_commit_each(console: Console) -> None:
+    guide = next(guide for guide in GUIDES if guide.stem == "subplans")
+    [block] = re.findall(r"^```sh\n(.*?)^```", guide.read_text(), re.MULTILINE | re.DOTALL)
+    modules = [f"src/{package}/{name}.py" for package in ("shop", "cart", "mail") for name in ("a", "b", "c", "d")]
+    for module in modules:
+        console.directory.joinpath(module).parent.mkdir(parents=True, exist_ok=True)
+        console.write(module, "import logging\n" * 1_000)
+    _git(console, "init", "-q")
+    _git(console, "add", "-A")
+    _git(console, "commit", "-q", "-m", "first")
+    programs = console.directory / ".git" / "programs"
+    programs.mkdir()
+    for name, text in (("claude", AGENT.format(python=sys.executable)), ("manyhands", MANYHANDS)):
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    env = console.env | IDENTITY | {"PATH": f"{programs}:{console.env['PATH']}"}
+    typed = subprocess.run(["sh", "-ec", block], cwd=console.directory, env=env, capture_output=True, text=True)
+    assert typed.returncode == 0, typed.stderr
+    tasks = tomllib.loads((console.directory / "change.toml").read_text())["task"]
+    assert len(tasks) > 1
+    commits = _git(console, "log", "--format=%H", "--reverse").split()[1:]
+    changed = [_git(console, "show", "--format=", "--name-only", commit).split() for commit in commits]
+    assert sorted(changed) == sorted(sorted(task["claims"]["write"]) for task in tasks), "one commit a leaf"
+    assert sorted(file for files in changed for file in files) == sorted(modules)
+    assert all((console.directory / module).read_text().endswith("# uses the new logger\n") for module in modules)
+
+
+MANYHANDS = f"""#!/bin/sh
+exec {sys.executable} -m manyhands "$@"
+"""
+IDENTITY = {
+    f"GIT_{who}_{what}": f"{who.lower()}@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+}
+
+
+def _git(console: Console, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", *arguments],
+        cwd=console.directory,
+        env=console.env | IDENTITY,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
 
 
 def _records(console: Console) -> list[Record]:
