@@ -117,7 +117,7 @@ bench: setup
 
 # The long campaigns; `make test` runs a short seeded slice of each.
 soak: setup
-	MANYHANDS_SOAK=1 $(BIN)/pytest -m slow $(ARGS)
+	MANYHANDS_SOAK=1 $(BIN)/pytest -n 2 --dist loadgroup -m slow $(ARGS)
 
 clean:
 	rm -rf .venv .venv-torch build dist .pytest_cache .mypy_cache .ruff_cache

@@ -225,6 +225,7 @@ def outcome(game: Game) -> None:
     assert snapshot.save(replayed) == snapshot.save(game.player.scheduler)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, GAMES, GAMES_A_TEST))
 def test_whatever_happens_families_end_and_the_machine_has_what_is_done_and_nothing_else(first: int) -> None:
     for seed in range(first, first + GAMES_A_TEST):

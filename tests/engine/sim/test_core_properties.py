@@ -1,6 +1,10 @@
 """Whatever happens, in whatever order: the book is sound, nothing is stuck, and the journal tells it all."""
 
 import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,11 +21,16 @@ def test_any_story_is_sound_at_every_step_and_comes_to_rest(part: int) -> None:
         try:
             tell(seed)
         except Exception as error:
-            raise AssertionError(
-                f"{type(error).__name__}: {error}\n"
-                f'again: .venv/bin/python -c \'import sys; sys.path.insert(0, "tests"); '
-                f"from sim.test_core_properties import tell; tell({seed})'"
-            ) from error
+            again = shlex.join([".venv/bin/python", "-c", replaying(seed)])
+            raise AssertionError(f"{type(error).__name__}: {error}\nagain: {again}") from error
+
+
+def replaying(seed: int) -> str:
+    return f'import sys; sys.path.insert(0, "tests"); from engine.sim.test_core_properties import tell; tell({seed})'
+
+
+def test_the_command_that_is_told_plays_a_story_again() -> None:
+    subprocess.run([sys.executable, "-c", replaying(7)], cwd=Path(__file__).parents[3], check=True)
 
 
 def tell(seed: int) -> World:

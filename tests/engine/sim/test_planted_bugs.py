@@ -18,7 +18,7 @@ from manyhands.engine.dispatcher import Dispatcher
 from manyhands.engine.sim.dispatched.dispatcher_life import DispatcherLife
 from manyhands.engine.store.memory_store import MemoryJournal
 
-STORIES_MAX = 60
+STORIES_MAX = 12
 Plant = Callable[[pytest.MonkeyPatch], None]
 
 

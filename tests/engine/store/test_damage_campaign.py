@@ -102,6 +102,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DAMAGING)
 def test_no_damage_to_the_files_of_a_store_is_silent(stores: Path, tmp_path: Path, kind: str) -> None:
     damages = DAMAGES // len(DAMAGING)

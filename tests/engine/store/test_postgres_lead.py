@@ -25,7 +25,7 @@ from manyhands.errors import LeaseLost, StoreBroken, StoreBusy
 from postgres_server import PostgresServer
 
 SOAK = bool(os.environ.get("MANYHANDS_SOAK"))
-KILLS = 100 if SOAK else 2
+KILLS = 500 if SOAK else 2
 RESTARTS = 20 if SOAK else 2
 SEED = int(os.environ.get("MANYHANDS_SEED", "1"))
 PATIENCE_S = 60.0

@@ -84,6 +84,7 @@ HELD = [
 ]
 
 
+@pytest.mark.slow
 @SCHEMA.parametrize()
 @settings(max_examples=EXAMPLES, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 def test_every_answer_is_one_that_is_described(case: schemathesis.Case, server: Server) -> None:

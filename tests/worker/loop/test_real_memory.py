@@ -112,6 +112,7 @@ def in_a_process_of_its_own(call: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_no_real_batch_takes_more_than_was_said_and_what_is_said_is_close(minilm: Path) -> None:
     """This holds from the first batch on, when only the model's configuration is known."""
     calls = [f"measure({str(minilm)!r}, {seed})" for seed in range(10, 10 + SEEDS)]

@@ -41,6 +41,7 @@ def run_batches(seed: int, batches: int = 100) -> list[float]:
     return ratios
 
 
+@pytest.mark.slow
 def test_no_batch_takes_more_than_was_said_and_what_is_said_is_close() -> None:
     overshoots = []
     for seed in range(MODELS):

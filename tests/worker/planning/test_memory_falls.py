@@ -63,6 +63,7 @@ def oracle_seconds(scene: Scene) -> float:
     return at
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tells_own", [True, False], ids=["by process", "free alone"])
 @pytest.mark.parametrize(("in_flight_max", "abreast"), [(1, 1), (3, 1), (4, 2)])
 @pytest.mark.parametrize("seed", range(SEEDS))

@@ -91,7 +91,7 @@ def is_only_an_error(text: str) -> bool:
     if text.startswith("{") and '"error"' in text:
         try:
             return list(json.loads(text)) == ["error"]
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
     return len(text) <= _ERROR_CHARACTERS_MAX and "\n\n" not in text and _ERROR.match(text) is not None
 

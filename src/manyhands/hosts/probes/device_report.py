@@ -53,7 +53,7 @@ def _csv_rows(text: str) -> Iterable[Mapping[str, Any]]:
     if _NUMBER.match(lines[0][0]):
         return [dict(zip(_PLAIN_COLUMNS, line, strict=False)) for line in lines]
     heads = [head.partition(" ")[0] for head in lines[0]]
-    units = [re.sub(r".*\[(.*)\].*", r"\1", head) if "[" in head else "" for head in lines[0]]
+    units = [head.rpartition("[")[2].partition("]")[0] for head in lines[0]]
     return [
         {
             name: cell if not _is_bare(cell) else f"{cell} {unit}"

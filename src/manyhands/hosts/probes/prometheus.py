@@ -21,7 +21,7 @@ def values_of(page: bytes, names: tuple[str, ...]) -> dict[str, list[float]]:
             for sample in family.samples:
                 if sample.name in names:
                     found.setdefault(sample.name, []).append(float(sample.value))
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise NoAnswer(f"the metrics page cannot be parsed: {error}") from None
     for name, values in found.items():
         if not all(math.isfinite(value) for value in values):

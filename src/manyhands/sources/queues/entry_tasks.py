@@ -67,7 +67,7 @@ def _row(entry: QueueEntry, like: Task) -> dict[str, Any]:
         if isinstance(row, str):
             try:
                 row = json.loads(row)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise BadEntry(f"`task` is not JSON: {error}") from None
         if not isinstance(row, dict):
             raise BadEntry("`task` must be a JSON object with the fields of a task")

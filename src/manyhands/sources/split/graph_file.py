@@ -4,6 +4,7 @@ Other content of the file, such as newer commits for judging a split, is not dec
 """
 
 import gzip
+import zlib
 from pathlib import Path
 from typing import Annotated
 
@@ -29,7 +30,7 @@ def read_graph(file: Path) -> Source:
         graph = msgspec.json.decode(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw, type=_GraphFile)
     except OSError as error:
         raise UsageError(f"graph `{file}` cannot be read: {error.strerror or error}") from None
-    except (EOFError, gzip.BadGzipFile, ValueError) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error, ValueError, RecursionError) as error:
         raise UsageError(
             f"graph `{file}` is not a graph: {error}", f"write it as JSON, gzipped or not: {_EXAMPLE}"
         ) from None

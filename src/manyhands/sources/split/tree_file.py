@@ -44,7 +44,7 @@ def read_tree(file: Path) -> Tree:
         document = msgspec.json.decode(file.read_bytes(), type=_TreeFile)
     except OSError as error:
         raise UsageError(f"tree `{file}` cannot be read: {error.strerror or error}") from None
-    except (msgspec.DecodeError, ValueError) as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(
             f"`{file}` is not a tree: {error}", "make one with `manyhands split PATH --output json`"
         ) from None

@@ -49,7 +49,7 @@ def _json(path: Path) -> Any:
         return json.loads(path.read_bytes())
     except OSError as problem:
         raise UsageError(f"cannot read `{path}`: {problem.strerror or problem}") from problem
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise UsageError(f"`{path}` is not JSON: {problem}", KNOWN) from problem
 
 
