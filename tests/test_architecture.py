@@ -75,7 +75,7 @@ INSIDE: dict[str, set[str]] = {
     "apps.evals.reports": {"apps.evals.figures", "apps.evals.spec"},
     "apps.evals.scoring": {"apps.evals.spec", "apps.evals.trial"},
     "apps.evals.trial": {"apps.evals.spec"},
-    "surfaces.api": {"surfaces.api.picture", "surfaces.page", "surfaces.verbs"},
+    "surfaces.api": {"surfaces.api.picture", "surfaces.page", "surfaces.review", "surfaces.verbs"},
     "surfaces.api.picture": {"surfaces.verbs"},
     "surfaces.cli": {
         "surfaces.api",

@@ -261,6 +261,7 @@ async def test_the_recording_of_a_finished_run_ends_where_the_live_picture_did(l
         recording = answer.json()
         trace = (await client.get("/api/v1/runs/r/export.trace.json")).json()
         page = (await client.get("/api/v1/runs/r/export.html")).text
+        review = await client.get("/api/v1/runs/r/review.html")
         story = (await client.get("/api/v1/tasks/r/bad/story")).json()["story"]
         missing = await client.get("/api/v1/runs/nothing/recording")
     seen = Seen(recording["snapshot"])
@@ -273,6 +274,8 @@ async def test_the_recording_of_a_finished_run_ends_where_the_live_picture_did(l
     assert recording["truncated"] is False
     assert sum(event["ph"] == "X" for event in trace["traceEvents"]) == 9
     assert "<html" in page
+    assert (review.status_code, "<h1>r</h1>" in review.text) == (200, True)
+    assert "default-src 'none'" in review.headers["content-security-policy"], "nothing in it may run"
     assert [told["text"] for told in story[-2:]] == [
         "attempt 1 on commands starts",
         "attempt 1 on commands ends failed: exit 3",

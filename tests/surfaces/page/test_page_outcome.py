@@ -44,6 +44,15 @@ def test_the_verdict_the_causes_and_the_next_step_are_on_the_page(failed: tuple[
     assert "one at a time" in text
     assert "after" in page.inner_text("#outcome .groups:has(button:text-is('Skipped'))")
     assert "manyhands review plan-1" in text
+    with page.context.expect_page() as opened:
+        page.click("#outcome a:text-is('Read the review')")
+    review = opened.value
+    assert review.inner_text("h1") == "plan-1"
+    assert review.inner_text(".headline") == "1 of 6 tasks are done, 5 are not"
+    assert review.evaluate("getComputedStyle(document.querySelector('main')).maxWidth") != "none", (
+        "its own styles are in force"
+    )
+    review.close()
     until(page, "document.title.startsWith('✗ 4 of 6 failed')")
     assert page.get_attribute("link[rel=icon]", "data-state") == "failed"
     assert page.complaints == []

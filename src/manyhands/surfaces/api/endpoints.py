@@ -109,6 +109,14 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     ),
     Endpoint(
         "GET",
+        "/runs/{run}/review.html",
+        "Review the run: what happened, and what is left to do about it, as one page",
+        offline_process.review_html,
+        "text/html",
+        refusals=(404, 429, 503),
+    ),
+    Endpoint(
+        "GET",
         "/runs/{run}/export.trace.json",
         "Export the run as a Chrome trace",
         offline_process.export_trace,

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from manyhands.core.events import AnyEvent
+from manyhands.engine.public_values import within
 from manyhands.engine.redaction import Secrets
 from manyhands.engine.store.store_opening import open_reader, open_series
 from manyhands.surfaces.api.answer_types import Story, StoryLine
@@ -23,7 +24,12 @@ from manyhands.surfaces.api.picture.past import Past, past_of
 from manyhands.surfaces.api.picture.picture_rows import Redact
 from manyhands.surfaces.api.picture.recording import EVENTS_MAX, Recording
 from manyhands.surfaces.api.picture.story import story_of
+from manyhands.surfaces.review.review_page import as_page
+from manyhands.surfaces.review.review_types import Review
+from manyhands.surfaces.verbs.review_verbs import review_of_journal
 
+#: A text of a review is cut to this.
+TEXT_CHARACTERS_MAX = 20_000
 #: The exit code of a process that has nothing to tell because there is no such run.
 NOT_FOUND = 3
 GZIP_LEVEL = 5
@@ -32,7 +38,7 @@ _encode = msgspec.json.encode
 
 
 class OfflineRequest(Struct):
-    what: str  # recording, html, trace, log, story or past
+    what: str  # recording, html, trace, log, review, story or past
     where: str
     is_directory: bool
     run: str
@@ -41,12 +47,17 @@ class OfflineRequest(Struct):
     secrets: tuple[str, ...] = ()
     events_max: int = EVENTS_MAX
     until_seq: int = 0  # of the past: the last event that belongs to it
+    directory: str = ""  # of the review: where attempts left their files
+    at: float = 0.0  # of the review: now
 
 
 def answer(wanted: OfflineRequest) -> Iterator[bytes]:
     """The answer, piece by piece; no piece at all if there is no such run."""
     secrets = Secrets({})
     secrets.know(wanted.secrets)
+    if wanted.what == "review":
+        yield from _reviewed(wanted, secrets.redact)
+        return
     with closing(open_reader(Path(wanted.where) if wanted.is_directory else wanted.where)) as reader:
         if wanted.what == "story":
             yield _encode(told_story(reader.read(), wanted, secrets.redact))
@@ -71,6 +82,14 @@ def answer(wanted: OfflineRequest) -> Iterator[bytes]:
             from manyhands.surfaces.page.inlining import single_page
 
             yield single_page(whole.decode()).encode()
+
+
+def _reviewed(wanted: OfflineRequest, redact: Redact) -> Iterator[bytes]:
+    where = Path(wanted.where) if wanted.is_directory else wanted.where
+    review = review_of_journal(where, Path(wanted.directory), wanted.run, wanted.at)
+    if review is not None:
+        plain = within(msgspec.to_builtins(review), redact, TEXT_CHARACTERS_MAX)
+        yield as_page(msgspec.convert(plain, Review)).encode()
 
 
 def _past(journal: Iterable[tuple[int, AnyEvent]], wanted: OfflineRequest) -> Past:

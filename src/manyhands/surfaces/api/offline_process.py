@@ -20,6 +20,7 @@ from manyhands.surfaces.verbs.store_view import find_run, find_task
 #: Each of these processes uses a core for seconds.
 AT_ONCE_MAX = 2
 PIECE_BYTES = 64 << 10
+REVIEW_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'; sandbox"
 STORY_BYTES_MAX = 64 << 20
 
 
@@ -37,6 +38,14 @@ async def export_trace(context: ApiContext, asked: ApiRequest) -> Response:
 
 async def export_log(context: ApiContext, asked: ApiRequest) -> Response:
     return await _run_told(context, asked, "log", "application/jsonl", f"{asked.path['run']}.log.jsonl")
+
+
+async def review_html(context: ApiContext, asked: ApiRequest) -> Response:
+    """Shown in the browser: it has styles of its own, and nothing in it may run."""
+    wanted = _wanted(context, "review", find_run(context.book, asked.path["run"]).name)
+    wanted.directory, wanted.at = str(context.directory), context.now
+    page = b"".join([piece async for piece in _told(context, wanted)])
+    return Response(page, media_type="text/html; charset=utf-8", headers={"content-security-policy": REVIEW_POLICY})
 
 
 async def story(context: ApiContext, asked: ApiRequest) -> answer_types.Story:

@@ -39,8 +39,9 @@ CSP = (
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+POLICY = "content-security-policy"
 SAFE_HEADERS = {
-    "content-security-policy": CSP,
+    POLICY: CSP,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
@@ -265,7 +266,7 @@ def _with_safe_headers(send: Send) -> Send:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in SAFE_HEADERS.items():
-                headers[name] = value
+                headers[name] = value if name != POLICY else headers.get(POLICY, value)  # a page may forbid more
             headers.setdefault("cache-control", "no-store")
         await send(message)
 

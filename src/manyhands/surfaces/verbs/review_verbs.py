@@ -12,7 +12,7 @@ from manyhands.core.events import AnyEvent
 from manyhands.core.state import Run
 from manyhands.durations import parse_duration
 from manyhands.engine.run_opening import attempt_directory
-from manyhands.engine.store.store_opening import open_reader
+from manyhands.engine.store.store_opening import Where, open_reader
 from manyhands.errors import UnknownRun, UsageError
 from manyhands.hosts.landing.landing_record import read_record
 from manyhands.surfaces.review.review_building import Undeclared, review_of, reviews_of
@@ -44,13 +44,18 @@ def review_run(view: View, run: str | None, epic: str = "") -> Review:
             f"run {found.name} has no task or parent `{epic[:100]}`",
             f"`manyhands task tree --run {found.name}` shows them",
         )
-    with _journal(view) as journal:
-        review = review_of(journal, found.name, view.now, _undeclared(view)(found.name), epic)
+    review = review_of_journal(view.place, view.config.store_directory, found.name, view.now, epic)
     if review is None:
         raise UnknownRun(
             f"the journal does not have the beginning of run `{found.name}`", "`manyhands runs` lists the runs"
         )
     return review
+
+
+def review_of_journal(where: Where, directory: Path, run: str, now: float, epic: str = "") -> Review | None:
+    """`directory` is where attempts left their files. None if the journal does not have the run's beginning."""
+    with _journal(where) as journal:
+        return review_of(journal, run, now, _undeclared(directory)(run), epic)
 
 
 def review_period(view: View, since: str, until: str | None = None) -> PeriodReview:
@@ -61,9 +66,9 @@ def review_period(view: View, since: str, until: str | None = None) -> PeriodRev
         raise UsageError("the period ends before it begins", "`--since 7d --until 1d` is six days")
     runs = [run for run in view.book.runs.values() if run.name != RESERVED_RUN and _was_at_work(run, begin, end)]
     told = [run.name for run in reversed(runs)][:SEGMENTS_MAX]
-    with _journal(view) as journal:
+    with _journal(view.place) as journal:
         before = takewhile(lambda event: event.at <= end, journal)
-        segments = reviews_of(before, told, end, _undeclared(view), begin)
+        segments = reviews_of(before, told, end, _undeclared(view.config.store_directory), begin)
     return PeriodReview(begin, end, segments, len(runs))
 
 
@@ -84,19 +89,19 @@ def moment_of(name: str, text: str, now: float) -> float:
 
 
 @contextmanager
-def _journal(view: View) -> Iterator[Iterator[AnyEvent]]:
-    reader = open_reader(view.place)
+def _journal(where: Where) -> Iterator[Iterator[AnyEvent]]:
+    reader = open_reader(where)
     try:
         yield (event for _, event in reader.read())
     finally:
         reader.close()
 
 
-def _undeclared(view: View) -> Callable[[str], Undeclared]:
+def _undeclared(directory: Path) -> Callable[[str], Undeclared]:
     def of(run: str) -> Undeclared:
         def written(task: str, number: int) -> list[str]:
             try:
-                return read_record(Path(attempt_directory(view.config.store_directory, run, task, number))).undeclared
+                return read_record(Path(attempt_directory(directory, run, task, number))).undeclared
             except (OSError, msgspec.MsgspecError):
                 return []  # the attempt had no workspace of its own
 

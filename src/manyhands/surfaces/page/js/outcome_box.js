@@ -31,7 +31,7 @@ export class OutcomeBox {
 			this.list("failed", "Failed", outcome.failures, mayAct),
 			this.list("skipped", "Skipped", outcome.skipped, mayAct),
 			this.list("cancelled", "Cancelled", outcome.cancelled, mayAct),
-			outcome.isOver && h("p", { class: "next", key: "next" }, nextStep(outcome)),
+			outcome.isOver && h("p", { class: "next", key: "next" }, nextStep(outcome), reviewLink(outcome.run, isServed)),
 			h("p", { class: "said is-fine", key: "said", role: "status" }, this.said));
 	}
 
@@ -76,6 +76,8 @@ function figures({ isOver, tookS, alone, chain, ideal, cost, tokens, isPartial }
 	if (tokens) told.push(`${short(tokens)} tokens${soFar}`);
 	return told;
 }
+
+const reviewLink = ({ run }, isServed) => (isServed ? [" ", h("a", { href: `/api/v1/runs/${encodeURIComponent(run)}/review.html`, target: "_blank", rel: "noopener" }, "Read the review")] : []);
 
 function nextStep({ run, failures, skipped, cancelled }) {
 	const review = `\`manyhands review ${run.run}\` tells what happened.`;
