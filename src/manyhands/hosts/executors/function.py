@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from manyhands.errors import Unavailable
-from manyhands.hosts.executors.output_text import clean, keep_result, one_line, tail_of_text
+from manyhands.hosts.executors.output_text import clean, keep_result, named, one_line, tail_of_text
 
 if TYPE_CHECKING:
     from manyhands.core.values.ending import Ending
@@ -172,14 +172,6 @@ def _traceback(error: BaseException) -> str:
     while frames is not None and _OUR_FRAMES.search(frames.tb_frame.f_code.co_filename):
         frames = frames.tb_next
     return tail_of_text("".join(traceback.format_exception(type(error), error, frames)))
-
-
-def named(error: BaseException) -> str:
-    try:
-        message = str(error)
-    except Exception:  # an exception class of the user's code may fail here
-        message = ""
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def _is_bad_call(error: BaseException) -> bool:

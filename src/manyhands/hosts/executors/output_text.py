@@ -74,3 +74,12 @@ def keep_result(text: str, directory: Path, name: str, always: bool = False) -> 
         directory.mkdir(parents=True, exist_ok=True)
         write_plain(directory / name, text.encode(errors="replace"))
     return keep_short(text)
+
+
+def named(error: BaseException) -> str:
+    """An error by its class and its message."""
+    try:
+        message = str(error)
+    except Exception:  # an exception class of the user's code may fail here
+        message = ""
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__

@@ -10,8 +10,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from manyhands.core.values.ending import Ending, EndingKind
-from manyhands.hosts.executors.function import named
 from manyhands.hosts.executors.openai_errors import classify, named_causes, retry_after
+from manyhands.hosts.executors.output_text import named
 
 #: Names of exception classes of clients that waited in vain for an answer.
 _WAITED_IN_VAIN = frozenset({"APITimeoutError", "ReadTimeout", "WriteTimeout", "PoolTimeout", "ServerTimeoutError"})

@@ -10,7 +10,7 @@ import msgspec
 from manyhands.errors import UsageError
 from manyhands.sources.config.config_types import Config
 from manyhands.sources.plans.plan_reading import read_plan
-from manyhands.surfaces.cli.add_commands import NewTaskOptions
+from manyhands.surfaces.cli.add_options import NewTaskOptions
 from manyhands.surfaces.cli.printing import OutputFormat, print_json, print_rows, say
 from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.verbs.plan_verbs import Added, HandedIn, add, not_taken

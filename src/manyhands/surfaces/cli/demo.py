@@ -12,7 +12,7 @@ from manyhands.errors import UsageError
 from manyhands.surfaces.cli.page import open_in_browser
 from manyhands.surfaces.cli.printing import OutputFormat, say
 from manyhands.surfaces.cli.run import RunHooks, run_plans
-from manyhands.surfaces.cli.run_commands import RunOptions
+from manyhands.surfaces.cli.run_options import RunOptions
 from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.review.review_markdown import outcome_lines
 from manyhands.surfaces.verbs.review_verbs import review_run

@@ -18,10 +18,10 @@ from manyhands.sources.split.plan_file import write_plan
 from manyhands.sources.split.split_types import SplitSettings
 from manyhands.sources.split.splitting import split
 from manyhands.store_directory import make_store_directory
-from manyhands.surfaces.cli.do_commands import DoOptions
+from manyhands.surfaces.cli.do_options import DoOptions
 from manyhands.surfaces.cli.printing import OutputFormat, say
 from manyhands.surfaces.cli.run import run_plans
-from manyhands.surfaces.cli.run_commands import RunOptions
+from manyhands.surfaces.cli.run_options import RunOptions
 from manyhands.surfaces.cli.settings import Settings
 
 #: The plans of sentences, in the store.

@@ -8,7 +8,7 @@ from manyhands.core.values.task import Claims
 from manyhands.errors import Unavailable
 from manyhands.hosts.executors.said_notes import notes_in
 from manyhands.surfaces.cli.printing import OutputFormat, print_json, put_lines, say
-from manyhands.surfaces.cli.pull_commands import UsedOptions
+from manyhands.surfaces.cli.pull_options import UsedOptions
 from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.verbs import pull_verbs
 from manyhands.surfaces.verbs.pull_answers import HeldWork, NextWork

@@ -1,11 +1,12 @@
 """`manyhands pull`: its declarations."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from manyhands.surfaces.cli.options import OutputOption
 from manyhands.surfaces.cli.parsing.declarations import Argument, Noun, Option
 from manyhands.surfaces.cli.printing import OutputFormat
+from manyhands.surfaces.cli.pull_options import UsedOptions
 from manyhands.surfaces.cli.settings import Settings
 
 NameOption = Annotated[str, Option("--as", metavar="NAME", help="Your name. No other agent may have the same.")]
@@ -14,12 +15,6 @@ HostOption = Annotated[
 ]
 WaitOption = Annotated[int, Option("--wait", metavar="SECONDS", min=0, max=600, help="How long to wait for it.")]
 TokenArgument = Annotated[int, Argument("TOKEN", help="The token of the task that you hold.", min=0)]
-
-
-class UsedOptions(NamedTuple):
-    tokens_in: Annotated[int, Option(min=0, help="Tokens read for this task so far.")] = 0
-    tokens_out: Annotated[int, Option(min=0, help="Tokens written for this task so far.")] = 0
-    cost: Annotated[float | None, Option(help="What it has cost so far.")] = None
 
 
 noun = Noun(text="Take tasks as an agent that comes by itself, and hand them in.")

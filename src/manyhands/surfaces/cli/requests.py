@@ -8,7 +8,7 @@ from manyhands.engine.task_wishes import WISHES
 from manyhands.sources.config.config_types import Config
 from manyhands.surfaces.cli.printing import say
 from manyhands.surfaces.cli.settings import Settings
-from manyhands.surfaces.cli.task_commands import ChosenTasks, TaskEdits
+from manyhands.surfaces.cli.task_options import ChosenTasks, TaskEdits
 from manyhands.surfaces.verbs.edit_verbs import edit_task as edit_verb
 from manyhands.surfaces.verbs.edit_verbs import task_change
 from manyhands.surfaces.verbs.request_verbs import ask, none_of, wish_for_tasks

@@ -30,7 +30,7 @@ from manyhands.surfaces.cli.printing import OutputFormat, say
 from manyhands.surfaces.cli.progress import watch
 from manyhands.surfaces.cli.report import exit_code, report, say_next
 from manyhands.surfaces.cli.route_listing import say_undelivered
-from manyhands.surfaces.cli.run_commands import RunOptions
+from manyhands.surfaces.cli.run_options import RunOptions
 from manyhands.surfaces.cli.run_steps import RunSteps, steps_of
 from manyhands.surfaces.cli.settings import Settings
 

@@ -21,7 +21,7 @@ from manyhands.sources.config.config_types import Config
 from manyhands.sources.plans.plan_reading import Plan
 from manyhands.surfaces.cli.printing import OutputFormat, print_rows, put, say
 from manyhands.surfaces.cli.report import LISTED_MAX
-from manyhands.surfaces.cli.run_commands import RunOptions
+from manyhands.surfaces.cli.run_options import RunOptions
 from manyhands.surfaces.cli.run_steps import RunSteps, steps_of
 from manyhands.surfaces.verbs.store_view import View
 

@@ -15,7 +15,7 @@ from manyhands.errors import UsageError
 from manyhands.quantities import how_many_are, how_many_were
 from manyhands.readers.problems import did_you_mean
 from manyhands.sources.plans.plan_reading import Plan
-from manyhands.surfaces.cli.run_commands import RunOptions
+from manyhands.surfaces.cli.run_options import RunOptions
 from manyhands.surfaces.verbs.task_choice import ids_like
 
 #: More ids than this are not listed in a sentence.

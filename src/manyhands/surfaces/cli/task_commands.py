@@ -1,20 +1,12 @@
 """`manyhands task`: its declarations."""
 
-from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from manyhands.surfaces.cli.options import OutputOption, RunOption, TaskArgument, UrlOption
 from manyhands.surfaces.cli.parsing.declarations import Argument, Noun, Option
 from manyhands.surfaces.cli.printing import OutputFormat
 from manyhands.surfaces.cli.settings import Settings
-
-
-class ChosenTasks(NamedTuple):
-    tasks: Annotated[Sequence[str], Argument("TASK", help="The id of a task, or a glob such as 'auth-*'.")] = ()
-    state: Annotated[
-        str | None, Option(help="Of these, only the tasks in this state; of all tasks if none is named.")
-    ] = None
-    run: RunOption = None
+from manyhands.surfaces.cli.task_options import ChosenTasks, TaskEdits
 
 
 def task(
@@ -173,17 +165,6 @@ def task_publish(options: ChosenTasks, settings: Settings, url: UrlOption = None
     from manyhands.surfaces.cli.requests import ask_of_tasks
 
     ask_of_tasks("publish", options, settings, url)
-
-
-class TaskEdits(NamedTuple):
-    priority: Annotated[int | None, Option(min=0, max=4, help="Its priority, from 0 (critical) to 4 (backlog).")] = None
-    needs: Annotated[
-        str | None,
-        Option(metavar="TASK,TASK", help="The tasks that must be done first, with commas between them; '' for none."),
-    ] = None
-    title: Annotated[str | None, Option(help="Its title.")] = None
-    prompt: Annotated[str | None, Option(help="Its prompt.")] = None
-    stage: Annotated[str | None, Option(help="Its stage, draft or planned: it waits until `task publish`.")] = None
 
 
 @noun.verb("edit")

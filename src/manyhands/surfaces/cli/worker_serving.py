@@ -13,7 +13,7 @@ from manyhands.errors import ManyhandsError, UsageError
 from manyhands.hosts.executors.worker_process import WorkerStart
 from manyhands.surfaces.cli.printing import say
 from manyhands.surfaces.cli.settings import Settings
-from manyhands.surfaces.cli.worker_commands import WorkerOptions
+from manyhands.surfaces.cli.worker_options import WorkerOptions
 from manyhands.worker.values.model_config import ModelConfig
 
 #: How long accepted requests may take when the worker is asked to stop.
