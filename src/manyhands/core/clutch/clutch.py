@@ -193,9 +193,8 @@ class Clutch(Struct, tag="clutch"):
         turn = self.turn
         is_stalled = self.settled and self.turn_s is not None and turn.is_stalled(at, self.turn_s)
         if is_stalled and self.pacer.rate_per_s is None and turn.is_filled(self._aim()):
-            waited_s = at - turn.began_at
             self.history = []
-            self._move(0.6 * self.target, f"completions stalled: {turn.ended} in {waited_s:.0f} s")
+            self._move(0.6 * self.target, f"completions stalled: {turn.ended} in {at - turn.began_at:.0f} s")
             self._upset(at)
 
     @property
