@@ -205,3 +205,29 @@ def test_the_next_run_begins_with_the_rate_and_the_burst_of_the_last() -> None:
     outcome = ask(Pacer.begin(None, kept), Bucket(per_s=2.0, burst=20.0, level=20.0), 60)
     assert outcome.took_s <= 1.15 * 20
     assert outcome.refused <= 0.05
+
+
+def test_when_a_long_pause_ends_no_burst_leaves() -> None:
+    pacer = Pacer.begin(None, HostMemory(8, 0, rate_per_s=2.0, rate_s=60.0, burst=12.0))
+    starts_in(pacer, 5.0)
+    pacer.started(5.0, 1000, "text")
+    pacer.refused(refusal(5.1, 1000, retry_after_s=10))  # ends when one call fits
+    assert pacer.start_at(14.0, "text")[0] == pytest.approx(15.1)
+    count = 0
+    while pacer.start_at(15.1, "text")[0] <= 15.1:
+        count += 1
+        pacer.started(15.1, 2000 + count, "text")
+    assert count <= 3
+
+
+def test_a_host_that_accepts_nothing_between_two_refusals_is_still_asked_at_a_quarter_of_the_guess() -> None:
+    pacer = Pacer.begin(None, None)
+    for attempt in range(20):
+        pacer.started(0.1 * attempt, attempt, "text")
+    pacer.refused(refusal(2.0, 19, retry_after_s=1))
+    guess = pacer.rate_per_s
+    assert guess is not None
+    pacer.started(3.5, 100, "text")
+    pacer.refused(refusal(3.6, 100, retry_after_s=1))
+    assert pacer.rate_per_s is not None
+    assert pacer.rate_per_s >= 0.2 * guess

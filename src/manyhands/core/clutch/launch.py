@@ -39,6 +39,8 @@ CORES_FULL = 0.95
 #: Without readings of the machine, commands may fill its memory unseen. Blind doubling led to 78 kills in 100.
 COMMANDS_UNSEEN = 4.0
 QUEUED_MIN, QUEUED_SHARE = 1, 0.1
+#: Where first outputs only trickle, the width goes back to this many times what is served.
+SERVED_ROOM = 1.1
 PRESSURE_BAD = 0.2
 #: If doubling the attempts in flight increases the work by less than this, the host is full.
 PAYS = 1.05
@@ -218,11 +220,26 @@ class Launch(Struct):
             return None
         patience_s = self._patience_s()
         shown = in_flight - len(self.silent)
-        if shown < 1 or at - self.shown_at <= patience_s or at - min(self.silent.values()) <= patience_s:
+        if shown < 1:
             return None
-        return shown + max(
-            1.0, 0.1 * shown
-        ), f"{len(self.silent)} of {in_flight} have shown no output for {patience_s:.0f} s"
+        if at - self.shown_at > patience_s and at - min(self.silent.values()) > patience_s:
+            waiting = len(self.silent)
+            return shown + max(
+                1.0, 0.1 * shown
+            ), f"{waiting} of {in_flight} have shown no output for {patience_s:.0f} s"
+        return self._trickles(at, in_flight, patience_s)
+
+    def _trickles(self, at: float, in_flight: int, patience_s: float) -> tuple[float, str] | None:
+        """First outputs come one at a time, as others end: the rest wait in the host's queue."""
+        is_old = self.filled_at is not None and at - self.filled_at > patience_s
+        if not is_old or in_flight - len(self.silent) >= SHOWN * in_flight:
+            return None
+        waiting = self.overdue(at)
+        served = in_flight - waiting
+        if waiting <= max(QUEUED_MIN, QUEUED_SHARE * served):
+            return None
+        why = f"{waiting} of {in_flight} have shown no output for {patience_s:.0f} s"
+        return max(float(self.borne), SERVED_ROOM * served), why
 
     def _cap(self) -> tuple[float | None, str]:
         if self.cap is not None:

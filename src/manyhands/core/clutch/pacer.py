@@ -41,6 +41,9 @@ SAVED_MUCH = 2.0  # starts
 BURST_S = 0.2  # what leaves within so long leaves at once
 BURST_MUCH = 1.0  # starts
 OF_LATE_S = 3.0
+#: A pause longer than the first lets in one call when it ends, and what flows in during the second.
+LONG_PAUSE_S, PAUSE_SAVES_S = 2.0, 1.0
+GUESS_KEPT = 0.25  # of the first guess, though nothing was accepted after it
 SOON_FULL_S = 1.0  # a host that saves up less than this is soon full
 SAVED_LESS, SAVED_MORE = 0.5, 1.3  # after a refusal of what was saved up, and after any other
 BURST_TRUST = 0.9
@@ -206,6 +209,8 @@ class Pacer(Struct):
         self.pause_reason = f"it refused the rate and said to wait {wait_s:.0f} s"
         if self.rate_per_s is None:
             return self.pause_reason
+        if wait_s > LONG_PAUSE_S:  # it ends when one call fits, so nothing is saved up until then
+            self.level_at = max(self.level_at, self.paused_until - PAUSE_SAVES_S)
         return f"refused {self.refusals} times; paced to {60 * self.rate_per_s:.0f} per minute"
 
     def read(self, reading: Reading) -> None:
@@ -377,6 +382,8 @@ class Pacer(Struct):
             # A budget that was full for part of the time let some of its inflow go unused.
             seen += OVERFLOW * max(0.0, self.rate_per_s - seen)
         known = self.known_per_s or 0.0
+        if not self.known_s and self.rate_per_s is not None:
+            sustained = max(sustained, GUESS_KEPT * self.rate_per_s)
         seen = max(seen, 0.5 * known, sustained, RATE_MIN_PER_S)
         share = passed_s / (passed_s + self.known_s) if self.known_s else 1.0
         if seen < known and passed_s < AT_ONCE_S and self.known_s < SURE_S:

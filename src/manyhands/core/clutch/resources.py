@@ -15,6 +15,7 @@ KV_TARGET = 0.95
 KV_TELLS = 0.25  # below this use, the cache does not tell how many sequences would fill it
 WAITING_FINE = 0.04  # share of requests queued at the server, plus one request
 WAITING_BAD = 0.25
+UNSEEN_QUEUE = 2.0  # more than is served, where only first outputs show the queue
 PREEMPTING_BAD = 0.03  # per running sequence and second
 STALE_S = 15.0
 MEMORY_TARGET = 0.92  # from here on machines swap
@@ -69,6 +70,7 @@ class KvGauge(Struct):
             self.cap = max(1.0, float(running))
             self.reason = f"the server has {queued} waiting and works on {running}"
             if from_outputs:
+                self.cap = running + UNSEEN_QUEUE  # what has shown no output may also be one that just started
                 self.reason = f"{queued} of {total} wait far longer than usual for their first output"
 
 
