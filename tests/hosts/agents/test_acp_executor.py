@@ -199,6 +199,12 @@ async def test_a_silent_agent_times_out(stage: AcpStage) -> None:
     assert (ending.kind, ending.detail) == (EndingKind.TIMED_OUT, "silent for 1 s")
 
 
+async def test_one_that_is_silent_after_a_refusal_was_refused(stage: AcpStage) -> None:
+    """That it is asked to stop then, and answers that it did, does not hide the refusal."""
+    ending = await stage.desk(idle_s=1.0).run(asks("retry 429", "retry 429", "hang"))
+    assert (ending.kind, ending.detail) == (EndingKind.OVERLOADED, "asked again twice, then silent for 1 s")
+
+
 async def test_a_limit_ends_the_turn_with_that_reason(stage: AcpStage) -> None:
     ending = await stage.desk(limits=AgentLimits(cost=1.0)).run(asks("cost 2.5", "hang"))
     assert (ending.kind, ending.detail) == (EndingKind.FAILED, "reached its limit of 1 in cost")

@@ -154,7 +154,7 @@ class AgentWatch:
         if not self._was_silent:
             return replace(ending, kind=EndingKind.FAILED, detail=self._stopped_by, permanent=True)
         if asked := self._asked_again:  # it was refused, and waits: its service is to blame, and not itself
-            times = "once" if asked == 1 else f"{asked} times"
+            times = {1: "once", 2: "twice"}.get(asked, f"{asked} times")
             detail = f"asked again {times}, then {self._stopped_by}"
             return replace(ending, kind=EndingKind.OVERLOADED, detail=detail)
         return replace(ending, kind=EndingKind.TIMED_OUT, detail=self._stopped_by)
