@@ -72,7 +72,9 @@ def test_the_diff_stands_side_by_side_and_is_sent_back_and_approved(waiting: tup
     until(page, "document.querySelectorAll('#task .diff .diff-row').length === 5")
     page.click("#task [data-verb=approve]")
     wait_until(lambda: project.landed() == ["work"], "the landing")
-    until(page, "!document.querySelector('#task .diff')")
+    page.click("#task [data-act=diff]")  # what has landed can still be read
+    until(page, "document.querySelectorAll('#task .diff .diff-row').length === 5")
+    assert page.locator("#task .diff button, #task [data-verb=approve]").count() == 0
     told = page.evaluate("fetch('/api/v1/tasks/plan-1/work/story').then((answer) => answer.text())")
     assert "sent back by someone on the page: once more" in told
 

@@ -1,21 +1,26 @@
-"""What an attempt did and waits for approval: the diff, how large it is, and what its check printed."""
+"""What an attempt did in its worktree: the diff, how large it is, and what its check printed."""
 
+import re
 import shlex
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from manyhands.core.state import Record
+from manyhands.engine.run_opening import attempt_directory
 from manyhands.errors import Conflict, UsageError
 from manyhands.hosts.executors.output_text import tail_of
 from manyhands.hosts.landing.change_size import ChangedFile, change_in_words, changed_lines
 from manyhands.hosts.landing.git import Git, GitFailed
+from manyhands.hosts.landing.landing_record import read_record
 from manyhands.surfaces.verbs.attempt_output import output_path
 from manyhands.surfaces.verbs.book_view import BookView
 
 #: A longer diff is cut. Whoever wants to read more has git.
 DIFF_BYTES_MAX = 1 << 20
 OUTPUT_BYTES_MAX = 64 << 10
+_COMMIT = re.compile("[0-9a-f]{40}([0-9a-f]{24})?")
 _PLAIN = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
 
 
@@ -35,8 +40,8 @@ class WorkDiff(Struct):
 
 
 def work_diff(view: BookView, record: Record) -> WorkDiff:
-    """The latest work of the task that waited for a person. It runs git, so call it beside the loop."""
-    number, commit = _latest_work(record)
+    """The latest work of the task that there is. It runs git, so call it beside the loop."""
+    number, commit = _latest_work(view.directory, record)
     git = Git(view.directory)
     base = _base_of(git, commit)
     files = changed_lines(git, base, commit)
@@ -58,16 +63,27 @@ def work_diff(view: BookView, record: Record) -> WorkDiff:
     )
 
 
-def _latest_work(record: Record) -> tuple[int, str]:
-    """The number of the attempt, and its commit."""
+def _latest_work(directory: Path, record: Record) -> tuple[int, str]:
+    """The attempt's number, and its commit: what waited for a person, what landed, or what a failed attempt left."""
     for number, tried in reversed([*enumerate(record.history or (), 1)]):
         asked = tried.ending.asks if tried.ending is not None else None
-        if asked is not None and asked.commit:
-            return number, asked.commit
+        commit = asked.commit if asked is not None else ""
+        if commit := commit or _recorded_commit(directory, record, number):
+            return number, commit
     raise Conflict(
-        f"task `{record.task.id}` has no work that waited for approval",
+        f"task `{record.task.id}` has no work in a worktree that was kept",
         f"`manyhands task show {record.task.id}` shows its attempts; what landed is in `git log`",
     )
+
+
+def _recorded_commit(directory: Path, record: Record, number: int) -> str:
+    """The commit that landed, or else that of the branch; "": none is recorded."""
+    try:
+        known = read_record(Path(attempt_directory(directory, record.run, record.task.id, number)))
+    except (OSError, msgspec.MsgspecError):
+        return ""  # it had no worktree
+    commit = known.landed or known.commit
+    return commit if _COMMIT.fullmatch(commit) else ""  # a task can write to this file
 
 
 def _base_of(git: Git, commit: str) -> str:

@@ -14,7 +14,8 @@ export class ApprovalBox {
 	}
 
 	/** The elements for what the task asks now; none if it asks nothing. */
-	parts(run, task, asks, mayAct) {
+	parts(run, task, asks, mayAct, hadWorktree = false) {
+		if (!asks && hadWorktree) return this.work(run, task);
 		if (!asks) {
 			this.about = "";
 			return [];
@@ -32,6 +33,20 @@ export class ApprovalBox {
 			mayAct && this.words,
 			mayAct && h("div", { class: "group", key: "say" }, asks.kind === "approval" ? verdicts(act) : answers(asks.choices ?? [], act)),
 			asks.kind === "approval" && this.diff(),
+		];
+	}
+
+	/** What an attempt that has ended did, to be read only. */
+	work(run, task) {
+		const about = `${run}/${task}/work`;
+		const show = () => {
+			Object.assign(this, { about, found: null, refused: "" });
+			this.load(run, task, about);
+			this.drawn();
+		};
+		return [
+			h("h3", { key: "work" }, "Work"),
+			about === this.about ? this.diff() : h("p", { key: "show work" }, button({ "data-act": "diff", onclick: show }, "show what it changed")),
 		];
 	}
 
@@ -67,7 +82,7 @@ export class ApprovalBox {
 		});
 		const more = isCut || left <= 0;
 		return h("div", { class: "diff", key: commit },
-			check && h("details", {}, h("summary", {}, `Check passed: ${check}`), h("pre", {}, printed || "it printed nothing")),
+			check && h("details", {}, h("summary", {}, `${this.found.state === "failed" ? "Check" : "Check passed"}: ${check}`), h("pre", {}, printed || "it printed nothing")),
 			tables,
 			more && h("p", { class: "note" }, `${count(ROWS_MAX)} lines are shown; git diff ${base.slice(0, 10)} ${commit.slice(0, 10)} prints all of it`));
 	}

@@ -166,7 +166,7 @@ export class TaskPage {
 			buttons.length > 0 && h("div", { class: "group" }, buttons),
 			this.said,
 			h("div", { class: "why" }, reasons(record, this.detail, bars.at(-1), now).map((reason) => h("p", {}, reason))),
-			this.approval.parts(run, task, this.detail?.asks, this.isServed && this.model.command),
+			this.approval.parts(run, task, this.detail?.asks, this.isServed && this.model.command, this.isServed && ENDED.has(record.state) && this.detail?.plan?.workspace === "worktree"),
 			whatItIs(this.detail?.plan),
 			uses(this.model, record, this.detail, record.state === "ready" ? this.holders(record) : []),
 			filesLeft(this.detail),
