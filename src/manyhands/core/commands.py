@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from manyhands.core.values.ending import Ending
-from manyhands.core.values.provenance import Origin
+from manyhands.core.values.provenance import Origin, Purpose
 from manyhands.core.values.question import Guidance
 from manyhands.core.values.task import Task
 
@@ -21,6 +21,7 @@ class StartAttempt(Command, frozen=True):
     last: Ending | None = None  # how the attempt before ended; this attempt is told
     origin: Origin = Origin.PLAN  # of the task
     guidance: Guidance | None = None  # what people have said about the task
+    purpose: Purpose = Purpose.PLAN  # of its run
 
 
 class ReleaseAttempt(Command, frozen=True):

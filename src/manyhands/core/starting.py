@@ -267,8 +267,11 @@ def _start(book: Book, group: Group, host: HostState) -> None:
     if book.budgets:
         book.spending_changed = True
         budgets.review(book)
-    task = with_lessons(record.task, book.runs[record.run].about)
-    order = StartAttempt(event.attempt, record.run, task, number, host.name, last, record.origin, record.guidance)
+    run = book.runs[record.run]
+    task = with_lessons(record.task, run.about)
+    order = StartAttempt(
+        event.attempt, run.name, task, number, host.name, last, record.origin, record.guidance, run.purpose
+    )
     book.commands.append(order)
 
 

@@ -16,6 +16,7 @@ from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.task import Claims, Task
 from manyhands.hosts.agents.agent_executor import AgentExecutor
 from manyhands.hosts.agents.agent_settings import AgentSettings
+from manyhands.hosts.agents.resuming import MEANS
 from manyhands.sources.config.agent_config import AgentLimits
 
 AGENT = Path(__file__).with_name("acp_agent.py")
@@ -153,13 +154,13 @@ async def test_the_kernel_keeps_its_commands_inside_too(stage: AcpStage) -> None
 
 async def test_a_prompt_that_looks_like_a_command_of_the_program_is_a_prompt(stage: AcpStage) -> None:
     await stage.desk().run(asks("/help", "say Done."))
-    assert stage.prompts() == ["Task:\n\n/help\nsay Done."]
+    assert stage.prompts() == [f"Task:\n\n/help\nsay Done.\n\n{MEANS}"]
 
 
 async def test_a_prompt_of_a_megabyte_arrives(stage: AcpStage) -> None:
     text = f"say Done.\n{'x' * 1_000_000}"
     assert (await stage.desk().run(Task("t", prompt=text))).kind is EndingKind.DONE
-    assert stage.prompts() == [text]
+    assert stage.prompts() == [f"{text}\n\n{MEANS}"]
 
 
 async def test_a_session_is_resumed_and_what_it_said_before_is_not_told_again(stage: AcpStage) -> None:
@@ -230,6 +231,7 @@ async def test_attempts_share_a_process_and_each_works_in_its_own_place(stage: A
     assert len({ending.session for ending in endings}) == 8
     await desk.until(lambda: len(stage.prompts()) == 9)
     assert len({given["pid"] for given in stage.given("session/prompt")}) == 3
+    assert not any("MANYHANDS_" in prompt for prompt in stage.prompts()), "no such variable is in a shared process"
     desk.executor.stop(attempts[8])
     assert (await desk.ending(attempts[8])).kind is EndingKind.CANCELLED
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any, get_args
 
@@ -10,7 +11,9 @@ import pytest
 from hosts.agents.agent_stage import AgentStage, recorded
 from hosts.agents.recordings import RECORDINGS, SESSION
 from hosts.executors.desk import Desk
-from manyhands.core.values.ending import EndingKind
+from manyhands.core.values.ending import EndingKind, NoteKind
+from manyhands.core.values.provenance import Purpose
+from manyhands.core.values.question import Answer, Guidance
 from manyhands.core.values.task import AttemptLimits, Task
 from manyhands.hosts.agents.adapter import SettingsFile
 from manyhands.hosts.agents.agent_executor import ACP, AgentExecutor
@@ -18,6 +21,7 @@ from manyhands.hosts.agents.agent_sessions import KeptSession
 from manyhands.hosts.agents.agent_settings import AgentSettings
 from manyhands.hosts.agents.described_agent import KNOWN
 from manyhands.hosts.agents.own_homes import OwnHomes
+from manyhands.hosts.agents.resuming import MEANS
 from manyhands.hosts.agents.settings_files import with_settings
 from manyhands.hosts.executors.live_facts import read_live, silence_s
 from manyhands.readers.plain_file import read_plain
@@ -56,7 +60,30 @@ async def test_a_good_run_is_done_and_its_log_is_in_words(stage: AgentStage, age
 )
 async def test_prompts_arrive_as_they_are(stage: AgentStage, prompt: str) -> None:
     await stage.desk("claude", recorded("claude", "ok")).run(Task("t", prompt=prompt))
-    assert stage.given(1)["input"] == prompt
+    assert stage.given(1)["input"] == f"{prompt}\n\n{MEANS}"
+
+
+async def test_an_agent_that_begins_is_told_what_people_have_said_about_the_task(stage: AgentStage) -> None:
+    guidance = Guidance(words="add a test", answers=(Answer("which database?", "staging"),))
+    await stage.desk("claude", recorded("claude", "ok")).run(Task("t", prompt="do it"), guidance=guidance)
+    told = stage.given(1)["input"]
+    assert told.startswith("do it\n\nYou asked: which database?\nA person answered: staging\n\nA person has looked")
+    assert "add a test" in told
+
+
+@pytest.mark.parametrize("purpose", [Purpose.EVAL, Purpose.TRIAL])
+async def test_an_agent_in_an_eval_gets_its_prompt_alone(stage: AgentStage, purpose: Purpose) -> None:
+    await stage.desk("claude", recorded("claude", "ok")).run(Task("t", prompt="do it"), purpose=purpose)
+    assert stage.given(1)["input"] == "do it"
+
+
+async def test_the_means_that_an_agent_is_told_of_are_in_its_environment(stage: AgentStage) -> None:
+    await stage.desk("claude", recorded("claude", "ok")).run(Task("t", prompt="do it"))
+    named = set(re.findall(r"\$(MANYHANDS_[A-Z_]+)", MEANS))
+    assert named == {"MANYHANDS_ASK", "MANYHANDS_NOTES_FILE"}
+    assert named <= set(stage.given(1)["env"])
+    assert set(re.findall(r"`(\w+):`", MEANS)) == set(NoteKind)
+    assert len(MEANS.splitlines()) <= 4
 
 
 async def test_leaving_with_0_is_not_enough(stage: AgentStage) -> None:
@@ -123,7 +150,7 @@ async def test_a_conversation_that_nobody_knows_any_more_begins_afresh(stage: Ag
     first = await desk.run(Task("t", prompt="do it"))
     second = await desk.run(Task("t", prompt="do it"), number=2, last=first)
     assert second.kind is EndingKind.DONE
-    assert [stage.given(n)["input"] for n in (1, 2, 3)] == ["do it", "continue", "do it"]
+    assert [stage.given(n)["input"] for n in (1, 2, 3)] == [f"do it\n\n{MEANS}", "continue", f"do it\n\n{MEANS}"]
 
 
 async def test_settings_that_only_a_file_can_say_are_given_to_the_program(stage: AgentStage) -> None:

@@ -27,17 +27,17 @@ class Desk:
         self._count = 0
         self.executor = make(self._note_spawned, self._note_ended)
 
-    def start(self, task: Task, number: int = 1, last: Ending | None = None) -> int:
+    def start(self, task: Task, number: int = 1, last: Ending | None = None, **fields: Any) -> int:
         self._count += 1
-        order = StartAttempt(self._count, "a-run", task, number, "a-host", last)
+        order = StartAttempt(self._count, "a-run", task, number, "a-host", last, **fields)
         self.executor.start(order, self.directory(self._count))
         return self._count
 
     def directory(self, attempt: int) -> Path:
         return self._directory / str(attempt)
 
-    async def run(self, task: Task, number: int = 1, last: Ending | None = None) -> Ending:
-        return await self.ending(self.start(task, number, last))
+    async def run(self, task: Task, number: int = 1, last: Ending | None = None, **fields: Any) -> Ending:
+        return await self.ending(self.start(task, number, last, **fields))
 
     async def ending(self, attempt: int, within_s: float = PATIENCE_S) -> Ending:
         await self.until(lambda: self.endings(attempt), within_s)

@@ -107,11 +107,13 @@ class AcpRun:
 
     async def _take_turn(self, resumed: KeptSession | None) -> Ending:
         reading, moment = self._reading, self.watch.moment
-        prompt = what_to_do(self._order) if resumed is None else what_to_say(self._order)
         file = self._directory / (PROMPT_FILE if resumed is None else SAYING_FILE)
         try:
-            write_plain(file, prompt.encode(errors="replace"))
             process = self._join()
+            # A process that several attempts share has none of the variables that are about one of them.
+            fresh = what_to_do(self._order, has_means=not self._shared) if resumed is None else ""
+            prompt = fresh or what_to_say(self._order)
+            write_plain(file, prompt.encode(errors="replace"))
             await self._pass_gate(self._order.attempt, process)
             session = await process.open(str(self._place), resumed.id if resumed is not None else "")
             self._session = session

@@ -4,4 +4,4 @@
 RAW_FILE = "agent.jsonl"
 ERRORS_FILE = "agent.stderr"
 PROMPT_FILE = "prompt.txt"
-SAYING_FILE = "said.txt"  # what a resumed conversation is told
+SAYING_FILE = "said.txt"  # all that the agent is told

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.hosts.agents.adapter import Adapter, Errand
-from manyhands.hosts.agents.agent_files import PROMPT_FILE, SAYING_FILE
+from manyhands.hosts.agents.agent_files import SAYING_FILE
 from manyhands.hosts.agents.agent_listener import AgentListener
 from manyhands.hosts.agents.agent_record import AgentRecord
 from manyhands.hosts.agents.agent_sessions import KeptSession
@@ -117,8 +117,8 @@ class ProgramRun:
 
     async def _run(self, listener: AgentListener, record: AgentRecord, temporary: Path) -> Ending:
         settings, resumed = self._settings, self.watch.resumed
-        prompt_file = self._directory / (PROMPT_FILE if resumed is None else SAYING_FILE)
-        prompt = what_to_do(self._order) if resumed is None else what_to_say(self._order)
+        prompt_file = self._directory / SAYING_FILE
+        prompt = what_to_do(self._order, has_means=True) if resumed is None else what_to_say(self._order)
         write_plain(prompt_file, prompt.encode(errors="replace"))
         errand = Errand(
             prompt_file=str(prompt_file),

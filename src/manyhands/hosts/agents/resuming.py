@@ -4,6 +4,7 @@ from typing import assert_never
 
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.core.values.provenance import Purpose
 from manyhands.core.values.question import Guidance
 
 
@@ -33,9 +34,28 @@ def what_to_say(order: StartAttempt) -> str:
     return "\n\n".join(_said(order.guidance)) or "continue"
 
 
-def what_to_do(order: StartAttempt) -> str:
-    """To an agent that begins: the prompt, and what people have said about the task since."""
-    return "\n\n".join([order.task.prompt, *_said(order.guidance)])
+#: The means that every attempt of its own process has. An agent uses only what it is told of.
+MEANS = """\
+If only a person can decide something, run `$MANYHANDS_ASK "your question"` and do what it prints.
+Append what others should know later to the file `$MANYHANDS_NOTES_FILE`: a note begins with
+`decision:`, `question:`, `lesson:`, `outcome:` or `handoff:`."""
+
+
+def what_to_do(order: StartAttempt, has_means: bool) -> str:
+    """To an agent that begins: the prompt, what people have said about the task since, and how it reaches them."""
+    means = [MEANS] if has_means and not _is_measured(order.purpose) else []
+    return "\n\n".join([order.task.prompt, *_said(order.guidance), *means])
+
+
+def _is_measured(purpose: Purpose) -> bool:
+    """What is measured gets the prompt as it is, and nobody waits for its questions."""
+    match purpose:
+        case Purpose.EVAL | Purpose.TRIAL | Purpose.TUNE:
+            return True
+        case Purpose.PLAN | Purpose.HAND | Purpose.PROGRAM | Purpose.DEMO | Purpose.SIMULATION:
+            return False
+        case _:
+            assert_never(purpose)
 
 
 def _said(guidance: Guidance | None) -> list[str]:
