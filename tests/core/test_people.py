@@ -72,6 +72,22 @@ def test_a_verdict_on_work_that_no_longer_waits_changes_nothing(verdict: Verdict
     assert player.state("a") is TaskState.CANCELLED
 
 
+def test_each_attempt_keeps_what_was_decided_about_its_work() -> None:
+    player = Player()
+    player.open(a_task("a"))
+    player.end("a", ending=waits())
+    judged(player, Verdict.SENT_BACK, words="add a test")
+    player.end("a", ending=waits("c2"))
+    judged(player, Verdict.APPROVED, "c1")
+    judged(player, Verdict.APPROVED, "c2")
+    kept = [tried.judged for tried in player.book.runs["r"].records["a"].history or ()]
+    assert [one and (one.verdict, one.by, one.words) for one in kept] == [
+        (Verdict.SENT_BACK, "Ann", "add a test"),
+        (Verdict.APPROVED, "Ann", ""),
+        None,
+    ]
+
+
 def test_an_attempt_that_was_lost_while_it_landed_lands_again() -> None:
     player = Player()
     player.open(a_task("a"))

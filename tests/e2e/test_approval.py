@@ -37,3 +37,6 @@ def test_the_commands_of_the_docs_land_what_was_approved_and_what_was_sent_back(
         "+say farewell\n",
     ):
         assert told in done.stdout, done.stdout
+    shown = subprocess.run(["manyhands", "task", "show", "bye"], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert re.search(r"attempt 1 .*\n  sent back by \S+, \d{4}-.*: say farewell\n", shown.stdout), shown.stdout
+    assert re.search(r"attempt 2 .*\n  approved by \S+, \d{4}-", shown.stdout), shown.stdout

@@ -9,7 +9,7 @@ from manyhands.core.events import QuestionAnswered, QuestionAsked, WorkJudged
 from manyhands.core.state import Record, Run
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.provenance import Cause, CausedBy
-from manyhands.core.values.question import Answer, Guidance, Question, QuestionKind, Verdict, answers_in
+from manyhands.core.values.question import Answer, Guidance, Judgement, Question, QuestionKind, Verdict, answers_in
 from manyhands.core.values.task import TaskState
 
 
@@ -70,6 +70,8 @@ def judge(book: Book, run: Run, record: Record, event: WorkJudged) -> None:
         return
     if question.kind is not QuestionKind.APPROVAL:
         return
+    if record.history:
+        record.history[-1].judged = Judgement(event.verdict, event.by, event.words, event.at)
     answers = answers_in(record.guidance)
     match event.verdict:
         case Verdict.APPROVED:

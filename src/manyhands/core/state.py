@@ -11,7 +11,7 @@ from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.core.values.host import Host, ProcessHandle
 from manyhands.core.values.lease import PullLease, PullWish
 from manyhands.core.values.provenance import NO_CAUSE, Cause, CausedBy, Origin, Purpose
-from manyhands.core.values.question import Guidance, Question
+from manyhands.core.values.question import Guidance, Judgement, Question
 from manyhands.core.values.spending_limit import BudgetHold
 from manyhands.core.values.task import Claims, Task, TaskState
 from manyhands.core.values.task_change import KeptChange
@@ -35,6 +35,7 @@ class AttemptRecord(Struct, omit_defaults=True, gc=False):
     asked_at: float | None = None  # since then it waits for an answer
     waited_s: float = 0.0  # for answers; this does not count for its time-out
     puller: str = ""  # the agent that came for it
+    judged: Judgement | None = None  # by a person, after it had ended
 
 
 class FamilyBarrier(Struct, frozen=True, gc=False):

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
+from manyhands.core.events import QuestionAnswered, QuestionAsked
+from manyhands.core.values.question import Question, QuestionKind
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.errors import Conflict, UsageError
 from manyhands.surfaces.api.named_tokens import FILE, OWNER, make_token, named_tokens, revoke_token, rotate_token
@@ -87,3 +89,23 @@ async def test_a_damaged_list_of_tokens_does_not_lock_the_owner_out(
 ) -> None:
     (store_of(live) / FILE).write_text("{")
     assert (await statuses(client, token_of(store_of(live))))[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("holder", "says", "told"),
+    [("ann", "", "ann"), ("ann", "Bob", "Bob (token ann)"), (OWNER, "Bob", "Bob"), (OWNER, "", OWNER)],
+)
+async def test_whoever_answers_over_http_is_told_by_the_name_of_the_token(
+    live: Dispatcher, client: httpx.AsyncClient, holder: str, says: str, told: str
+) -> None:
+    store = store_of(live)
+    attempt = live.book.runs["r"].records["a"].history[-1].attempt  # type: ignore[index]
+    await live.submit(QuestionAsked(live.clock.now(), attempt, Question(QuestionKind.QUESTION, "which one?")))
+    token = token_of(store) if holder == OWNER else make_token(store, holder, TokenScope.COMMAND, 0.0)
+    heard: list[str] = []
+    live.recorded.append(lambda batch: heard.extend(one.by for one in batch if isinstance(one, QuestionAnswered)))
+    body = {"words": "left", **({"by": says} if says else {})}
+    headers = {"authorization": f"Bearer {token}"}
+    answer = await client.post("/api/v1/tasks/r/a/answer", json=body, headers=headers)
+    assert answer.status_code == 200, answer.text
+    assert heard == [told]

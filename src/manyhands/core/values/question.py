@@ -26,6 +26,15 @@ class Verdict(enum.StrEnum):
     REJECTED = "rejected"
 
 
+class Judgement(Struct, frozen=True, gc=False):
+    """What a person decided about the work of an attempt."""
+
+    verdict: Verdict
+    by: str
+    words: str
+    at: float
+
+
 class Answer(Struct, frozen=True, gc=False):
     question: str
     words: str

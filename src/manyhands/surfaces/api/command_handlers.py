@@ -6,6 +6,7 @@ from typing import Any
 from msgspec import structs
 
 from manyhands.surfaces.api.api_context import ApiContext
+from manyhands.surfaces.api.named_tokens import OWNER
 from manyhands.surfaces.api.request_types import ApiRequest
 from manyhands.surfaces.verbs import (
     approval_verbs,
@@ -36,6 +37,14 @@ def task_wish(verb: str) -> CommandHandler:
     )
 
 
+def _who(asked: ApiRequest) -> str:
+    """The owner may speak for anyone. Whoever has a token of their own is told by its name."""
+    says: str = asked.body.by
+    if asked.holder == OWNER:
+        return says or OWNER
+    return f"{says} (token {asked.holder})" if says else asked.holder
+
+
 def said_to_task(verb: str) -> CommandHandler:
     return _recording(
         lambda context, asked: approval_verbs.say_to_task(
@@ -44,7 +53,7 @@ def said_to_task(verb: str) -> CommandHandler:
             asked.path["task"],
             asked.path["run"],
             asked.body.words,
-            asked.body.by or "someone over HTTP",
+            _who(asked),
             asked.body.commit,
         )
     )

@@ -178,6 +178,7 @@ class ApiRequest:
         self.query = query
         self.body = body
         self.may_command: bool = request.scope["state"]["may_command"]
+        self.holder: str = request.scope["state"]["holder"]  # the name of the token
         self.after = request.headers.get("last-event-id", "")[:60]
         self.takes_gzip = "gzip" in request.headers.get("accept-encoding", "")
 

@@ -78,7 +78,8 @@ class Gate:
         headers = Headers(scope=scope)
         holder = self._holder(scope, headers)
         may_command = holder is not None and holder.scope is TokenScope.COMMAND
-        scope.setdefault("state", {})["may_command"] = may_command
+        state = scope.setdefault("state", {})
+        state["may_command"], state["holder"] = may_command, "" if holder is None else holder.name
         answer = self._refusal(scope, headers, holder) or self._entry(scope)
         app = answer if answer is not None else self._app
         safely = _with_safe_headers(send)

@@ -26,6 +26,7 @@ from manyhands.surfaces.cli.printing import (
 )
 from manyhands.surfaces.cli.settings import Settings
 from manyhands.surfaces.cli.terminal_text import output_for_terminal
+from manyhands.surfaces.review.review_markdown import when
 from manyhands.surfaces.review.spending import used
 from manyhands.surfaces.review.task_tree import tree_lines, tree_of, walk
 from manyhands.surfaces.verbs import task_verbs
@@ -105,6 +106,10 @@ def _attempt_lines(attempt: AttemptRow) -> Iterable[str]:
     took = duration(attempt.ended_at - attempt.started_at)
     took = ", ".join([took, *used(attempt.tokens_in + attempt.tokens_out, attempt.cost)])
     yield f"attempt {attempt.number} on {attempt.host}: {attempt.ending} after {took}{detail}"
+    if (judged := attempt.judged) is not None:
+        words = f": {judged.words}" if judged.words else ""
+        verdict = str(judged.verdict).replace("_", " ")
+        yield cell(f"  {verdict} by {judged.by or 'a person'}, {when(judged.at)}{words}")
     yield from (f"  {cell(note)}" for note in attempt.notes)
     for one in attempt.artefacts:
         kept = f", copied to {one.copy}" if one.copy else ""

@@ -9,7 +9,7 @@ from msgspec import Struct
 from manyhands.core.explain import can_never_run, explain
 from manyhands.core.state import AttemptRecord, Record
 from manyhands.core.values.ending import Artefact, Ending
-from manyhands.core.values.question import Question
+from manyhands.core.values.question import Judgement, Question
 from manyhands.core.values.task import claims_of
 from manyhands.engine.public_values import fields_of
 from manyhands.engine.run_opening import attempt_directory
@@ -48,6 +48,7 @@ class AttemptRow(Struct):
     result: str
     tail: str  # the last lines it printed
     notes: list[str]  # what it wants remembered: "decision: …"
+    judged: Judgement | None  # what a person decided about its work
     artefacts: list[ArtefactRow]  # what was saved and kept of it
 
 
@@ -104,6 +105,7 @@ def _row(tried: AttemptRecord, number: int, directory: Path, live: LiveFacts | N
         result=ending.result if ending else "",
         tail=ending.tail if ending else "",
         notes=[f"{note.kind}: {note.text}" for note in ending.notes] if ending else [],
+        judged=tried.judged,
         artefacts=[_artefact_row(one, directory) for one in ending.artefacts] if ending else [],
     )
 
