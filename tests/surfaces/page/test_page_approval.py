@@ -12,7 +12,8 @@ from surfaces.page.browsing import address_of, bring_axe, looked_at, open_page, 
 
 pytestmark = pytest.mark.xdist_group("page")
 
-CHANGE = "sed -i s/two/zwei/ base.txt; echo four >> base.txt"
+NOTE = "decision: keep <b>three</b>"
+CHANGE = f"sed -i s/two/zwei/ base.txt; echo four >> base.txt; echo '{NOTE}' > $MANYHANDS_NOTES_FILE"
 ASKS = 'a=$($MANYHANDS_ASK "Which one?" --choice left --choice right); test "$a" = right'
 
 
@@ -42,6 +43,12 @@ def waits(page: Any) -> str:
     return str(
         page.evaluate("[...document.querySelectorAll('#inbox li')].map((one) => one.dataset.waitsFor).sort().join()")
     )
+
+
+def test_the_notes_of_a_task_are_beside_it(waiting: tuple[Any, Project, Console]) -> None:
+    page, _, _ = waiting
+    open_task(page, "work")
+    until(page, f"[...document.querySelectorAll('li')].some((one) => one.textContent === {NOTE!r})")
 
 
 def test_the_inbox_lists_what_waits_and_opens_the_task(waiting: tuple[Any, Project, Console]) -> None:

@@ -109,7 +109,8 @@ def _attempt_lines(attempt: AttemptRow) -> Iterable[str]:
     if (judged := attempt.judged) is not None:
         words = f": {judged.words}" if judged.words else ""
         verdict = str(judged.verdict).replace("_", " ")
-        yield cell(f"  {verdict} by {judged.by or 'a person'}, {when(judged.at)}{words}")
+        decided = f"{verdict} by {judged.by or 'a person'}, {when(judged.at)}{words}"
+        yield f"  {cell(decided)}"
     yield from (f"  {cell(note)}" for note in attempt.notes)
     for one in attempt.artefacts:
         kept = f", copied to {one.copy}" if one.copy else ""

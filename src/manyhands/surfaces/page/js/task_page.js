@@ -7,7 +7,7 @@ import { button, h, renew, setText } from "./dom.js";
 import { keyOf } from "./model.js";
 import { OutputView } from "./output_view.js";
 import { kindClass, kindVars } from "./paint.js";
-import { attemptsTable, filesLeft, reasons, storyFrom, storyList, uses, whatItIs } from "./task_parts.js";
+import { attemptsTable, filesLeft, notesLeft, reasons, storyFrom, storyList, uses, whatItIs } from "./task_parts.js";
 import { duration, plainText } from "./words.js";
 
 export class TaskPage {
@@ -170,6 +170,7 @@ export class TaskPage {
 			whatItIs(this.detail?.plan),
 			uses(this.model, record, this.detail, record.state === "ready" ? this.holders(record) : []),
 			filesLeft(this.detail),
+			notesLeft(this.detail),
 			h("h3", { key: "attempts" }, "Attempts"), attemptsTable(bars, this.detail, this.attempt, now, (number) => this.pick(number), ticking),
 			h("h3", { key: "output" }, this.attempt ? `Output of attempt ${this.attempt}` : "Output"), this.output.bar, this.output.pre,
 			h("h3", { key: "story" }, "History"), storyList(this.story ?? storyFrom(bars, record)),

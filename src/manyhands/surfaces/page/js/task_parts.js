@@ -59,6 +59,13 @@ export function filesLeft(detail) {
 	return [h("h3", { key: "files" }, "Files"), h("ul", { key: "files list" }, rows)];
 }
 
+/** What its attempts want remembered, the latest attempt first. */
+export function notesLeft(detail) {
+	const notes = [...(detail?.attempts ?? [])].reverse().flatMap((attempt) => attempt.notes ?? []);
+	if (!notes.length) return [];
+	return [h("h3", { key: "notes" }, "Notes"), h("ul", { key: "notes list" }, notes.map((note, place) => h("li", { key: place }, note)))];
+}
+
 /** `pick(number)` shows the output of that attempt; `ticking(element, bar)` is told of what is in flight. */
 export function attemptsTable(bars, detail, shown, now, pick, ticking) {
 	if (!bars.length) return h("p", { class: "note", key: "attempts list" }, "None yet.");
