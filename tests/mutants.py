@@ -1,6 +1,7 @@
 """Seeds one bug at a time into a copy of the package and runs the test that must find it: `make mutants`.
 
-The list is `mutants.toml`. A mutant that no test finds is a hole in the tests, and the command fails.
+The list is `mutants.toml`. A mutant that no test finds is a hole in the tests, and the command fails. `--record`
+appends the counts to `bench/results.jsonl`.
 """
 
 import os
@@ -18,6 +19,7 @@ ROOT = TESTS.parent
 LIST = TESTS / "mutants.toml"
 #: Longer than any of the tests takes. A mutant that hangs its test counts as found.
 WITHIN_S = 600
+RECORD = "--record"
 
 
 class Mutant(NamedTuple):
@@ -40,6 +42,16 @@ def mutated(mutant: Mutant, source: str) -> str:
     return source.replace(mutant.find, mutant.put)
 
 
+def check_baseline(mutants: Sequence[Mutant]) -> None:
+    """Without a mutant every test passes: one that fails anyway would find everything."""
+    tests = list(dict.fromkeys(mutant.test for mutant in mutants))
+    print(f"{len(tests)} tests without a mutant", flush=True)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"the tests fail without any mutant:\n{done.stdout[-4000:]}")
+
+
 def is_found(mutant: Mutant) -> bool:
     with tempfile.TemporaryDirectory(prefix="mutant-") as directory:
         package = Path(directory, "manyhands")
@@ -58,7 +70,9 @@ def is_found(mutant: Mutant) -> bool:
 
 
 def main(names: Sequence[str]) -> int:
+    is_recorded, names = RECORD in names, [name for name in names if name != RECORD]
     mutants = [mutant for mutant in read_mutants() if not names or any(name in mutant.name for name in names)]
+    check_baseline(mutants)
     survivors = []
     for number, mutant in enumerate(mutants, 1):
         found = is_found(mutant)
@@ -66,6 +80,11 @@ def main(names: Sequence[str]) -> int:
         if not found:
             survivors.append(mutant)
     print(f"{len(mutants) - len(survivors)} of {len(mutants)} mutants found")
+    if is_recorded:
+        sys.path.insert(0, str(ROOT / "bench"))
+        from record import record
+
+        record("mutants", {"mutants": len(mutants)}, len(mutants) - len(survivors), "found")
     return 1 if survivors else 0
 
 

@@ -1,6 +1,7 @@
 """What a dispatcher finds after another one died: processes that it cannot kill, and a clock that was set back."""
 
 import time
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
@@ -54,6 +55,23 @@ async def test_an_attempt_on_another_machine_is_lost_only_when_it_is_surely_dead
         ) as dispatcher:
             ended = (dispatcher.book.runs["r"].records["a"].history or [])[0].ending
             assert (ended is not None and ended.kind is EndingKind.LOST) == is_lost
+
+
+async def test_nothing_that_a_dead_dispatcher_left_lives_when_its_claims_are_free(tmp_path: Path) -> None:
+    store, reclaimed = left_behind(), []
+
+    async def reclaim(processes: Iterable[tuple[ProcessHandle, str]]) -> None:
+        events = [event for _, event in store.open_reader().read()]
+        assert not any(isinstance(event, ev.AttemptEnded) for event in events), "its claims are free already"
+        reclaimed.extend(process for process, _ in processes)
+
+    with closing(store.open_journal()) as journal:
+        configured, surroundings = ev.HostsConfigured(0.0, HOSTS), Surroundings(reclaim=reclaim)
+        async with dispatching_on(
+            journal, tmp_path, configured, lambda *_: {}, all_runs_go_on=False, surroundings=surroundings
+        ) as dispatcher:
+            assert reclaimed == [ProcessHandle(7, 0.5, "another machine")]
+            assert not dispatcher.book.running
 
 
 async def test_the_journal_never_goes_back_in_time_over_a_restart(
