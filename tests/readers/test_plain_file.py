@@ -1,28 +1,13 @@
 """What others put at a path is opened only if it is a regular file, and nothing there makes the opening wait."""
 
 import os
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from manyhands.readers.plain_file import open_plain, read_plain
 
-#: A safety net: an opening that waits would wait without end.
-PATIENCE_S = 60
-
-
-@pytest.fixture(autouse=True)
-def _patience() -> Iterator[None]:
-    def waited(*_: object) -> None:
-        raise AssertionError("it waits")
-
-    before = signal.signal(signal.SIGALRM, waited)
-    signal.alarm(PATIENCE_S)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+pytestmark = pytest.mark.usefixtures("patience")
 
 
 @pytest.mark.parametrize("flags", [os.O_RDONLY, os.O_WRONLY | os.O_CREAT | os.O_APPEND, os.O_RDWR | os.O_CREAT])

@@ -120,3 +120,9 @@ def test_reading_leaves_nothing_behind(tmp_path):
     project(tmp_path, row("a"))
     load(find(tmp_path))
     assert os.listdir(tmp_path / ".beads") == ["issues.jsonl"]
+
+
+def test_a_pipe_in_the_place_of_the_lock_is_not_waited_for(tmp_path, patience):
+    project(tmp_path, row("a"))
+    os.mkfifo(tmp_path / ".beads" / ".jsonl.lock")
+    assert list(load(find(tmp_path)).issues) == ["a"]

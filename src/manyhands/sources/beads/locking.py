@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from manyhands.errors import Unavailable
+from manyhands.readers.plain_file import open_plain
 
 LOCK_NAME = ".jsonl.lock"
 #: As long as Beads waits. Beads tries every 50 ms, which would leave the file idle between two of our writers.
@@ -48,7 +49,7 @@ def exclusive_in_turn(path: Path, timeout_s: float = TIMEOUT_S) -> Iterator[None
 def shared(path: Path, timeout_s: float = TIMEOUT_S) -> Iterator[None]:
     """Hold a shared lock, if the lock file exists. Reading does not create it."""
     try:
-        fd = os.open(path, os.O_RDONLY)
+        fd = open_plain(path, through_links=True)
     except OSError:
         yield
         return
