@@ -262,7 +262,7 @@ def _landing(data: bytes, directory: Path) -> None:
 
 
 READERS: dict[str, Reader] = {
-    **{f"plan.{kind}": Reader(partial(_plan, f"plan.{kind}")) for kind in ("toml", "yaml", "json", "jsonl")},
+    **{f"plan-{kind}": Reader(partial(_plan, f"plan.{kind}")) for kind in ("toml", "yaml", "json", "jsonl")},
     "markdown": Reader(_markdown, (BadFrontMatter, UnicodeDecodeError)),
     "beads": Reader(_beads),
     "beads-settings": Reader(_beads_settings),
