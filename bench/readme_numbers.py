@@ -46,6 +46,15 @@ MEASURED = {
         ("cost",),
         (("cost", ("core, a task", "plan reading, small rows", "plan reading, typical rows", "durable no-ops")),),
     ),
+    "page_speed": Question(
+        "page_speed.py",
+        "the page of a run of 5,000 tasks",
+        ("what",),
+        (
+            ("tasks", (5_000,)),
+            ("what", ("first picture of a run", "a filter", "zooming in the graph", "a replay is ready")),
+        ),
+    ),
     "clutch_real_server": Question("clutch_real_server.py", "model calls on a llama.cpp server", ("width",)),
     "agent_overhead": Question("agent_overhead.py", "an agent host beside a shell host with the same command", ("of",)),
     "agents_closed_account": Question(
