@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 os.environ.setdefault("MANYHANDS_AGENTS", str(Path.home() / ".cache" / "manyhands-agents"))
 
 from hosts.agents.real_hosts import program_of
-from hosts.agents.real_runs import Account, one_host, run, run_together, shown
+from hosts.agents.real_runs import Account, one_host, run, run_together, shown, tries_of
 from manyhands.core.values.ending import EndingKind
 
 TASKS, SIX, SESSIONS = 12, 6, 8
@@ -34,8 +34,9 @@ def lost(place: Path, agent: str, account: Account, tasks: int, width: str) -> i
 
 def closed_account(agent: str, place: Path) -> None:
     refused = lost(place, agent, Account(closes_after=6), TASKS, "3")
+    assert tries_of(place) == [0] * TASKS, "no refusal counts"
     print(f"{agent:12}{TASKS} tasks, the account closes for 20 s: {refused} attempts refused")
-    record("agents_closed_account", {"agent": agent, "tasks": TASKS}, refused, "attempts refused, 0 counted")
+    record("agents_closed_account", {"agent": agent, "tasks": TASKS}, refused, "attempts refused")
 
 
 def burst(agent: str, place: Path) -> None:

@@ -26,7 +26,7 @@ from manyhands.core.values.task import Task
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("agents")]
 #: For those that never get an answer: long enough for a start on a busy machine, in which all of them compute.
-SILENT_S = 12.0
+SILENT_S = 45.0
 #: For the others: longer than any of them asks again before it says why, which is up to four minutes.
 IDLE_S = 500.0
 #: Those that say that they ask again, so that their host sees the load long before they give up.
