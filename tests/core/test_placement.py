@@ -1,5 +1,9 @@
 """Several hosts for one kind: the soonest expected finish, waiting for a slot included."""
 
+import itertools
+
+import pytest
+
 from helpers import Player, a_host, a_task
 from manyhands.core import events as ev
 from manyhands.core.values.ending import Ending, EndingKind
@@ -183,3 +187,18 @@ def test_a_task_that_cannot_start_anyway_needs_no_host() -> None:
     player.end("late", ending=Ending(EndingKind.CANCELLED))
     player.open(a_task("free"))
     assert host_of(player, "free") == "both"
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations("abc")))
+def test_among_equal_hosts_a_task_leaves_those_that_more_others_can_use(order: tuple[str, ...]) -> None:
+    kinds = {"a": ("code", "text", "x"), "b": ("code", "x"), "c": ("x",)}
+    player = Player(*(a_host(name, kinds=kinds[name]) for name in order))
+    player.open(a_task("free", kind="x"), a_task("two", kind="code"), a_task("one", kind="text"))
+    assert {id: host_of(player, id) for id in player.running} == {"free": "c", "two": "b", "one": "a"}
+
+
+def test_a_faster_or_emptier_host_is_taken_though_more_others_can_use_it() -> None:
+    hosts = (a_host("b", 4, kinds=("code", "x")), a_host("c", 4, kinds=("x",)), a_host("a", 4))
+    player = Player(*hosts)
+    player.open(a_task("first", kind="x", host="c"), a_task("free", kind="x"), a_task("two", kind="code"))
+    assert host_of(player, "free") != "c"

@@ -160,8 +160,8 @@ def _host_reasons(group: Group, book: Book, at: float) -> list[str]:
             busy.append(host)
     if not free:
         return reasons
-    needed = needed_elsewhere(group.pool, free, [pool for pool in book.ready.pools.values() if pool.heap])
-    choice = choose(free, busy, kind, book.at, {}, group.waits_since, len(group.queue) - 1, needed)
+    others = needed_elsewhere(group.pool, free, [pool for pool in book.ready.pools.values() if pool.heap])
+    choice = choose(free, busy, kind, book.at, {}, group.waits_since, len(group.queue) - 1, others)
     if choice.host is None:
         return [f"{free[0].name} has room, but a slot elsewhere is worth waiting {choice.worth_waiting_s:.1f} s for"]
     return []

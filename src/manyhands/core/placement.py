@@ -1,9 +1,10 @@
 """Which host a task goes to: the one where it should finish soonest, including the wait for a slot."""
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
+from manyhands.core.scarce_hosts import NO_OTHERS, OtherNeeds
 from manyhands.core.state import HostState
 from manyhands.core.values.host import Host
 
@@ -40,7 +41,7 @@ def choose(
     waiting: dict[str, int],
     waits_since: float | None = None,
     behind: int = 0,
-    needed: Collection[str] = (),
+    others: OtherNeeds = NO_OTHERS,
 ) -> HostChoice:
     """The host where the task should finish soonest, among hosts with room (`free`) and hosts without (`busy`).
 
@@ -48,7 +49,8 @@ def choose(
     Time that the task has waited (since `waits_since`) lowers the gain of waiting longer, so its wait always ends.
     `behind` equal tasks come after this one. If waiting does not pay for the last of them, it takes the free slot now.
     An unknown duration counts as the best known one, so that every host is tried.
-    On hosts of `needed` the last slots are all that other tasks can have, so a task counts twice: it keeps one waiting.
+    Where other tasks need the last slots of a host, a task counts twice: it keeps one waiting. Among equal hosts it
+    goes to the one that the fewest `others` could use.
     """
     if regular := [host for host in free if not host.host.fallback]:
         free = regular
@@ -58,10 +60,10 @@ def choose(
         return HostChoice(free[0])
     usual_s = _usual_times(kind, (*free, *busy))
 
-    def weight(host: HostState) -> tuple[float, bool, float]:
-        is_needed = host.name in needed
+    def weight(host: HostState) -> tuple[float, bool, float, int]:
+        is_needed = host.name in others.last_slots
         emptiness = -(host.width - len(host.running)) / host.width
-        return usual_s[host.name] * (1 + is_needed), is_needed, emptiness
+        return usual_s[host.name] * (1 + is_needed), is_needed, emptiness, others.wanted.get(host.name, 0)
 
     chosen = min(free, key=weight)
     if behind >= SLOTS_MAX * len(busy):

@@ -22,7 +22,7 @@ from manyhands.core.obstacles import (
 from manyhands.core.placement import choose
 from manyhands.core.preemption import Outlook, is_willing
 from manyhands.core.ready import Group
-from manyhands.core.scarce_hosts import needed_elsewhere
+from manyhands.core.scarce_hosts import NO_OTHERS, needed_elsewhere
 from manyhands.core.state import HostState, Running
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.provenance import Cause, CausedBy
@@ -162,9 +162,9 @@ def _host_for(book: Book, group: Group, round_: _Round) -> HostState | None:
         if len(free) == 1 and not busy:
             chosen = free[0]
         else:
-            needed = needed_elsewhere(group.pool, free, round_.open) if len(free) > 1 else ()
+            others = needed_elsewhere(group.pool, free, round_.open) if len(free) > 1 else NO_OTHERS
             behind = len(group.queue) - 1
-            choice = choose(free, busy, kind, book.at, round_.waiting, group.waits_since, behind, needed)
+            choice = choose(free, busy, kind, book.at, round_.waiting, group.waits_since, behind, others)
             if choice.host is None:
                 if group.waits_since is None:
                     group.waits_since = book.at

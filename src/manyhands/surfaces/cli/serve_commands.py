@@ -42,9 +42,10 @@ def serve(
         Option(metavar="FILE", help="Serve at this Unix socket and at no port. Only your own account can open it."),
     ] = None,
 ) -> int:
-    """Watch plans, Beads, GitHub issues and Markdown files, and run their tasks until stopped.
+    """Watch plans, Beads, GitHub issues, Markdown files and queues, and run their tasks until stopped.
 
-    The backlogs are those of the options and those of [[backlogs]] in the config. Without any, it serves the
+    The backlogs are those of the options and those of [[backlogs]] in the config, which alone names queues: Redis
+    streams and PostgreSQL tables. Without any, it serves the
     page of the store and runs what `manyhands add` hands in. Ctrl-C or SIGTERM stops the running attempts. The same
     command continues from there.
     """
