@@ -18,8 +18,10 @@ if sys.argv[1:] == ["auth", "status", "--json"]:
 said = sys.stdin.read()
 lines = [line[2:] for line in said.splitlines() if line.startswith("- ")]
 files = [line.split(" lines ")[0].split(" (")[0] for line in lines if " lines " in line or line.endswith(" tokens)")]
-for name in files or ["NOTES.md"]:
+named = [word for word in said.split() if word.endswith("/") and not word.startswith("/")]
+for name in files or [named[0] + "NOTES.md" if named else "NOTES.md"]:
     file = pathlib.Path(name)
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text((file.read_text() if file.exists() else "") + "# changed by a stand-in\\n")
 print(*{lines}, sep="\\n")
 raise SystemExit({code})

@@ -5,7 +5,7 @@ import pytest
 from manyhands.core.clutch.clutch import Clutch
 from manyhands.core.clutch.launch import WIDTH_FIRST
 from manyhands.core.values.ending import EndingKind
-from manyhands.core.values.host import COMMANDS, SERVICE
+from manyhands.core.values.host import AGENTS, COMMANDS, SERVICE
 from manyhands.core.values.host_memory import HostMemory, KindMemory
 from manyhands.core.values.widths import Reading, Sample
 
@@ -105,3 +105,21 @@ def test_a_server_that_says_how_many_it_works_on_at_once_gets_so_many_at_once() 
     for second in range(1, 10):
         clutch.read(Reading(at + second, "llamacpp", running=12, waiting=0, slots=12))
     assert clutch.width == 12
+
+
+@pytest.mark.parametrize(("start", "width"), [(None, WIDTH_FIRST), (2, 2), (6, 6)])
+def test_after_a_run_of_one_task_a_host_begins_no_narrower_than_a_new_one(start: int | None, width: int) -> None:
+    once = Clutch.begin(nature=AGENTS)
+    last = filled(once, 0.0, most=1)
+    once.tick(1.0)
+    once.observe(Sample(19.0, 0.0, last, "code", 10.0, 1, EndingKind.DONE))
+    kept = once.export()
+    assert kept is not None
+    assert (kept.width, kept.is_open) == (1.0, True)
+    assert Clutch.begin(nature=AGENTS, memory=kept, start=start).width == width
+
+
+def test_what_more_tasks_had_in_flight_is_where_the_next_run_begins() -> None:
+    memory = HostMemory(9.0, 0, is_open=True)
+    clutch = Clutch.begin(nature=AGENTS, memory=memory)
+    assert (clutch.width, clutch.why) == (9, "an earlier run had 9 in flight and was still growing")

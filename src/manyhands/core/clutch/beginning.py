@@ -34,6 +34,11 @@ def beginning(start: int | None, memory: HostMemory | None, nature: str, streams
     if memory.cores_each:
         launch.cores_each, launch.looks = memory.cores_each, 1
     if memory.is_open:
+        # A run of one task had only 1 in flight. The next run begins no lower than on a new host.
+        cold = float(start or WIDTH_FIRST)
+        if memory.width < cold:
+            why = f"an earlier run had only {memory.width:.0f} in flight, and no trouble"
+            return Beginning(cold, why, launch, Ramp())
         launch.borne = int(memory.width)
         why = f"an earlier run had {memory.width:.0f} in flight and was still growing"
         return Beginning(memory.width, why, launch, Ramp())

@@ -11,7 +11,7 @@ from manyhands.core.commands import AnyCommand, StartAttempt, WakeAt
 from manyhands.core.events import AttemptEnded, HostsConfigured, Input, RunDrained, Woke
 from manyhands.core.explain import explain
 from manyhands.core.scheduler import Scheduler
-from manyhands.core.state import Run
+from manyhands.core.state import Record, Run
 from manyhands.core.values.ending import DONE
 from manyhands.core.values.task import TaskState
 from manyhands.engine.recovery import LOST, seal_records
@@ -112,12 +112,21 @@ class _Play:
 def _reasons(scheduler: Scheduler, steps: RunSteps, now: float) -> dict[str, str]:
     """Why each task that waits does not start at once."""
     run = scheduler.book.runs.get(steps.run)
+    if run is None:
+        return {}
     waiting = (TaskState.READY, TaskState.BLOCKED, TaskState.BACKOFF, TaskState.DEFERRED, TaskState.NEEDS_PERSON)
     return {
-        id: next(iter(explain(scheduler.book, record, now)), "")
-        for id, record in (run.records.items() if run is not None else ())
+        id: _open_needs(run, record) or next(iter(explain(scheduler.book, record, now)), "")
+        for id, record in run.records.items()
         if record.state in waiting
     }
+
+
+def _open_needs(run: Run, record: Record) -> str:
+    """Without their states: nothing really runs."""
+    if record.state is not TaskState.BLOCKED or not all(need in run.records for need in record.task.needs):
+        return ""
+    return "needs " + ", ".join(need for need in record.task.needs if run.records[need].state is not TaskState.DONE)
 
 
 def _tell(
