@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 import manyhands
+from manyhands.core.values.task import Task
 from manyhands.errors import Conflict, UnknownHost, UsageError
 from manyhands.surfaces.python.async_engine import AsyncEngine
 
@@ -198,6 +199,28 @@ async def test_commands_are_submitted_as_in_a_plan(engine: AsyncEngine) -> None:
     assert isinstance(results[1], manyhands.ItemFailed)
     with pytest.raises(manyhands.ManyhandsError, match="no host can take task"):
         await engine.prompt(["Say hello"])
+
+
+def test_an_agent_is_given_work_as_the_config_of_init_describes_it(tmp_path: Path) -> None:
+    program = tmp_path / "my-agent"
+    program.write_text("#!/bin/sh\necho '# hello' >> README.md\n")
+    program.chmod(0o755)
+    (tmp_path / "manyhands.toml").write_text(
+        f'[hosts.mine]\ntype = "agent"\nagent = {{ run = ["{program}"] }}\nkinds = ["code*"]\n'
+    )
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=t", "-c", "user.email=t@example.org"]
+    for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "first"]):
+        subprocess.run([*git, *words], check=True)
+    with manyhands.Engine(config=tmp_path / "manyhands.toml") as engine:
+        engine.agent(["Say hello in the README.\nNothing else."])
+    said = subprocess.run([*git, "log", "--format=%s"], capture_output=True, text=True, check=True)
+    assert said.stdout.splitlines() == ["Say hello in the README.", "first"]
+
+
+def test_an_outcome_is_one_line_in_a_notebook() -> None:
+    task = Task("t1", prompt="p" * 5000)
+    outcome = manyhands.Outcome(task, "r" * 5000, "done", "", 1, 1.0, "local", 0, 0, None, "t1", "run-1")
+    assert repr(outcome) == f"<Outcome task t1: done, '{'r' * 58}…; 1 attempt>"
 
 
 async def test_rows_are_what_a_table_is_made_from(engine: AsyncEngine) -> None:

@@ -1,9 +1,11 @@
 """Commits that land: one for each task. A trailer names the task, and the commit is found again by it."""
 
 import os
+import re
 from pathlib import Path
 
 from manyhands.core.commands import StartAttempt
+from manyhands.core.values.task import Task
 from manyhands.hosts.executors.output_text import one_line
 from manyhands.hosts.landing.git import Git
 from manyhands.hosts.landing.repository import Repository
@@ -11,6 +13,9 @@ from manyhands.hosts.landing.repository import Repository
 TRAILER = "Manyhands-Task"
 _ATTEMPT = "Manyhands-Attempt"
 _SUBJECTS_MAX = 20
+_SUBJECT_CHARACTERS_MAX = 72
+#: The ids of split parts, and of tasks that a program submitted without an id.
+_MADE_ID = re.compile(r"s?[0-9a-f]{12,}")
 #: What tools leave behind. If `.gitignore` does not name it, any two attempts would conflict in it.
 _NOBODYS_WORK = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", "node_modules"}
 
@@ -22,11 +27,23 @@ def name_of(order: StartAttempt) -> str:
 
 def message_of(order: StartAttempt, subjects: list[str]) -> str:
     """The commit message. `subjects` are those of the attempt's own commits, which become part of this one."""
-    title = one_line(order.task.title)
-    lines = [f"{order.task.id}: {title}" if title else order.task.id, ""]
+    lines = [_subject(order.task), ""]
     if subjects:
-        lines += [*(f"* {one_line(subject)}" for subject in subjects[:_SUBJECTS_MAX]), ""]
+        lines += [*(f"* {_plain(subject)}" for subject in subjects[:_SUBJECTS_MAX]), ""]
     return "\n".join([*lines, f"{TRAILER}: {name_of(order)}", f"{_ATTEMPT}: {order.number}", ""])
+
+
+def _subject(task: Task) -> str:
+    """The task and its title, or the beginning of its prompt. An id that a program made says nothing to people."""
+    title = _plain(task.title) or next((_plain(line) for line in task.prompt.splitlines() if _plain(line)), "")
+    id = _plain(task.id)
+    subject = title if title and _MADE_ID.fullmatch(id) else f"{id}: {title}" if title else id
+    return subject if len(subject) <= _SUBJECT_CHARACTERS_MAX else subject[: _SUBJECT_CHARACTERS_MAX - 1] + "…"
+
+
+def _plain(text: str) -> str:
+    """On one line, without what a terminal would obey."""
+    return "".join(letter for letter in one_line(text) if letter.isprintable())
 
 
 def commit(git: Git, tree: str, parent: str, message: str) -> str:

@@ -29,6 +29,8 @@ These tests cover your part:
 
 {checking} Then say in a few lines what you changed and what you could not do.
 """
+#: Of the goal, so much is in the title of each part.
+_GOAL_CHARACTERS_MAX = 200
 _FIELD = re.compile(r"\{(goal|id|name|tokens|files|neighbours|tests|checking|parent)\}")
 #: Characters with a special meaning in a claim. `?` stands for any one character, so the claim still covers the file.
 _SPECIAL = re.compile(r"[*?\[\]{}\\]")
@@ -66,7 +68,7 @@ def tasks_of(
             "checking": _checking(like.check, bool(covering)),
             "parent": leaf.parent or "",
         }
-        tasks.append(_task(leaf, name, _filled(template, values), like, inside))
+        tasks.append(_task(leaf, name, _filled(template, values), like, inside, goal))
     return tasks
 
 
@@ -107,12 +109,14 @@ def _bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines) or "(none)"
 
 
-def _task(leaf: Subplan, name: str, prompt: str, like: Task, inside: str) -> Task:
+def _task(leaf: Subplan, name: str, prompt: str, like: Task, inside: str, goal: str) -> Task:
     part = f" lines {leaf.ranges[0].first_line}-{leaf.ranges[0].last_line}" if leaf.ranges else ""
+    wanted = " ".join(goal.split())[:_GOAL_CHARACTERS_MAX]
+    about = f": {wanted}" if wanted else f" ({quantity(len(leaf.files), 'file')}, {leaf.tokens:,} tokens)"
     return replace(
         like,
         id=leaf.id,
-        title=f"{name}{part} ({quantity(len(leaf.files), 'file')}, {leaf.tokens:,} tokens)",
+        title=f"{name}{part}{about}",
         claims=Claims(write=tuple(dict.fromkeys(claim_of(inside + file) for file in leaf.files))),
         prompt=prompt,
         parent=leaf.parent or "",

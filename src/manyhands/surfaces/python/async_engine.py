@@ -204,8 +204,10 @@ class AsyncEngine:
         return_exceptions: bool = False,
         **options: Unpack[SubmitOptions],
     ) -> Results[Any]:
-        """Have agents of the config work on these, each in a git worktree of its own, from which its work lands."""
-        fields = {"workspace": WORKTREE, **(fields or {})}
+        """Have agents of the config work on these, each in a git worktree of its own, from which its work lands.
+
+        Their kind is `code`, unless `fields` names another one."""
+        fields = {"workspace": WORKTREE, "kind": "code", **(fields or {})}
         return await self.prompt(prompts, fields=fields, return_exceptions=return_exceptions, **options)
 
     def _check_host(self, settings: CallSettings) -> None:

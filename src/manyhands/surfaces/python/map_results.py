@@ -7,8 +7,9 @@ from msgspec import Struct
 
 from manyhands.core.state import Record
 from manyhands.core.values.ending import total_cost
-from manyhands.core.values.task import TaskState
+from manyhands.core.values.task import Task, TaskState
 from manyhands.errors import ManyhandsError
+from manyhands.quantities import quantity
 
 R = TypeVar("R")
 
@@ -31,6 +32,11 @@ class Outcome(Struct, frozen=True):
     cost: float | None
     task: str  # its id in the store
     run: str
+
+    def __repr__(self) -> str:
+        """One line in a notebook, however large the item and its result are."""
+        what = _shown(self.result) if self.state == TaskState.DONE else self.detail
+        return f"<Outcome {_shown(self.item)}: {self.state}, {what}; {quantity(self.attempts, 'attempt')}>"
 
 
 class ItemFailed(ManyhandsError):
@@ -97,5 +103,5 @@ def outcome_of(item: Any, record: Record, result: Any) -> Outcome:
 
 
 def _shown(item: object) -> str:
-    text = repr(item)
+    text = f"task {item.id}" if isinstance(item, Task) else repr(item)
     return text if len(text) <= 60 else text[:59] + "…"
