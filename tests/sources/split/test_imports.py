@@ -64,6 +64,22 @@ def test_typescript_and_javascript_imports_are_found(tmp_path: Path):
     }
 
 
+def test_imports_by_full_name_are_found_inside_the_package_that_is_split(tmp_path: Path):
+    write_files(tmp_path, {"src/shop/__init__.py": "", "src/shop/orders/__init__.py": ""})
+    content: dict[str, str | bytes] = {
+        "__init__.py": "",
+        "bill.py": "from shop.orders import cart\nfrom shop.orders.cart import add\nimport shop.orders.ship.by_air\n",
+        "cart.py": "import shop.stock\n",
+        "ship/__init__.py": "",
+        "ship/by_air.py": "from shop.orders.bill import total\n",
+    }
+    assert _ties(tmp_path / "src/shop/orders", content) == {
+        ("bill.py", "cart.py"),
+        ("bill.py", "ship/by_air.py"),
+        ("ship/by_air.py", "bill.py"),
+    }
+
+
 def test_a_go_import_is_shared_by_the_files_of_its_package(tmp_path: Path):
     content = {
         "go.mod": "module example.org/app\n\ngo 1.22\n",

@@ -12,11 +12,18 @@ def tests_outside(workspace: Path, inside: str, paths: Sequence[str]) -> dict[st
     """File of the split directory `inside` → tests elsewhere that import it, with their paths from the workspace."""
     if not inside:
         return {}
-    tests = [path for path in find_files(workspace).size_of if is_test(path) and not path.startswith(inside)]
-    imports, _ = read_imports(FilesOnDisk(workspace, [*tests, *(inside + path for path in paths)]))
+    importers = imported_by_tests(workspace, [inside + path for path in paths])
+    return {file.removeprefix(inside): tests for file, tests in importers.items()}
+
+
+def imported_by_tests(workspace: Path, paths: Sequence[str]) -> dict[str, list[str]]:
+    """Each of these files of the workspace → the tests that import it and are not among them."""
+    known = set(paths)
+    tests = [path for path in find_files(workspace).size_of if is_test(path) and path not in known]
+    imports, _ = read_imports(FilesOnDisk(workspace, [*tests, *paths]))
     outside = set(tests)
     importers: dict[str, list[str]] = {}
     for importer, imported, _share in sorted(imports):
-        if importer in outside and imported.startswith(inside):
-            importers.setdefault(imported.removeprefix(inside), []).append(importer)
+        if importer in outside and imported in known:
+            importers.setdefault(imported, []).append(importer)
     return importers

@@ -14,6 +14,7 @@ from manyhands.errors import UsageError
 from manyhands.sources.config.config_types import Config
 from manyhands.sources.split.directory_source import read_directory
 from manyhands.sources.split.leaf_tasks import DEFAULT_TEMPLATE, epics_of, tasks_of
+from manyhands.sources.split.outside_tests import imported_by_tests
 from manyhands.sources.split.plan_file import write_plan
 from manyhands.sources.split.split_types import SplitSettings
 from manyhands.sources.split.splitting import split
@@ -63,7 +64,8 @@ def _tasks(sentence: str, options: DoOptions, config: Config) -> tuple[list[Task
     code = read_directory(config.workspace, include=_named(sentence, config.workspace), told=say)
     tree = split(code.source, SplitSettings(), code.read, code.notes)
     about = RunAbout(goal=sentence, epics=epics_of(tree, code.source))
-    return tasks_of(tree, code.source, DEFAULT_TEMPLATE, like, goal=sentence), about
+    tests = imported_by_tests(config.workspace, code.source.paths)
+    return tasks_of(tree, code.source, DEFAULT_TEMPLATE, like, goal=sentence, tests_outside=tests), about
 
 
 def _named(sentence: str, workspace: Path) -> list[str]:
@@ -77,8 +79,16 @@ def _check_taken(kind: str, config: Config) -> None:
     if not any(takes(host, kind, "agent") for host in config.core_hosts()):
         raise UsageError(
             f"no host here can carry out a sentence: none is an agent that takes kind `{kind}`",
-            '`manyhands init` looks for agents and writes a host for each; `type = "agent"` is how it is written',
+            _how_to_add(kind, config),
         )
+
+
+def _how_to_add(kind: str, config: Config) -> str:
+    """`init` writes a first config, and changes none."""
+    if config.file is None:
+        return "`manyhands init` looks for agents and writes a host for each"
+    lines = ["[hosts.claude]", 'type = "agent"', 'agent = "claude"', f'kinds = ["{kind}*"]']
+    return f"add these lines to `{config.file}`, with the agent that you have:\n" + "\n".join(lines)
 
 
 def _stem(sentence: str, split: bool) -> str:

@@ -16,6 +16,11 @@ class Files(Protocol):
     @property
     def paths(self) -> frozenset[str]: ...
 
+    @property
+    def package(self) -> str:
+        """The Python package that the root itself is, as a path like `shop/orders`; "" if it is none."""
+        ...
+
     def read(self, path: str) -> bytes | None: ...
 
 

@@ -30,6 +30,15 @@ class FilesOnDisk:
     def paths(self) -> frozenset[str]:
         return self._paths
 
+    @property
+    def package(self) -> str:
+        names: list[str] = []
+        place = self._root.resolve()
+        while (place / "__init__.py").is_file() and place.name:
+            names.insert(0, place.name)
+            place = place.parent
+        return "/".join(names)
+
     def read(self, path: str) -> bytes | None:
         file = self._root / path
         try:

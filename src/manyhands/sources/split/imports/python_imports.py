@@ -8,7 +8,7 @@ from manyhands.sources.split.imports.import_reader import Files, Import, folder_
 
 
 def python_imports(files: Files) -> Iterator[Import]:
-    modules = _Modules(files.paths)
+    modules = _Modules(files.paths, files.package)
     for path in sorted(files.paths):
         if not path.endswith((".py", ".pyi")):
             continue
@@ -47,7 +47,8 @@ def _statements(tree: ast.Module) -> Iterator[ast.AST]:
 class _Modules:
     """Where modules are. Imports start from directories without __init__.py above a package."""
 
-    def __init__(self, paths: frozenset[str]) -> None:
+    def __init__(self, paths: frozenset[str], package: str) -> None:
+        self._package = package  # what the root itself is
         self._file_of: dict[str, str] = {}  # path without suffix or `/__init__` → file
         for path in sorted(paths):
             if path.endswith((".py", ".pyi")):
@@ -80,6 +81,8 @@ class _Modules:
             for _ in range(level - 1):
                 start = folder_of(start[:-1])
             return self._below(start, way, name)
+        if self._package and f"{way}/".startswith(f"{self._package}/"):
+            return self._below("", way[len(self._package) :].lstrip("/"), name)
         places = self._starting_with.get(way.partition("/")[0], ())
         # First a module beside the importer, then the nearest directory above it, then any.
         own = folder_of(importer)
