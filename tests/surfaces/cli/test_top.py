@@ -7,12 +7,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
-from textual.widgets import DataTable, Static
+from textual.app import App, ComposeResult
+from textual.widgets import DataTable, Input, Static
 
 from manyhands.sources.config.config_reading import load_config
 from manyhands.surfaces.api.token import read_token
 from manyhands.surfaces.cli.over_http import RemoteDispatcher
-from manyhands.surfaces.cli.top_app import TopApp
+from manyhands.surfaces.cli.top_app import TopApp, fill_table
 from manyhands.surfaces.cli.top_of_address import AddressSource
 from manyhands.surfaces.cli.top_of_store import StoreSource
 from surfaces.cli.console import PATIENCE_S, Console, Live, sh, shell_host
@@ -52,7 +53,7 @@ def lines(app: TopApp, table: str) -> list[str]:
     return [" ".join(str(cell) for cell in found.get_row(key)) for key in found.rows]
 
 
-async def until(app: TopApp, seen: Callable[[], bool]) -> None:
+async def until(app: TopApp, seen: Callable[[], object]) -> None:
     deadline = asyncio.get_running_loop().time() + PATIENCE_S
     while not seen():
         seen_now = (shown(app, "#said"), lines(app, "lanes"), lines(app, "tasks"))
@@ -72,12 +73,13 @@ async def test_it_shows_what_runs_and_its_keys_steer_it(
     monkeypatch.delitem(os.environ, "MANYHANDS_TOKEN", raising=False)
     async with screen(console, going, over) as app:
         await until(app, lambda: "hello from long" in shown(app, ".card"))
-        assert "plan-1" in shown(app, "#run")
+        assert re.match(r"plan-1 1 of 5 · done 0 · failed 1 · ", shown(app, "#run"))
         assert any(re.search(r"desk shell █ 1 of 1", line) for line in lines(app, "lanes"))
         assert lines(app, "tasks")[0].startswith("running long shell desk 1/")
         assert "hello from long" in shown(app, "#lines")
 
         app.query_one("#tasks", DataTable).move_cursor(row=[*states(app)].index("bad"))
+        await until(app, lambda: re.match(r"bad · .*exit.* 1", shown(app, "#about")))
         await app.run_action("task('retry')")
         await until(app, lambda: states(app)["bad"] != "failed")
 
@@ -95,8 +97,9 @@ async def test_it_shows_what_runs_and_its_keys_steer_it(
         await app.run_action("task('cancel')")
         await until(app, lambda: states(app)["long"] == "cancelled")
 
-        await app._filtered("la")
-        assert [*states(app)] == ["later", "last"]
+        await app.run_action("filter")
+        app.query_one("#filter", Input).value = "la"  # as it is typed, without Enter
+        await until(app, lambda: [*states(app)] == ["later", "last"])
         await app.run_action("task('retry')")
         assert "is done" in shown(app, "#said"), "a wish that makes no sense is refused in words"
         await app.run_action("task('approve')")
@@ -112,3 +115,19 @@ def test_without_a_terminal_it_says_what_to_type(console: Console) -> None:
     assert done.code == 2
     assert "needs a terminal" in done.err
     assert "manyhands task" in done.err
+
+
+async def test_the_cursor_stays_at_the_top_when_its_task_ends_and_on_a_chosen_task() -> None:
+    class Table(App[None]):
+        def compose(self) -> ComposeResult:
+            yield DataTable(cursor_type="row")
+
+    async with Table().run_test() as pilot:
+        table = pilot.app.query_one(DataTable)
+        table.add_columns("TASK")
+        fill_table(table, {name: (name,) for name in ("first", "second", "third")})
+        fill_table(table, {name: (name,) for name in ("second", "third", "first")})
+        assert table.cursor_row == 0
+        table.move_cursor(row=1)
+        fill_table(table, {name: (name,) for name in ("third", "second", "first")})
+        assert table.cursor_row == 0

@@ -14,7 +14,7 @@ from textual.widgets import DataTable, Footer, Input, Static
 
 from manyhands.errors import ManyhandsError
 from manyhands.surfaces.cli.terminal_text import output_for_terminal
-from manyhands.surfaces.cli.top_rows import card_text, lane_lines, may_be_cancelled, run_line, task_cells
+from manyhands.surfaces.cli.top_rows import about_task, card_text, lane_lines, may_be_cancelled, run_line, task_cells
 from manyhands.surfaces.cli.top_source import TaskAct, TopSight, TopSource
 from manyhands.surfaces.verbs.host_verbs import HostRow
 from manyhands.surfaces.verbs.task_verbs import TaskRow
@@ -35,7 +35,8 @@ class TopApp(App[None]):
     .card { width: 1fr; height: 5; border: round $surface-lighten-2; padding: 0 1; }
     .card { text-wrap: nowrap; text-overflow: ellipsis; }
     #tasks { height: 2fr; }
-    #log { height: 1fr; border-top: solid $surface-lighten-2; }
+    #about { height: auto; max-height: 4; border-top: solid $surface-lighten-2; }
+    #log { height: 1fr; }
     #said { height: 1; color: $text-warning; }
     #filter { display: none; height: 3; }
     #filter.open { display: block; }
@@ -73,6 +74,7 @@ class TopApp(App[None]):
         yield DataTable(id="lanes", cursor_type="row", zebra_stripes=False)
         yield Horizontal(id="cards")
         yield DataTable(id="tasks", cursor_type="row")
+        yield Static("", id="about")
         with VerticalScroll(id="log"):
             yield Static("", id="lines")
         yield Static("", id="said")
@@ -120,8 +122,8 @@ class TopApp(App[None]):
 
     async def _show(self, sight: TopSight) -> None:
         self.query_one("#run", Static).update(run_line(sight, self._source.place, self.size.width))
-        _fill(self._lanes, {line.key: line.cells() for line in lane_lines(sight)})
-        _fill(self._tasks, {row.task: task_cells(row) for row in sight.tasks.tasks})
+        fill_table(self._lanes, {line.key: line.cells() for line in lane_lines(sight)})
+        fill_table(self._tasks, {row.task: task_cells(row) for row in sight.tasks.tasks})
         cards = self.query_one("#cards", Horizontal)
         shown = sight.cards[: max(1, self.size.width // CARD_COLUMNS)]
         if len(cards.children) != len(shown):
@@ -137,8 +139,8 @@ class TopApp(App[None]):
         if row is not None:
             text = await self._call(lambda: self._source.log(row.run, row.task))
         lines = output_for_terminal(text).splitlines()[-LOG_LINES:]
-        title = Text(f"{row.task if row is not None else 'nothing'}: last output\n", "dim")
-        self.query_one("#lines", Static).update(title.append("\n".join(lines) or "…", "not dim"))
+        self.query_one("#about", Static).update(about_task(row))
+        self.query_one("#lines", Static).update(Text("\n".join(lines) or "…"))
         self.query_one("#log", VerticalScroll).scroll_end(animate=False)
 
     async def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
@@ -211,6 +213,11 @@ class TopApp(App[None]):
         self.query_one("#filter", Input).value = ""
         await self._filtered("")
 
+    async def on_input_changed(self, event: Input.Changed) -> None:
+        self._text = event.value.strip()
+        if not self._looking.locked():  # otherwise the next look shows it
+            await self.look()
+
     async def on_input_submitted(self, event: Input.Submitted) -> None:
         await self._filtered(event.value)
 
@@ -221,8 +228,8 @@ class TopApp(App[None]):
         await self.look()
 
 
-def _fill(table: "DataTable[Text | str]", rows: dict[str, tuple[Text | str, ...]]) -> None:
-    """Show these rows in this order. The cursor stays on its row, or where it was."""
+def fill_table(table: "DataTable[Text | str]", rows: dict[str, tuple[Text | str, ...]]) -> None:
+    """Show these rows in this order. The cursor stays at the top, or on its row, or where it was."""
     key, at = _key_at(table, table.cursor_row), table.cursor_row
     if [row.value for row in table.rows] == list(rows):
         columns = list(table.columns)
@@ -235,7 +242,8 @@ def _fill(table: "DataTable[Text | str]", rows: dict[str, tuple[Text | str, ...]
         table.add_row(*cells, key=name)
     if rows:
         names = list(rows)
-        table.move_cursor(row=names.index(key) if key in rows else min(at, len(names) - 1))
+        # At the top is what runs now. Nobody has chosen its task, which may end and move out of sight.
+        table.move_cursor(row=names.index(key) if at and key in rows else min(at, len(names) - 1))
 
 
 def _key_at(table: "DataTable[Text | str]", at: int) -> str:

@@ -13,6 +13,8 @@ from manyhands.surfaces.verbs.host_verbs import HostRow, LaneRow
 from manyhands.surfaces.verbs.task_verbs import TaskRow
 
 METER_CELLS = 16
+#: A narrower screen has no room for a bar beside the counts.
+BAR_FROM = 100
 _COLOURS = {"running": "cyan", "failed": "bold red", "backoff": "yellow", "deferred": "yellow", "done": "green"}
 
 
@@ -20,18 +22,20 @@ def run_line(sight: TopSight, place: str, cells: int) -> Text:
     run = sight.run
     finished = sum(run.counts.get(str(state), 0) for state in TERMINAL)
     line = Text().append(f"{plain(run.run)} ", "bold")
-    width = max(6, cells // 5)
-    done = width * finished // run.total if run.total else 0
-    line.append("━" * done, "green")
-    line.append("─" * (width - done), "dim")
-    line.append(f" {finished:,} of {run.total:,}")
+    if cells >= BAR_FROM:
+        width = cells // 5
+        done = width * finished // run.total if run.total else 0
+        line.append("━" * done, "green")
+        line.append("─" * (width - done) + " ", "dim")
+    line.append(f"{finished:,} of {run.total:,}")
     if not sight.is_dispatching:
         line.append(" · no dispatcher is running", "red")
     if run.draining:
         line.append(" · paused", "yellow")
     if sight.waits_for_person:
         line.append(f" · {sight.waits_for_person} in the inbox", "yellow")
-    line.append(f" · {counted(run.counts)}")
+    ended_first = {name: run.counts.get(name, 0) for name in ("done", "failed")}
+    line.append(f" · {counted({**ended_first, **run.counts})}")
     line.append(f"  {plain(place)}", "dim")
     return line
 
@@ -81,6 +85,17 @@ def card_text(card: Card) -> Text:
     text = Text(plain(card.task), "bold cyan", no_wrap=True, overflow="ellipsis")
     text.append(f"\n{plain(card.host)} · {duration(card.for_s)}\n", "not bold default")
     text.append(plain(card.line) or "…", "not bold default" if card.line else "dim")
+    return text
+
+
+def about_task(row: TaskRow | None) -> Text:
+    """What the list has no room for, in full."""
+    if row is None:
+        return Text("no task", "dim")
+    text = Text(plain(row.task), "bold")
+    for more in (row.title, row.why):
+        if more:
+            text.append(f" · {plain(more)}", "not bold")
     return text
 
 
