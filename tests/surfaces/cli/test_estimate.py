@@ -5,7 +5,7 @@ import pytest
 from helpers import Player, a_host, a_task
 from manyhands.surfaces.cli.live_picture import pace
 from manyhands.surfaces.cli.printing import duration
-from manyhands.surfaces.cli.time_left import expected_s
+from manyhands.surfaces.cli.time_left import FinishRate, expected_s
 
 
 def left_s(player: Player) -> float | None:
@@ -64,3 +64,11 @@ def test_a_pace_is_told_in_the_unit_one_can_picture(per_s: float, text: str) -> 
 )
 def test_a_duration_has_two_units_at_the_most(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_the_rate_begins_anew_when_tasks_that_had_ended_are_to_be_done_again() -> None:
+    finished = FinishRate()
+    assert finished.rate(0.0, 10) == 0.0
+    assert finished.rate(1.0, 8) == 0.0  # two of them were edited
+    assert finished.rate(3.0, 9) == 0.5
+    assert finished.rate(40.0, 9) == 0.0

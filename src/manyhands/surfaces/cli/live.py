@@ -11,13 +11,13 @@ from rich.live import Live as RichLive
 from rich.text import Text
 
 from manyhands.core.events import AnyEvent, TaskEdited, TasksSubmitted
-from manyhands.core.state import Run, Running
+from manyhands.core.state import Running
 from manyhands.core.values.task import form_of
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.surfaces.api.picture.idle import Forms, forms_of
 from manyhands.surfaces.cli.happenings import Happened, Happenings, Tone
 from manyhands.surfaces.cli.live_picture import LiveSight, draw, drawn_event, final_lanes
-from manyhands.surfaces.cli.time_left import expected_s
+from manyhands.surfaces.cli.time_left import FinishRate, expected_s
 from manyhands.surfaces.verbs.attempt_output import output_path
 from manyhands.surfaces.verbs.task_report import last_lines
 
@@ -26,8 +26,6 @@ REFRESHES_PER_S = 8
 DRAWING_SHARE = 0.02
 #: A picture older than this is no longer live.
 STALE_S = 1.0
-#: The rate is measured over this long.
-RATE_WINDOW_S = 20.0
 #: What the attempts print is looked at this often, and of no more attempts than a screen shows.
 LOOK_EVERY_S = 0.5
 LOOKED_AT_MAX = 40
@@ -50,7 +48,7 @@ class LiveView:
         self._forms: Forms = forms_of(dispatcher.book)
         self._said: dict[int, str] = {}  # attempt → the last line it printed
         self._looked_at = -LOOK_EVERY_S
-        self._finished: deque[tuple[float, int]] = deque()  # (when, finished by then)
+        self._finished = FinishRate()
         self._live = RichLive(
             Text("opening …"), console=Console(stderr=True), auto_refresh=False, vertical_overflow="crop"
         )
@@ -117,7 +115,7 @@ class LiveView:
             said=self._said,
             latest=self._latest,
             forms=self._forms,
-            rate=self._rate(run, now),
+            rate=self._finished.rate(now, len(run.records) - run.unfinished),
             left_s=None if run.draining else expected_s(run, book.hosts.values(), now),
         )
         return draw(sight, *self._live.console.size)
@@ -134,11 +132,3 @@ class LiveView:
         number = len(record.history or ())
         text = self._redact(last_lines(output_path(self._directory, record.run, record.task.id, number)))
         return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
-
-    def _rate(self, run: Run, now: float) -> float:
-        finished = len(run.records) - run.unfinished
-        self._finished.append((now, finished))
-        while self._finished[0][0] < now - RATE_WINDOW_S:
-            self._finished.popleft()
-        since, before = self._finished[0]
-        return (finished - before) / (now - since) if now > since else 0.0

@@ -1,8 +1,29 @@
 """When a run will be finished, from how long its kinds usually take and how many attempts are in flight."""
 
+from collections import deque
 from collections.abc import Iterable
 
 from manyhands.core.state import HostState, Run
+
+#: The rate is measured over this long.
+RATE_WINDOW_S = 20.0
+
+
+class FinishRate:
+    """How many tasks have ended, as a live picture sees it time after time."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, int]] = deque()  # (when, finished by then)
+
+    def rate(self, now: float, finished: int) -> float:
+        """Tasks a second, lately."""
+        if self._seen and finished < self._seen[-1][1]:  # tasks that had ended were edited or retried
+            self._seen.clear()
+        self._seen.append((now, finished))
+        while self._seen[0][0] < now - RATE_WINDOW_S:
+            self._seen.popleft()
+        since, before = self._seen[0]
+        return (finished - before) / (now - since) if now > since else 0.0
 
 
 def expected_s(run: Run, hosts: Iterable[HostState], now: float) -> float | None:
