@@ -83,7 +83,10 @@ def test_what_init_writes_is_passed_by_doctor_and_runs(
     assert done.code == 0, done.out + done.err
     assert (console.directory / "NOTES.md").exists()
     if lands:
-        assert git("log", "--format=%s").splitlines() == ["first-change", "first"]
+        assert git("log", "--format=%s").splitlines() == [
+            "first-change: Correct one unclear thing in a comment or in the docs",
+            "first",
+        ]
 
 
 def test_init_overwrites_nothing(with_claude: Console) -> None:
@@ -133,18 +136,31 @@ def test_a_sentence_becomes_landed_commits_and_is_done_once(with_claude: Console
     for name in ("src/one", "src/two", "other"):
         (console.directory / name).mkdir(parents=True)
         (console.directory / name / "code.py").write_text("x = 1\n")
+    (console.directory / "tests").mkdir()
+    for number in ("one", "two"):
+        console.write(f"tests/test_{number}.py", f"import src.{number}.code\n")
     git("add", "-A")
     git("commit", "-q", "-m", "first")
     alone = console.run("do", "Explain the code")
     assert (alone.code, "no host here can carry out a sentence" in alone.err) == (2, True)
+    assert "`manyhands init` looks for agents" in alone.err
+    console.config('[hosts.local]\ntype = "shell"\n')
+    assert '\n[hosts.claude]\ntype = "agent"\nagent = "claude"\n' in console.run("do", "Explain the code").err
+    (console.directory / "manyhands.toml").unlink()
     assert console.run("init", "--yes").code == 0
     done = console.run("do", "Explain the code", "--check", "test -e NOTES.md")
     assert done.code == 0, done.err
     assert git("log", "--format=%s").splitlines() == ["do: Explain the code", "first"]
-    parts = console.run("do", "Add type hints to src/", "--split")
+    parts = console.run("do", "Add type hints to src/", "--split", "--check", "test -e src")
     assert parts.code == 0, parts.err
     changed = git("log", "--name-only", "--format=", "HEAD~1..HEAD").split()
     assert {name.split("/")[0] for name in changed} == {"src"}
+    assert git("log", "--format=%s", "-1").strip().startswith("src")
+    assert git("log", "--format=%s", "-1").strip().endswith(": Add type hints to src/")
+    (plan,) = (console.directory / ".manyhands" / "do").glob("*split*.toml")
+    prompts = "\n".join(task["prompt"] for task in tomllib.loads(plan.read_text())["task"])
+    assert "- tests/test_one.py" in prompts
+    assert "- tests/test_two.py" in prompts
     commits = git("rev-parse", "HEAD")
     again = console.run("do", "Add type hints to src/", "--split")
     assert (again.code, "nothing to do" in again.err) == (0, True)
@@ -158,3 +174,22 @@ def test_doctor_names_the_models_that_a_server_has(with_claude: Console, server:
     assert (told.code, wrong["fix"]) == (1, "it has granite-code:8b, qwen3:4b: correct `model`")
     with_claude.config(f'[hosts.m]\ntype = "openai"\nurl = "{server}/v1"\nmodel = "qwen3:4b"\n')
     assert with_claude.run("doctor").code == 0
+
+
+def test_doctor_refuses_the_uncommitted_changes_that_run_would_refuse(
+    with_claude: Console, git: Callable[..., str]
+) -> None:
+    console = with_claude
+    docs(console.directory)
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-q", "-m", "first")
+    assert console.run("init", "--yes").code == 0
+    (console.directory / "README.md").write_text("# Changed\n")
+    told = console.run("doctor", "-o", "json")
+    (wrong,) = [row for row in told.json if not row["good"]]
+    assert (told.code, wrong["what"], "README.md" in wrong["says"]) == (1, "git", True)
+    assert wrong["says"] in console.run("run", "first-plan.toml").err
+    config = console.directory / "manyhands.toml"
+    config.write_text(config.read_text() + '\n[landing]\ndirty = "stash"\n')
+    assert console.run("doctor").code == 0

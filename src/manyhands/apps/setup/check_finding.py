@@ -2,10 +2,12 @@
 
 import json
 import re
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+_TEST_CASE = "TestCase"
 _NO_TEST = "no test specified"
 _TARGET = re.compile(r"^test\s*:", re.MULTILINE)
 #: The programs that install what a Node project needs, by the file that pins it.
@@ -27,6 +29,13 @@ def check_for(directory: Path) -> tuple[str, ...]:
     return ()
 
 
+def lacking_for(directory: Path) -> str:
+    """What must be installed before the tests that are there can be a check; "" if that is not the reason."""
+    if check_for(directory) or not _python_tests(directory):
+        return ""
+    return "the tests need pytest, which is not installed here: `uv tool install pytest`, or put it into `.venv`"
+
+
 def _make(directory: Path) -> tuple[str, ...]:
     files = [directory / name for name in ("GNUmakefile", "makefile", "Makefile")]
     has_target = any(_TARGET.search(_text(file)) for file in files if file.is_file())
@@ -34,7 +43,7 @@ def _make(directory: Path) -> tuple[str, ...]:
 
 
 def _python(directory: Path) -> tuple[str, ...]:
-    tests = [*directory.glob("test_*.py"), *directory.glob("tests/**/test_*.py"), *directory.glob("test/**/test_*.py")]
+    tests = _python_tests(directory)
     if not tests:
         return ()
     if (directory / "uv.lock").is_file() and shutil.which("uv"):
@@ -45,8 +54,26 @@ def _python(directory: Path) -> tuple[str, ...]:
             return (str(program.absolute()), "-q")
     if shutil.which("pytest"):
         return ("pytest", "-q")
-    folder = str(tests[0].parent.relative_to(directory))
-    return ("python3", "-m", "unittest", "discover", "-q", "-s", folder)
+    return _unittest(directory, tests)
+
+
+def _python_tests(directory: Path) -> list[Path]:
+    return [*directory.glob("test_*.py"), *directory.glob("tests/**/test_*.py"), *directory.glob("test/**/test_*.py")]
+
+
+def _unittest(directory: Path, tests: list[Path]) -> tuple[str, ...]:
+    """Only what is written for it: of other tests it runs none, and before Python 3.12 it calls that a success."""
+    folders = sorted({_start_of(directory, test) for test in tests if _TEST_CASE in _text(test)})
+    runs = [("python3", "-m", "unittest", "discover", "-q", "-s", folder) for folder in folders]
+    return runs[0] if len(runs) == 1 else ("sh", "-c", " && ".join(map(shlex.join, runs))) if runs else ()
+
+
+def _start_of(directory: Path, test: Path) -> str:
+    """Where `unittest` must begin to find this test: it goes down into packages alone."""
+    start = test.parent
+    while start != directory and (start / "__init__.py").is_file():
+        start = start.parent
+    return str(start.relative_to(directory))
 
 
 def _node(directory: Path) -> tuple[str, ...]:

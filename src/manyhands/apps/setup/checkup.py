@@ -17,7 +17,7 @@ from manyhands.errors import ManyhandsError
 from manyhands.hosts.agents.landlock import landlock_version
 from manyhands.hosts.agents.program_check import what_is_missing
 from manyhands.hosts.agents.signing_in import says_signed_in, sign_in_hint
-from manyhands.hosts.landing.repository import GIT_MIN, find_repository
+from manyhands.hosts.landing.repository import GIT_MIN, check_clean, find_repository
 from manyhands.sources.config.agent_config import AgentHost
 from manyhands.sources.config.config_types import BacklogConfig, Config, HostConfig, OpenaiHost, WorkerHost
 
@@ -83,6 +83,7 @@ def _git(config: Config) -> Finding:
         )
     try:
         repository = find_repository(config.workspace, config.landing)
+        check_clean(repository, config.landing)
     except ManyhandsError as error:
         return Finding("git", False, error.message, error.hint or f"git {GIT_MIN[0]}.{GIT_MIN[1]} or newer is needed")
     return Finding("git", True, f"work lands on branch `{repository.target}`")

@@ -97,6 +97,7 @@ def _tasks(found: MachineLook) -> Iterator[str]:
 
 def _change(found: MachineLook) -> Iterator[str]:
     yield 'id = "first-change"'
+    yield 'title = "Correct one unclear thing in a comment or in the docs"'
     yield 'kind = "code"'
     yield 'prompt = """'
     yield "Read the README and the code. Find one small thing in a comment or in the docs that is wrong or unclear."
@@ -104,6 +105,8 @@ def _change(found: MachineLook) -> Iterator[str]:
     if found.check:
         yield 'needs = ["tests"]'
         yield f"check = {_list(found.check)}   # must pass, or the attempt has failed"
+    elif found.check_lacks:
+        yield f"# no check: {found.check_lacks}"
     if found.has_commits:
         yield 'workspace = "worktree"         # it works in a git worktree, and its commit lands on your branch'
     else:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, get_args
 
-from manyhands.apps.setup.check_finding import check_for
+from manyhands.apps.setup.check_finding import check_for, lacking_for
 from manyhands.apps.setup.model_servers import ServedModels, servers_here
 from manyhands.hosts.agents.signing_in import seems_signed_in
 from manyhands.hosts.landing.git import Git
@@ -25,6 +25,7 @@ class MachineLook(NamedTuple):
     directory: Path
     has_commits: bool  # it is in a git repository that worktrees can be made of
     check: tuple[str, ...]  # how its tests run
+    check_lacks: str  # what must be installed before they can
     has_beads: bool
     agents: tuple[FoundAgent, ...]
     servers: tuple[ServedModels, ...]
@@ -37,6 +38,7 @@ def look(directory: Path, environ: Mapping[str, str] | None = None) -> MachineLo
         directory,
         has_commits(directory),
         check_for(directory),
+        lacking_for(directory),
         (directory / ".beads").is_dir(),
         tuple(_agents(environ)),
         servers_here(),

@@ -127,8 +127,13 @@ def check_before(workspace: Path, landing: LandingConfig, tasks: Iterable[Task])
 
         check_pull_requests(repository.git, os.environ)
         return
+    check_clean(repository, landing)
+
+
+def check_clean(repository: Repository, landing: LandingConfig) -> None:
+    """Refuse to land over uncommitted changes of a person."""
     place = repository.checked_out_at()
-    if place is None or landing.dirty == "stash":
+    if place is None or landing.dirty == "stash" or landing.pull_request:
         return
     changed = changed_files(repository.git.at(place))
     if changed:

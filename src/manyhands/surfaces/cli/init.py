@@ -39,7 +39,8 @@ def _agreed() -> bool:
 
 def _told(found: MachineLook) -> Iterator[str]:
     yield f"git: {'a repository' if found.has_commits else 'no repository with a commit, so no worktrees'}"
-    yield f"tests: {shlex.join(found.check) if found.check else 'none found; write a `check` for your tasks'}"
+    no_check = f"no check: {found.check_lacks}" if found.check_lacks else "none found; write a `check` for your tasks"
+    yield f"tests: {shlex.join(found.check) if found.check else no_check}"
     for agent in found.agents:
         note = "" if agent.seems_signed_in else f"; nobody seems to have signed in: {sign_in_hint(agent.name)}"
         yield f"agent: {agent.name}{note}"
