@@ -25,8 +25,6 @@ def why_it_waits(question: Question) -> str:
             return f"waits for approval: {question.text}"
         case QuestionKind.QUESTION:
             return f"asks: {question.text}"
-        case QuestionKind.PERMISSION:
-            return f"asks for permission: {question.text}"
         case kind:
             assert_never(kind)
 

@@ -8,7 +8,6 @@ from msgspec import Struct
 class QuestionKind(enum.StrEnum):
     APPROVAL = "approval"  # may this work land?
     QUESTION = "question"  # something that only a person knows
-    PERMISSION = "permission"  # may it do this?
 
 
 class Question(Struct, frozen=True, omit_defaults=True, gc=False):

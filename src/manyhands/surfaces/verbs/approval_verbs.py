@@ -5,7 +5,7 @@ from typing import assert_never
 
 from manyhands.core.events import Input, QuestionAnswered, WorkJudged
 from manyhands.core.state import Record
-from manyhands.core.values.question import Question, QuestionKind, Verdict
+from manyhands.core.values.question import QuestionKind, Verdict
 from manyhands.engine.request_checks import WORDS_MAX
 from manyhands.errors import Conflict, UsageError
 from manyhands.surfaces.verbs.book_view import BookView
@@ -67,15 +67,8 @@ def answer_question(view: BookView, id: str, run: str | None, words: str, by: st
     if not words.strip():
         raise UsageError("the answer is empty", f'`manyhands task answer {id} "WORDS"`')
     _check_length(words)
-    _check_choice(question, words.strip())
     event = QuestionAnswered(view.now, record.run, record.task.id, question.text, words.strip(), by)
     return _wanted(view, record, event, "continues with the answer", "will continue with the answer")
-
-
-def _check_choice(question: Question, words: str) -> None:
-    """Of a permission only its choices make sense. To a question, a person may answer something else."""
-    if question.kind is QuestionKind.PERMISSION and words not in question.choices:
-        raise UsageError(f"`{words[:100]}` is not one of the choices", f"answer {' or '.join(question.choices)}")
 
 
 def _check_length(words: str) -> None:

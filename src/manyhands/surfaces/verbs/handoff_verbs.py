@@ -1,10 +1,11 @@
 """What the next person or agent must know of a run, in a length that can be read whatever the size of the run."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from msgspec import Struct
 
-from manyhands.core.state import Run
+from manyhands.core.state import Record, Run
 from manyhands.core.values.ending import NoteKind
 from manyhands.core.values.task import TERMINAL, TaskState
 from manyhands.quantities import how_many_are, quantity
@@ -15,6 +16,10 @@ from manyhands.surfaces.verbs.store_view import command_for, find_run
 
 #: The most words of one line. A long text is cut, and the command beside it shows the rest.
 _LINE_WORDS_MAX = 60
+
+
+#: A line that is put together when there is room for it.
+Line = Callable[[], str]
 
 
 class HandoffPart(Struct):
@@ -46,16 +51,16 @@ def hand_over(view: BookView, name: str | None) -> Handoff:
     run = find_run(view.book, name)
     notes = notes_of(run)
     waiting = [item for item in list_inbox(view).items if item.run in (None, run.name)]
-    lines: dict[str, Iterable[str]] = {
+    lines: dict[str, Sequence[Line]] = {
         "Where it stands": _standing(run, notes),
-        "What waits for a person": (_waiting(item) for item in waiting),
+        "What waits for a person": [partial(_waiting, item) for item in waiting],
         "Handed over by tasks": _said(notes, NoteKind.HANDOFF),
         "Open questions": _said(notes, NoteKind.QUESTION),
         "Decisions": _said(notes, NoteKind.DECISION),
         "Lessons": _said(sorted(notes, key=lambda note: -note.times), NoteKind.LESSON),
         "Not done": _not_done(run),
     }
-    parts = [_part(title, list(of_part)) for title, of_part in lines.items()]
+    parts = [_part(title, of_part) for title, of_part in lines.items()]
     return Handoff(run.name, _headline(run), [part for part in parts if part.lines])
 
 
@@ -64,14 +69,14 @@ def _headline(run: Run) -> str:
     return f"{quantity(len(run.records), 'task')}: {counts or 'none'}"
 
 
-def _standing(run: Run, notes: list[TaskNote]) -> list[str]:
+def _standing(run: Run, notes: list[TaskNote]) -> list[Line]:
     left = run.unfinished
     lines = [
         f"{how_many_are(left, 'task')} left; `{command_for(run)}` continues the run." if left else "No task is left.",
         f"`manyhands review {run.name}` tells the whole story, `manyhands task --run {run.name}` lists the tasks.",
     ]
     words = [_short(text) for text in (run.about.title, run.about.goal, run.about.description) if text]
-    return [*words, *lines, *_said(notes, NoteKind.OUTCOME)]
+    return [*(partial(str, line) for line in (*words, *lines)), *_said(notes, NoteKind.OUTCOME)]
 
 
 def _waiting(item: InboxItem) -> str:
@@ -79,19 +84,25 @@ def _waiting(item: InboxItem) -> str:
     return f"{item.waits_for} {item.name}{holds}: {_short(item.why)} `{item.command}`"
 
 
-def _said(notes: list[TaskNote], kind: NoteKind) -> list[str]:
-    said = [note for note in notes if note.kind is kind]
-    return [f"{_short(note.text)} ({note.task}{_again(note.times)})" for note in said]
+def _said(notes: list[TaskNote], kind: NoteKind) -> list[Line]:
+    return [partial(_noted, note) for note in notes if note.kind is kind]
+
+
+def _noted(note: TaskNote) -> str:
+    return f"{_short(note.text)} ({note.task}{_again(note.times)})"
 
 
 def _again(times: int) -> str:
     return f" and {times - 1:,} more" if times > 1 else ""
 
 
-def _not_done(run: Run) -> list[str]:
+def _not_done(run: Run) -> list[Line]:
     undone = [record for record in run.records.values() if record.state in TERMINAL]
-    undone = [record for record in undone if record.state is not TaskState.DONE and not record.is_step]
-    return [f"{record.task.id} is {record.state}: {_short(record.cause.why or 'no reason given')}" for record in undone]
+    return [partial(_left_undone, one) for one in undone if one.state is not TaskState.DONE and not one.is_step]
+
+
+def _left_undone(record: Record) -> str:
+    return f"{record.task.id} is {record.state}: {_short(record.cause.why or 'no reason given')}"
 
 
 def _short(text: str) -> str:
@@ -99,15 +110,17 @@ def _short(text: str) -> str:
     return " ".join(words) if len(words) <= _LINE_WORDS_MAX else " ".join(words[:_LINE_WORDS_MAX]) + " …"
 
 
-def _part(title: str, lines: list[str]) -> HandoffPart:
+def _part(title: str, lines: Sequence[Line]) -> HandoffPart:
+    """As many lines as there is room for. The others are counted, and not even put together."""
     left = _WORDS_MAX[title]
-    shown = 0
-    for line in lines:
+    shown: list[str] = []
+    for make in lines:
+        line = make()
         left -= len(line.split())
         if left < 0:
             break
-        shown += 1
-    return HandoffPart(title, lines[:shown], len(lines) - shown)
+        shown.append(line)
+    return HandoffPart(title, shown, len(lines) - len(shown))
 
 
 def as_handoff_text(handoff: Handoff) -> str:

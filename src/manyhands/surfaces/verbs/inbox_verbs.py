@@ -24,7 +24,6 @@ class WaitsFor(enum.StrEnum):
 
     APPROVAL = "approval"  # work that waits before it lands
     QUESTION = "question"  # a task asks something
-    PERMISSION = "permission"  # a task asks whether it may do something
     TASK = "task"  # its last attempt said that it needs a person
     FAILURE = "failure"  # a task failed, and others need it
     HOST = "host"  # a host needs a person before it can take anything, or a person has paused it
@@ -95,11 +94,10 @@ def _question_item(record: Record, question: Question, holds: int) -> InboxItem:
         case QuestionKind.APPROVAL:
             seen = f"; `manyhands task diff {shlex.quote(record.task.id)}` shows it"
             return _task_item(WaitsFor.APPROVAL, record, holds, "approve", why=question.text + seen)
-        case QuestionKind.QUESTION | QuestionKind.PERMISSION:
+        case QuestionKind.QUESTION:
             choices = f" ({', '.join(question.choices)})" if question.choices else ""
             words = question.choices[0] if question.choices else "YOUR ANSWER"
-            waits_for = WaitsFor(str(question.kind))
-            return _task_item(waits_for, record, holds, "answer", words, question.text + choices)
+            return _task_item(WaitsFor.QUESTION, record, holds, "answer", words, question.text + choices)
         case kind:
             assert_never(kind)
 
