@@ -19,7 +19,7 @@ _LINE_WORDS_MAX = 60
 
 
 #: A line that is put together when there is room for it.
-Line = Callable[[], str]
+PendingLine = Callable[[], str]
 
 
 class HandoffPart(Struct):
@@ -51,7 +51,7 @@ def hand_over(view: BookView, name: str | None) -> Handoff:
     run = find_run(view.book, name)
     notes = notes_of(run)
     waiting = [item for item in list_inbox(view).items if item.run in (None, run.name)]
-    lines: dict[str, Sequence[Line]] = {
+    lines: dict[str, Sequence[PendingLine]] = {
         "Where it stands": _standing(run, notes),
         "What waits for a person": [partial(_waiting, item) for item in waiting],
         "Handed over by tasks": _said(notes, NoteKind.HANDOFF),
@@ -69,7 +69,7 @@ def _headline(run: Run) -> str:
     return f"{quantity(len(run.records), 'task')}: {counts or 'none'}"
 
 
-def _standing(run: Run, notes: list[TaskNote]) -> list[Line]:
+def _standing(run: Run, notes: list[TaskNote]) -> list[PendingLine]:
     left = run.unfinished
     lines = [
         f"{how_many_are(left, 'task')} left; `{command_for(run)}` continues the run." if left else "No task is left.",
@@ -84,7 +84,7 @@ def _waiting(item: InboxItem) -> str:
     return f"{item.waits_for} {item.name}{holds}: {_short(item.why)} `{item.command}`"
 
 
-def _said(notes: list[TaskNote], kind: NoteKind) -> list[Line]:
+def _said(notes: list[TaskNote], kind: NoteKind) -> list[PendingLine]:
     return [partial(_noted, note) for note in notes if note.kind is kind]
 
 
@@ -96,7 +96,7 @@ def _again(times: int) -> str:
     return f" and {times - 1:,} more" if times > 1 else ""
 
 
-def _not_done(run: Run) -> list[Line]:
+def _not_done(run: Run) -> list[PendingLine]:
     undone = [record for record in run.records.values() if record.state in TERMINAL]
     return [partial(_left_undone, one) for one in undone if one.state is not TaskState.DONE and not one.is_step]
 
@@ -110,7 +110,7 @@ def _short(text: str) -> str:
     return " ".join(words) if len(words) <= _LINE_WORDS_MAX else " ".join(words[:_LINE_WORDS_MAX]) + " …"
 
 
-def _part(title: str, lines: Sequence[Line]) -> HandoffPart:
+def _part(title: str, lines: Sequence[PendingLine]) -> HandoffPart:
     """As many lines as there is room for. The others are counted, and not even put together."""
     left = _WORDS_MAX[title]
     shown: list[str] = []
