@@ -199,7 +199,7 @@ def _ask(scope: dict[str, Any], body: bytes, query: Any, bodies: tuple[Any, ...]
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": body, "more_body": False}
 
-    head = {"headers": [(b"content-type", b"application/json")], "state": {"may_command": True}}
+    head = {"headers": [(b"content-type", b"application/json")], "state": {"may_command": True, "holder": "ann"}}
     for wanted in bodies:
         asking = request_types.read_asked(Request({**scope, **head}, receive), query, wanted)
         try:
