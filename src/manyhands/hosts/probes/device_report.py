@@ -4,7 +4,6 @@ The fullest device determines how much room there is, because one model may span
 """
 
 import csv
-import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -19,6 +18,8 @@ _LISTS = ("devices", "gpus")
 #: The order that is assumed where the CSV has no header.
 _PLAIN_COLUMNS = ("memory.used", "memory.total", "utilization.gpu")
 _UNITS = {"": 2**20, "mib": 2**20, "gib": 2**30, "kib": 2**10, "b": 1}  # `nvidia-smi` means MiB where it says nothing
+#: More than any machine has, and a number that every other can be compared with.
+_BYTES_MAX = 2**63
 _NUMBER = re.compile(r"^\s*([0-9.]+)\s*([A-Za-z%]*)\s*$")
 
 
@@ -84,12 +85,15 @@ def _device(row: Mapping[str, Any]) -> tuple[int, int, float | None] | None:
 
 def _bytes(row: Mapping[str, Any], exact: str, as_smi: str) -> int | None:
     value = row.get(exact)
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _BYTES_MAX:
         return int(value)
     found = _NUMBER.match(str(row.get(as_smi, "")))
     if found is None or found[2].lower() not in _UNITS:
         return None
-    return int(_float(found[1]) * _UNITS[found[2].lower()])
+    amount = _float(found[1]) * _UNITS[found[2].lower()]
+    if amount >= _BYTES_MAX:
+        raise NoAnswer(f"impossible answer: {found[1][:20]} {found[2]} of memory")
+    return int(amount)
 
 
 def _share(row: Mapping[str, Any]) -> float | None:
