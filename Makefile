@@ -8,10 +8,10 @@ PIP_INSTALL := $(BIN)/pip install --disable-pip-version-check --constraint const
 
 setup: .venv/.ready
 
-# What a user installs: about 80 MB. It is enough for the demo and for every command without an extra.
+# What a user installs: about 54 MB. It is enough for the demo and for every command without an extra.
 .venv/.plain: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "manyhands needs Python 3.11 or newer; try `make PYTHON=python3.12`")'
-	@echo "installing manyhands into .venv (about 80 MB)"
+	@echo "installing manyhands into .venv (about 54 MB)"
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/pip install --disable-pip-version-check --quiet --require-hashes --requirement requirements.lock
 	@$(BIN)/pip install --disable-pip-version-check --quiet --no-deps --editable .

@@ -36,7 +36,7 @@ def run_demo(mix: bool, scale: float | None, page: bool, output: OutputFormat, s
     if scale is not None and not 0 < scale < math.inf:
         raise UsageError(
             f"`--scale` must be a number above 0, got {scale:g}",
-            "1.0 is about 40 seconds; with `--mix`, tasks of 30, 20 and 40 seconds",
+            "1.0 is about half a minute; with `--mix`, tasks of 30, 20 and 40 seconds",
         )
     if mix:
         from manyhands.surfaces.cli.demo_mix import run_mix

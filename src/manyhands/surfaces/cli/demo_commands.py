@@ -17,14 +17,14 @@ def demo(
     scale: Annotated[
         float | None,
         Option(
-            help="Multiply how long everything takes. The default is 1.0, about 40 seconds; of the mix 0.1, where 1.0 "
-            "has tasks of 30, 20 and 40 seconds."
+            help="Multiply how long everything takes. The default is 1.0, about half a minute; of the mix 0.1, where "
+            "1.0 has tasks of 30, 20 and 40 seconds."
         ),
     ] = None,
     page: Annotated[bool, Option("--page/--no-page", help="Serve the page of the demo while it runs.")] = True,
     output: OutputOption = OutputFormat.TABLE,
 ) -> int:
-    """Show what manyhands does, in about 40 seconds, without a network and without cost.
+    """Show what manyhands does, in about half a minute, without a network and without cost.
 
     Programs that stand in for agents and a model work on a small git repository in a temporary directory. The
     directory stays, so that you can look around in it. On a terminal the page stays up until you press a key.

@@ -5,7 +5,7 @@ TOPICS = {
         How to begin in a repository of your own. `manyhands init` looks at the directory and writes manyhands.toml and
         a first plan. `manyhands doctor` says what is wrong, each with its fix. `manyhands run first-plan.toml` runs it.
 
-        `manyhands do "Add type hints to src/"` does without a plan. `manyhands demo` shows a story of 40 seconds on
+        `manyhands do "Add type hints to src/"` does without a plan. `manyhands demo` shows a story of half a minute on
         programs that stand in for agents.
     """,
     "width": """

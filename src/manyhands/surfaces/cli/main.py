@@ -25,7 +25,7 @@ NOUNS = {
     "init": "Write a first manyhands.toml and a first plan for this directory.",
     "doctor": "Say what is wrong here, each with its fix.",
     "do": "Carry out a sentence: agents work on it, and their commits land.",
-    "demo": "Show what manyhands does, in 40 seconds. There is nothing to configure.",
+    "demo": "Show what manyhands does, in half a minute. There is nothing to configure.",
     "run": "Run a plan to its end, or continue where it was stopped.",
     "serve": "Watch backlogs and run their tasks until stopped.",
     "add": "Add tasks to a run, whether a dispatcher is running or not.",

@@ -69,7 +69,11 @@ class Moments:
                 self._note(event.at, "edited", event.task.id, "changed in its plan or backlog", "")
             case ev.RunResumed():
                 self._note(
-                    event.at, "resumed", self._run, "the run continues", "it had been stopped or left unfinished"
+                    event.at,
+                    "resumed",
+                    self._run,
+                    "the run continues",
+                    "it had been stopped, left unfinished or changed",
                 )
             case ev.RunDrained() | ev.RunStopped():
                 self._note(event.at, "stopped", self._run, "the run starts nothing more", "")

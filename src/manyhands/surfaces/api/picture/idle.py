@@ -221,7 +221,11 @@ def _of_states(book: Book, host: HostState, runs: list[Run], forms: Forms) -> Id
             None,
         )
     if waiting[TaskState.BLOCKED]:
-        return "needs", f"{waiting[TaskState.BLOCKED]:,} wait for other tasks", None
+        return (
+            "needs",
+            f"{waiting[TaskState.BLOCKED]:,} {'waits' if waiting[TaskState.BLOCKED] == 1 else 'wait'} for other tasks",
+            None,
+        )
     if drained:
         return "drained", f"{drained:,} wait in runs that are stopping", None
     if waiting[TaskState.NEEDS_PERSON]:
