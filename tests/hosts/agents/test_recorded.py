@@ -14,6 +14,7 @@ from manyhands.hosts.agents.described_agent import KNOWN
 
 RECORDED = recorded()
 CASES = [(agent, mode) for agent, modes in RECORDED.items() for mode in modes]
+REFUSED = [case for case in CASES if case[1] != "ok"]
 NOW = datetime.datetime(2026, 11, 18, 21, 0, tzinfo=datetime.UTC).timestamp()
 
 
@@ -23,7 +24,7 @@ def test_each_program_is_recorded_in_each_mode() -> None:
     assert {agent: set(modes) for agent, modes in RECORDED.items()} == dict.fromkeys(RECORDED, wanted)
 
 
-@pytest.mark.parametrize(("agent", "mode"), [case for case in CASES if case[1] != "ok"], ids="-".join)
+@pytest.mark.parametrize(("agent", "mode"), REFUSED, ids=["-".join(case) for case in REFUSED])
 def test_each_refusal_is_called_what_it_is(agent: str, mode: str) -> None:
     ending = play_recording(agent, RECORDED[agent][mode], NOW)
     assert (ending.kind, marks(ending)) == ENDINGS[agent, mode], ending
@@ -39,7 +40,7 @@ def test_a_task_that_was_done_is_done_with_its_tokens(agent: str) -> None:
     assert ending.tokens_out >= (TOKENS_OUT if counted else 1)
 
 
-@pytest.mark.parametrize(("agent", "mode"), CASES, ids="-".join)
+@pytest.mark.parametrize(("agent", "mode"), CASES, ids=["-".join(case) for case in CASES])
 def test_no_part_of_a_recording_is_taken_for_done(agent: str, mode: str) -> None:
     """Cut off anywhere, whatever the exit code: only all of a good one is done."""
     lines = RECORDED[agent][mode]["lines"]
