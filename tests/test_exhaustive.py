@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from manyhands.core.transitions import TRANSITIONS
-from manyhands.core.values.ending import EndingKind
+from manyhands.core.values.ending import EndingKind, Overload
 from manyhands.core.values.task import TERMINAL, TaskState
 from manyhands.surfaces.review import task_tree
 from manyhands.surfaces.verbs import task_verbs
@@ -88,10 +88,17 @@ def test_the_scan_sees_each_way_to_forget_a_kind(code: str) -> None:
     assert list(offences(ast.parse(code)))
 
 
+def rows_on_page(table: str) -> list[str]:
+    _, _, rows = ENDINGS_OF_PAGE.read_text().partition(f"const {table} = {{")
+    return [line.split(":")[0].strip() for line in rows.partition("\n};")[0].splitlines() if ":" in line]
+
+
 def test_the_page_has_a_sign_for_every_kind_of_ending() -> None:
-    _, _, table = ENDINGS_OF_PAGE.read_text().partition("export const ENDINGS = {")
-    rows = [line.split(":")[0].strip() for line in table.partition("\n};")[0].splitlines() if ":" in line]
-    assert rows == [str(kind) for kind in EndingKind]
+    assert rows_on_page("ENDINGS") == [str(kind) for kind in EndingKind]
+
+
+def test_the_page_has_a_sign_for_every_overload_that_was_no_load() -> None:
+    assert rows_on_page("OVERLOADS") == [str(overload) for overload in Overload if overload is not Overload.LOAD]
 
 
 def test_tables_of_states_have_a_row_for_every_state() -> None:

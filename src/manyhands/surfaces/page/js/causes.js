@@ -33,25 +33,29 @@ export function causeOf(cause) {
 }
 
 /** How attempts end: a sign for each, so that colour is never the only difference. */
-export const ENDINGS = {
+const ENDINGS = {
 	done: { label: "done", sign: "" },
 	failed: { label: "failed", sign: "×" },
 	overloaded: { label: "overloaded", sign: "▲" },
-	refused: { label: "rate refused (429)", sign: "!" },
-	quota: { label: "quota used up", sign: "■" },
-	unreachable: { label: "not reachable", sign: "∅" },
 	timed_out: { label: "timed out", sign: "◷" },
 	cancelled: { label: "cancelled", sign: "⁄" },
 	preempted: { label: "preempted", sign: "‹" },
 	lost: { label: "lost", sign: "?" },
 };
 
-const OVERLOADS = { rate: "refused", quota: "quota", unreachable: "unreachable" };
+/** What an attempt met that ended as overloaded, where that was not load. */
+const OVERLOADS = {
+	rate: { label: "rate refused (429)", sign: "!" },
+	quota: { label: "quota used up", sign: "■" },
+	unreachable: { label: "not reachable", sign: "∅" },
+};
 
-/** How an attempt ended, as it is shown: an overload that was none by what it was. */
-export const endingOf = ({ ending, overload }) => (ending === "overloaded" ? OVERLOADS[overload] ?? ending : ending);
+export const SIGNS = { ...ENDINGS, ...OVERLOADS };
 
-export const endingLabel = (bar) => ENDINGS[endingOf(bar)]?.label ?? bar.ending;
+/** How an attempt ended, as it is shown: an overload by what it was. */
+export const endingOf = ({ ending, overload }) => (ending === "overloaded" && overload in OVERLOADS ? overload : ending);
+
+export const endingLabel = (bar) => SIGNS[endingOf(bar)]?.label ?? bar.ending;
 
 /** Why it is not wider, host by host: full hosts say why their width is what it is, others what keeps them free. */
 export function whyNotWider(model, now = model.at) {

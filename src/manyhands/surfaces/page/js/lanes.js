@@ -1,5 +1,5 @@
 // Draws the lanes: slots that come and go, what ran in them, and why they were empty.
-import { causeOf, endingLabel, endingOf, ENDINGS, inFlightOn } from "./causes.js";
+import { causeOf, endingLabel, endingOf, SIGNS, inFlightOn } from "./causes.js";
 import { Rectangles, causesOf, gapsOf, hit, layBars, rowsOf, slotSpans } from "./lanes_layout.js";
 import { fitCanvas } from "./paint.js";
 import { AXIS_H, drawTicks } from "./ribbon.js";
@@ -120,7 +120,7 @@ export class Lanes {
 		c.font = this.paint.font("bold 11px");
 		c.textAlign = "center";
 		c.textBaseline = "middle";
-		c.fillText(ENDINGS[endingOf(out.bar[i])]?.sign || "×", right - w / 2, row.y + row.h / 2 + 0.5);
+		c.fillText(SIGNS[endingOf(out.bar[i])]?.sign || "×", right - w / 2, row.y + row.h / 2 + 0.5);
 	}
 
 	/** In flight: its end is open. */

@@ -1,5 +1,5 @@
 // What colours, signs and textures mean; only what is in sight.
-import { causeOf, endingOf, ENDINGS } from "./causes.js";
+import { causeOf, endingOf, SIGNS } from "./causes.js";
 import { button, h, redo } from "./dom.js";
 import { isMine } from "./model.js";
 import { causeSwatch, kindClass, kindVars } from "./paint.js";
@@ -27,10 +27,10 @@ export function showKinds(element, model, filter, pick) {
 export function showEndings(element, model, causes, paint) {
 	const found = new Set();
 	for (const bar of model.bars.values()) if (bar.ending && bar.ending !== "done" && isMine(model, bar)) found.add(endingOf(bar));
-	const endings = Object.keys(ENDINGS).filter((ending) => found.has(ending));
+	const endings = Object.keys(SIGNS).filter((ending) => found.has(ending));
 	const gaps = [...causes].sort();
 	redo(element, [...endings, ...gaps, paint.ink].join(), () => [
-		...endings.map((ending) => h("span", {}, h("span", { class: "sign" }, ENDINGS[ending].sign), ENDINGS[ending].label)),
+		...endings.map((ending) => h("span", {}, h("span", { class: "sign" }, SIGNS[ending].sign), SIGNS[ending].label)),
 		...(gaps.length ? [h("span", {}, "free:")] : []),
 		...gaps.map((cause) => h("span", {}, causeSwatch(cause, paint), causeOf(cause).label)),
 	]);

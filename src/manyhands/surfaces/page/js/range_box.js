@@ -1,5 +1,5 @@
 // The figures of the selected stretch of time, on the page.
-import { causeOf, ENDINGS } from "./causes.js";
+import { causeOf, SIGNS } from "./causes.js";
 import { button, h, renew } from "./dom.js";
 import { rangeFigures } from "./range.js";
 import { count, duration, percent, rate } from "./words.js";
@@ -8,7 +8,7 @@ export function showRange(element, model, range, now, clear) {
 	element.hidden = !range;
 	if (!range) return;
 	const found = rangeFigures(model, range.from, range.to, now);
-	const endings = Object.entries(found.endings).map(([ending, n]) => `${count(n)} ${ENDINGS[ending]?.label ?? ending}`);
+	const endings = Object.entries(found.endings).map(([ending, n]) => `${count(n)} ${SIGNS[ending]?.label ?? ending}`);
 	const pairs = [
 		["selected", duration(found.span)],
 		["started", count(found.started)],

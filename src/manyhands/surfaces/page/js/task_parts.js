@@ -1,5 +1,5 @@
 // The parts of a task's pane that only show what is known: what it is, what it needs, its attempts, its story.
-import { endingLabel, endingOf, ENDINGS } from "./causes.js";
+import { endingLabel, endingOf, SIGNS } from "./causes.js";
 import { ENDED } from "./critical_path.js";
 import { button, h, taskHref } from "./dom.js";
 import { keyOf } from "./model.js";
@@ -72,7 +72,7 @@ export function attemptsTable(bars, detail, shown, now, pick, ticking) {
 	const heads = ["#", "host", "ending", "ran", "tokens", "cost", "detail"];
 	const rows = bars.map((bar) => {
 		const told = detail?.attempts?.find((each) => each.attempt === bar.attempt);
-		const ending = bar.end === null ? "running" : `${ENDINGS[endingOf(bar)]?.sign ?? ""} ${endingLabel(bar)}`.trim();
+		const ending = bar.end === null ? "running" : `${SIGNS[endingOf(bar)]?.sign ?? ""} ${endingLabel(bar)}`.trim();
 		const exit = told?.exit_code ? `exit ${told.exit_code}` : "";
 		const live = bar.end === null ? bar.live : null;
 		const tokens = live?.tokens || (told ? told.tokens_in + told.tokens_out : bar.tokens);
