@@ -114,10 +114,11 @@ bench: setup
 	$(PIP_INSTALL) --quiet --editable '.[dev,peers]'
 	for question in bench/[a-z]*.py; do $(BIN)/python $$question || exit 1; done
 	$(BIN)/python bench/readme_numbers.py
+	$(BIN)/python bench/campaign_page.py
 
 # The long campaigns; `make test` runs a short seeded slice of each.
 soak: setup
-	MANYHANDS_SOAK=1 $(BIN)/pytest -n 2 --dist loadgroup -m slow $(ARGS)
+	MANYHANDS_SOAK=1 $(BIN)/pytest -n 2 --dist loadgroup -m slow $(ARGS); done=$$?; $(BIN)/python bench/campaign_page.py; exit $$done
 
 clean:
 	rm -rf .venv .venv-torch build dist .pytest_cache .mypy_cache .ruff_cache

@@ -4,6 +4,7 @@ import json
 import os
 import platform
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,14 @@ def record(question: str, params: dict[str, Any], value: float, unit: str) -> No
     }
     with RESULTS.open("a") as file:
         file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def record_campaign(
+    campaign: str, part: str, command: str, times: float, unit: str, seconds: float, failed: bool, found: str = ""
+) -> None:
+    """What was tried, how often, and whether a promise was broken. The rows of a campaign add up over its parts."""
+    told = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "seconds": round(seconds), "failed": failed, "found": found}
+    record("campaign", {"campaign": campaign, "part": part, "command": command, **told}, times, unit)
 
 
 def _commit() -> str:

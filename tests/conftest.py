@@ -10,7 +10,7 @@ from hypothesis import settings
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-pytest_plugins = ("llama_server", "patience", "postgres_server", "redis_server")
+pytest_plugins = ("campaign_rows", "llama_server", "patience", "postgres_server", "redis_server")
 
 # The same examples on every machine: a change is judged by what it changed. `make soak` looks for new ones.
 settings.register_profile("same", derandomize=True, database=None)

@@ -141,7 +141,8 @@ def test_the_changelog_is_of_this_version() -> None:
     assert first[1] == __version__
 
 
-def test_the_numbers_in_the_readme_are_those_of_the_benches() -> None:
-    command = [sys.executable, str(ROOT / "bench" / "readme_numbers.py"), "--check"]
+@pytest.mark.parametrize("script", ["readme_numbers.py", "campaign_page.py"])
+def test_the_numbers_in_the_docs_are_those_of_the_benches(script: str) -> None:
+    command = [sys.executable, str(ROOT / "bench" / script), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

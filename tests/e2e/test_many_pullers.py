@@ -59,6 +59,7 @@ def endings(console: Console) -> tuple[Counter[str], Counter[EndingKind]]:
 
 
 @pytest.mark.slow
+@pytest.mark.campaign("agents that pull, 10 of 50 and the dispatcher killed", 1000, "tasks")
 def test_each_task_is_done_once_though_agents_and_the_dispatcher_are_killed(console: Console) -> None:
     pullers, killed, tasks, restarts = (50, 10, 1000, 3) if os.environ.get("MANYHANDS_SOAK") else (5, 2, 40, 1)
     drawn = random.Random(7)

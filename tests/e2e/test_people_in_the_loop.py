@@ -119,6 +119,7 @@ def live_until(live: Live, project: Project, person: Person, number: int | None)
 
 
 @pytest.mark.slow
+@pytest.mark.campaign("people who decide, while the dispatcher is killed", KILLS, "kills")
 def test_a_person_decides_about_twelve_agents_while_the_dispatcher_is_killed(project: Project) -> None:
     rng = random.Random(SEED)
     console = prepare(project)

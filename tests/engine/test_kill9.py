@@ -71,6 +71,7 @@ def _attempts_alive(directory: Path) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.campaign("`kill -9` of a dispatcher on SQLite", KILLS, "kills")
 def test_nothing_acknowledged_is_lost_and_no_claims_overlap_when_the_dispatcher_is_killed(tmp_path: Path) -> None:
     rng = random.Random(SEED)
     _write_plan(tmp_path)

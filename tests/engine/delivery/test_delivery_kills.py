@@ -19,6 +19,7 @@ TASKS = TASKS_OF_A_LIFE * (KILLS + 1)
 
 
 @pytest.mark.slow
+@pytest.mark.campaign("`kill -9` while results are delivered", KILLS, "kills")
 def test_kills_lose_no_result_and_keys_make_each_one_single(
     console: Console, hook: Hook, postgres_server: Any, redis_url: str
 ) -> None:

@@ -134,6 +134,7 @@ def alive_in(directory: Path) -> list[str]:
 
 @needs_flock
 @pytest.mark.slow
+@pytest.mark.campaign("dispatchers on PostgreSQL, killed or stopped, and followed", KILLS, "takeovers")
 def test_leaders_are_killed_and_stopped_and_the_backlog_is_done_all_the_same(postgres_url: str, tmp_path: Path) -> None:
     rng = random.Random(SEED)
     done = partial(all_done, postgres_url)
@@ -168,6 +169,7 @@ def test_leaders_are_killed_and_stopped_and_the_backlog_is_done_all_the_same(pos
 
 @needs_flock
 @pytest.mark.slow
+@pytest.mark.campaign("restarts of PostgreSQL under dispatchers", RESTARTS, "restarts")
 def test_the_server_is_restarted_in_mid_run_and_the_backlog_is_done_all_the_same(
     postgres_server: PostgresServer, postgres_url: str, tmp_path: Path
 ) -> None:

@@ -16,6 +16,7 @@ SLICES = 20
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(SLICES))
+@pytest.mark.campaign("random stories of the core", SEEDS // SLICES, "stories")
 def test_any_story_is_sound_at_every_step_and_comes_to_rest(part: int) -> None:
     for seed in range(part, SEEDS, SLICES):
         try:

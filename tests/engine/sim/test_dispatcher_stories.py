@@ -27,6 +27,7 @@ def told(seed: int, profile: str = "everything") -> DispatcherStory:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.campaign("stories of a dispatcher with simulated faults", SEEDS, "stories")
 def test_any_story_of_a_dispatcher_keeps_its_promises_and_comes_to_its_end(profile: str) -> None:
     for seed in range(SEEDS):
         assert told(seed, profile).seen["lives"] > 0, "a story in which no dispatcher lives shows nothing"

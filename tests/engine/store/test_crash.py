@@ -86,6 +86,7 @@ class Checker:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("durability", ["crash", "power"])
+@pytest.mark.campaign("`kill -9` of a process that writes to SQLite", KILLS, "kills")
 def test_kill_9_at_random_instants_loses_nothing_acknowledged_and_tears_nothing(
     tmp_path: Path, durability: Durability
 ) -> None:

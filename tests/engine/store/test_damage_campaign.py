@@ -104,6 +104,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", DAMAGING)
+@pytest.mark.campaign("damage to the files of a store", DAMAGES // 10, "damages")
 def test_no_damage_to_the_files_of_a_store_is_silent(stores: Path, tmp_path: Path, kind: str) -> None:
     damages = DAMAGES // len(DAMAGING)
     expected = contents(stores / "closed")

@@ -122,6 +122,7 @@ class Checker:
 
 
 @pytest.mark.slow
+@pytest.mark.campaign("`kill -9` of a leader on PostgreSQL while it writes", KILLS, "kills")
 def test_a_leader_killed_at_random_is_followed_and_nothing_acknowledged_is_lost(postgres_url: str) -> None:
     rng = random.Random(SEED)
     checker, acked = Checker(postgres_url), 0
@@ -162,6 +163,7 @@ def test_a_stopped_leader_is_followed_and_can_write_nothing_once_woken(postgres_
 
 
 @pytest.mark.slow
+@pytest.mark.campaign("restarts of PostgreSQL under a leader", RESTARTS, "restarts")
 def test_a_leader_goes_on_by_itself_when_the_server_was_restarted(
     postgres_server: PostgresServer, postgres_url: str
 ) -> None:
