@@ -18,6 +18,8 @@ def _bounds(book: Book) -> list[str]:
     for host in book.hosts.values():
         if (len(host.running) < host.width) != (host.name in book.with_room):
             wrong.append(f"{host.name} has {len(host.running)} of {host.width} but the book is wrong about its room")
+        if not host.running and not any(lane.in_flight for lane in host.lanes.values()):
+            continue
         # After a cut more may be in flight than the new width, but nothing may have started since.
         newest = max((one.started_at for one in host.running.values()), default=-1.0)
         started_under = [one.width_before for one in host.running.values() if one.started_at == newest]
@@ -36,9 +38,10 @@ def _bounds(book: Book) -> list[str]:
         if alone and len(host.running) > 1 and (True in together or len(together) > 1):
             wrong.append(f"{alone[0]} needs {host.name} alone, but {len(host.running)} run there")
     for run in book.runs.values():
-        newest = max((one.started_at for one in book.running.values() if one.record.run == run.name), default=-1.0)
-        if run.concurrency is not None and run.in_flight > run.concurrency and newest > run.bounded_at:
-            wrong.append(f"run {run.name} has {run.in_flight} of {run.concurrency}")
+        if run.concurrency is not None and run.in_flight > run.concurrency:
+            newest = max((one.started_at for one in book.running.values() if one.record.run == run.name), default=-1.0)
+            if newest > run.bounded_at:
+                wrong.append(f"run {run.name} has {run.in_flight} of {run.concurrency}")
         for parent, n in run.children_in_flight.items():
             if n > run.parent_bounds[parent]:
                 wrong.append(f"parent {parent} has {n} of {run.parent_bounds[parent]}")
@@ -55,23 +58,19 @@ def _claims(book: Book) -> list[str]:
 
 def _counts(book: Book) -> list[str]:
     wrong: list[str] = []
+    running = Counter(one.record.run for one in book.running.values())
     for run in book.runs.values():
-        counts = Counter(record.state for record in run.records.values())
-        wrong += [
-            f"run {run.name} counts {n} {state}, has {counts[state]}"
-            for state, n in run.counts.items()
-            if counts[state] != n
-        ]
         of_kind = Counter((record.task.kind, record.state) for record in run.records.values())
-        wrong += [
-            f"run {run.name} counts {n} {state} of kind {kind}, has {of_kind[kind, state]}"
-            for kind, by_state in run.counts_of_kind.items()
-            for state, n in by_state.items()
-            if of_kind[kind, state] != n
-        ]
-        running = sum(1 for one in book.running.values() if one.record.run == run.name)
-        if not running == run.in_flight == counts[TaskState.RUNNING]:
-            wrong.append(f"run {run.name} counts {run.in_flight} in flight, has {running}")
+        counts: Counter[TaskState] = Counter()
+        for (_, state), n in of_kind.items():
+            counts[state] += n
+        if {state: n for state, n in run.counts.items() if n} != counts:
+            wrong.append(f"run {run.name} counts {dict(run.counts)}, has {dict(counts)}")
+        told = {(kind, state): n for kind, by_state in run.counts_of_kind.items() for state, n in by_state.items() if n}
+        if told != of_kind:
+            wrong.append(f"run {run.name} counts {told} by kind, has {dict(of_kind)}")
+        if not running[run.name] == run.in_flight == counts[TaskState.RUNNING]:
+            wrong.append(f"run {run.name} counts {run.in_flight} in flight, has {running[run.name]}")
     return wrong
 
 
@@ -79,32 +78,32 @@ def _needs(book: Book) -> list[str]:
     wrong: list[str] = []
     for run in book.runs.values():
         for record in run.records.values():
-            states = [run.records[need].state for need in record.task.needs if need in run.records]
-            unmet = len(record.task.needs) - states.count(TaskState.DONE)
-            # A need that was done may be wanted again after a task that needs it has started.
-            reopened = sum(
-                met.state is not TaskState.DONE and met.wanted_at > 0.0
-                for need in record.task.needs
-                if (met := run.records.get(need)) is not None
-            )
-            has_started = record.state in (TaskState.RUNNING, TaskState.DONE)
-            if (record.state is TaskState.READY and unmet) or (has_started and unmet > reopened):
-                wrong.append(f"{record.task.id} is {record.state} with {unmet} needs open")
+            unmet = reopened = 0
+            for need in record.task.needs:
+                met = run.records.get(need)
+                if met is None or met.state is not TaskState.DONE:
+                    unmet += 1
+                    # A need that was done may be wanted again after a task that needs it has started.
+                    reopened += met is not None and met.wanted_at > 0.0
             if record.waits_for != unmet:
                 wrong.append(f"{record.task.id} waits for {record.waits_for}, {unmet} needs are open")
+            if unmet:
+                has_started = record.state in (TaskState.RUNNING, TaskState.DONE)
+                if record.state is TaskState.READY or (has_started and unmet > reopened):
+                    wrong.append(f"{record.task.id} is {record.state} with {unmet} needs open")
     return wrong
 
 
 def _waiting(book: Book) -> list[str]:
     """Everything that is ready has exactly one place from which it will be started, and nothing else has one."""
     ready = book.ready
-    places = Counter(id(entry[3]) for group in ready.groups.values() for entry in group.queue)
+    places = dict(Counter(id(entry[3]) for group in ready.groups.values() for entry in group.queue))
     wrong: list[str] = []
     for run in book.runs.values():
         for record in run.records.values():
-            wanted = 1 if record.state is TaskState.READY or record.held else 0
-            if places[id(record)] != wanted:
-                wrong.append(f"{record.task.id} is {record.state} and has {places[id(record)]} places among the ready")
+            has = places.get(id(record), 0)
+            if has != (record.state is TaskState.READY or record.held):
+                wrong.append(f"{record.task.id} is {record.state} and has {has} places among the ready")
     for group in ready.groups.values():
         if (group.order is None) == (group.parked_on is None):
             wrong.append(f"the group of {group.head.task.id} is both parked and in line, or neither")

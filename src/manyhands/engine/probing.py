@@ -8,6 +8,7 @@ from functools import partial
 from manyhands.core.book import Book
 from manyhands.core.events import HostRead
 from manyhands.core.learning import LAUNCH_LOOK_S, is_adaptive, look_every_s
+from manyhands.core.state import HostState
 from manyhands.engine.dispatcher import Dispatcher
 from manyhands.hosts.probes.command_probe import CommandProbe
 from manyhands.hosts.probes.local import AttemptsNow
@@ -41,15 +42,20 @@ class Probing:
     async def _look(self) -> None:
         while True:
             await asyncio.sleep(LAUNCH_LOOK_S)
-            await asyncio.gather(*(self._look_at(name, probe) for name, probe in self._probes.items()))
+            now = self._dispatcher.clock.now()
+            if due := [host for name in self._probes if (host := self._due(name, now)) is not None]:
+                await asyncio.gather(*(self._look_at(host, now) for host in due))
 
-    async def _look_at(self, name: str, probe: Probe | None) -> None:
+    def _due(self, name: str, now: float) -> HostState | None:
+        """The host, if it is at work and was not looked at for a while."""
         host = self._dispatcher.book.hosts.get(name)
         if host is None or not host.running:
-            return
-        now = self._dispatcher.clock.now()
-        if now - self._looked_at.get(name, 0.0) < look_every_s(host) - 0.5 * LAUNCH_LOOK_S:
-            return
+            return None
+        is_due = now - self._looked_at.get(name, 0.0) >= look_every_s(host) - 0.5 * LAUNCH_LOOK_S
+        return host if is_due else None
+
+    async def _look_at(self, host: HostState, now: float) -> None:
+        name, probe = host.name, self._probes[host.name]
         self._looked_at[name] = now
         reading = await probe.read(now) if probe is not None else None
         trouble = self._dispatcher.sealing.of_text(probe.trouble[:TROUBLE_CHARACTERS_MAX]) if probe is not None else ""

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from engine.sim.drawn_world import FAMILY, ROUTES, draw_hosts, draw_task, job_source
 from engine.sim.fault_profiles import PROFILES
-from engine.sim.story_checks import Promises, check_store, key_of, left_over, unfinished_business
+from engine.sim.story_checks import Promises, StoreCheck, key_of, left_over, unfinished_business
 from manyhands.core import events as ev
 from manyhands.core.events import AnyEvent
 from manyhands.core.invariants import violations
@@ -117,11 +117,13 @@ class DispatcherStory:
         self._plan_trouble()
         self.timeline.plan(self._trouble_s, self._calm_down)
         self.timeline.plan(self._trouble_s + PATIENCE_S, self._lose_patience)
+        checking = StoreCheck(self.store, self.promises, self.sinks)
         while not self.is_told:
             self._live()
-            check_store(self.store, self.promises, self.sinks)
+            checking.check()
             assert self.attempts.wrong == [], self.attempts.wrong
             self._stay_away()
+        StoreCheck(self.store, self.promises, self.sinks).check()  # as a whole, once more
         assert self.attempts.of == {}, f"still alive at the end: {[*self.attempts.of]}"
         assert self.store.waiting == {}, f"requests {[*self.store.waiting]} are left unanswered"
 

@@ -1,8 +1,7 @@
 """What must hold of a story, looked at from outside the dispatcher."""
 
 from collections import Counter
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec import Struct, field
@@ -45,38 +44,73 @@ class Promises(Struct):
     asked: Counter[str] = field(default_factory=Counter)  # durable requests
 
 
-def check_store(store: MemoryStore, promises: Promises, sinks: Mapping[tuple[str, str], SimulatedSink]) -> None:
-    reader = store.open_reader()
-    events = [event for _, event in reader.read()]
-    waiting = Counter(key_of(event) for _, event in reader.requests())
-    recorded = Counter(key_of(event) for event in events)
-    answered = promises.asked - waiting
-    for event, times in (promises.acknowledged + answered).items():
-        assert recorded[event] >= times, f"{event} was promised {times} times and is on disk {recorded[event]} times"
-    for event in {key_of(event) for event in events if not isinstance(event, BY_ITSELF)}:
-        times, most = recorded[event], promises.submitted[event] + answered[event]
-        assert times <= most, f"{event} is on disk {times} times, and was asked for {most} times"
-    taken = {key for sink in sinks.values() for key in sink.taken}
-    for event in events:
-        if isinstance(event, ev.Delivered):
-            assert f"sim-{event.delivery}" in taken, f"{event} is on disk, and no sink has it"
-    # A decision has the time of its cause, and is written after all that came with it.
-    for before, event in pairwise(event for event in events if not isinstance(event, ev.Decision)):
-        assert before.at <= event.at, f"time goes backwards from {before} to {event}"
-    _check_recovery(store)
+class StoreCheck:
+    """Checks a store whenever it is told to. Each event is looked at once, so that a check costs what is new."""
 
+    def __init__(
+        self, store: MemoryStore, promises: Promises, sinks: Mapping[tuple[str, str], SimulatedSink] | None = None
+    ) -> None:
+        self._store = store
+        self._promises = promises
+        self._sinks = sinks or {}
+        self._checked = 0  # the number of the last event
+        self._recorded: Counter[str] = Counter()
+        self._asked_for: set[str] = set()  # events that only somebody's request explains
+        self._replayed = Scheduler()
+        self._before: ev.AnyEvent | None = None
 
-def _check_recovery(store: MemoryStore) -> None:
-    """With a snapshot or without, the journal leads to the same state."""
-    recovered, replayed = Scheduler(), Scheduler()
-    rebuild(store.open_reader(), recovered)
-    replayed.replay(event for _, event in store.open_reader().read())
-    wrong = violations(recovered.book)
-    assert not wrong, f"after recovery: {wrong}"
-    # A snapshot may be of a moment in which nothing else happened, and such moments are not in the journal.
-    for scheduler in (recovered, replayed):
-        scheduler.replay([ev.Woke(max(recovered.book.at, replayed.book.at))])
-    assert_same(recovered, replayed)
+    def check(self) -> None:
+        reader = self._store.open_reader()
+        numbered = list(reader.read(self._checked))
+        self._checked = max((number for number, _ in numbered), default=self._checked)
+        new = [event for _, event in numbered]
+        self._note(new)
+        self._check_promises(Counter(key_of(event) for _, event in reader.requests()))
+        self._check_deliveries(new)
+        self._check_times(new)
+        self._check_recovery(new)
+
+    def _note(self, new: Sequence[ev.AnyEvent]) -> None:
+        for event in new:
+            key = key_of(event)
+            self._recorded[key] += 1
+            if not isinstance(event, BY_ITSELF):
+                self._asked_for.add(key)
+
+    def _check_promises(self, waiting: Counter[str]) -> None:
+        recorded, answered = self._recorded, self._promises.asked - waiting
+        for event, times in (self._promises.acknowledged + answered).items():
+            on_disk = recorded[event]
+            assert on_disk >= times, f"{event} was promised {times} times and is on disk {on_disk} times"
+        for event in self._asked_for:
+            times, most = recorded[event], self._promises.submitted[event] + answered[event]
+            assert times <= most, f"{event} is on disk {times} times, and was asked for {most} times"
+
+    def _check_deliveries(self, new: Sequence[ev.AnyEvent]) -> None:
+        taken = {key for sink in self._sinks.values() for key in sink.taken}
+        for event in new:
+            if isinstance(event, ev.Delivered):
+                assert f"sim-{event.delivery}" in taken, f"{event} is on disk, and no sink has it"
+
+    def _check_times(self, new: Sequence[ev.AnyEvent]) -> None:
+        """A decision has the time of its cause, and is written after all that came with it."""
+        for event in new:
+            if not isinstance(event, ev.Decision):
+                before = self._before
+                assert before is None or before.at <= event.at, f"time goes backwards from {before} to {event}"
+                self._before = event
+
+    def _check_recovery(self, new: Sequence[ev.AnyEvent]) -> None:
+        """With a snapshot or without, the journal leads to the same state."""
+        recovered, replayed = Scheduler(), self._replayed
+        rebuild(self._store.open_reader(), recovered)
+        replayed.replay(new)
+        wrong = violations(recovered.book)
+        assert not wrong, f"after recovery: {wrong}"
+        # A snapshot may be of a moment in which nothing else happened, and such moments are not in the journal.
+        for scheduler in (recovered, replayed):
+            scheduler.replay([ev.Woke(max(recovered.book.at, replayed.book.at))])
+        assert_same(recovered, replayed)
 
 
 def left_over(book: Book) -> list[str]:

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from engine.sim.story_checks import Promises, check_store, key_of
+from engine.sim.story_checks import Promises, StoreCheck, key_of
 from helpers import a_host, a_task, writes
 from manyhands.core import events as ev
 from manyhands.core.commands import StartAttempt
@@ -87,4 +87,4 @@ def test_a_stop_while_a_batch_is_being_written_saves_a_snapshot_of_what_is_on_di
     asked.submitted.update(key_of(event) for event in opened)
     assert store.snapshots
     assert [type(event).__name__ for _, event in store.open_reader().read()].count("AttemptStarted") == 2
-    check_store(store, asked, {})
+    StoreCheck(store, asked).check()

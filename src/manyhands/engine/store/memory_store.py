@@ -3,7 +3,9 @@
 import contextlib
 import os
 import socket
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
 
 from manyhands.core.events import AnyEvent
 from manyhands.engine.store.contract import codec
@@ -46,12 +48,12 @@ class MemoryReader:
         self._store = store
 
     def read(self, after: int = 0) -> Iterator[tuple[int, AnyEvent]]:
-        for seq, body in tuple(self._store.rows):
-            if seq > after:
-                events = codec.decode(body, codec.checksum(body, seq), seq)
-                for number, event in enumerate(events, seq - len(events) + 1):
-                    if number > after:
-                        yield number, event
+        rows = self._store.rows
+        for seq, body in rows[bisect_right(rows, after, key=itemgetter(0)) :]:
+            events = codec.decode(body, codec.checksum(body, seq), seq)
+            for number, event in enumerate(events, seq - len(events) + 1):
+                if number > after:
+                    yield number, event
 
     def latest_snapshot(self) -> tuple[int, bytes] | None:
         return max(self._store.snapshots.items(), default=None)
