@@ -46,11 +46,11 @@ def tried_of(row: dict[str, Any]) -> Tried | None:
             lost = "a promise was broken" if params["failed"] else ""
             return Tried(params["campaign"], params["part"], lost=lost, command=params["command"], **common)
         case "fuzz":
-            lost = f"{params['failures']} inputs failed" if params["failures"] else ""
+            lost = f"inputs that failed: {params['failures']}" if params["failures"] else ""
             command = ".venv/bin/python tests/fuzz/campaign.py --record"
             return Tried("fuzzing of readers", params["reader"], lost=lost, command=command, **common)
         case "mutants":
-            lost = f"{params['survived']} were not found" if params["survived"] else ""
+            lost = f"not found: {params['survived']}" if params["survived"] else ""
             return Tried("seeded bugs, each found by a test", "", lost=lost, command="make mutants", **common)
     return None
 
@@ -79,7 +79,7 @@ def page(rows: list[Tried]) -> str:
             "; ".join([*lost, *found]),
             lasted(sum(row.seconds for row in parts)),
             max(row.date for row in parts),
-            ", ".join(dict.fromkeys(row.commit for row in parts)),
+            ", ".join(dict.fromkeys(row.commit.rstrip("+") for row in parts)),
             "<br>".join(f"`{command}`" for command in dict.fromkeys(row.command for row in parts)),
         ]
         lines.append(f"| {' | '.join(cells)} |")

@@ -33,9 +33,9 @@ def test_what_was_lost_is_told() -> None:
     told = page(newest([kills("x", 5), kills("y", 5, failed=True)]))
     assert "| kills | 10 kills | a promise was broken |" in told
     told = page(newest([row("fuzz", 9, "inputs", reader="beads", failures=2)]))
-    assert "| fuzzing of readers | 9 inputs | 2 inputs failed |" in told
+    assert "| fuzzing of readers | 9 inputs | inputs that failed: 2 |" in told
     told = page(newest([row("mutants", 49, "mutants", survived=1)]))
-    assert "| 49 mutants | 1 were not found |" in told
+    assert "| 49 mutants | not found: 1 |" in told
     assert "make soak" in page(newest([row("packing", 9, "ratio")]))
 
 
