@@ -73,3 +73,13 @@ def test_an_account_that_closes_for_hours_is_waited_for_and_sessions_are_resumed
     ours = play([backlog])[0]
     assert ours.seconds > 5 * 3600  # its quota is for less than the backlog
     assert play([backlog], width=16)[0].seconds >= 0.85 * ours.seconds
+
+
+@pytest.mark.parametrize("model", [BATCHING, API, PROCESSES, SLOTS, random_host(8)], ids=lambda model: model.name)
+def test_the_third_run_is_not_worse_than_the_second(model: HostModel) -> None:
+    times = []
+    for seed in range(3):
+        _, second, third = play([BacklogRun(model, 60, seed)] * 3)  # the same tasks: what differs is what is remembered
+        times.append((second.seconds, third.seconds))
+    assert sum(third for _, third in times) <= 1.03 * sum(second for second, _ in times)
+    assert all(third <= 1.1 * second for second, third in times)

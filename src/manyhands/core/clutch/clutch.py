@@ -230,11 +230,9 @@ class Clutch(Struct, tag="clutch"):
 
     def _search_apart_s(self) -> float:
         launch = self.launch
-        if self.settled or launch.is_on or launch.nature != SERVICE or self.usual_s is None:
+        if self.settled or launch.is_on or launch.nature != SERVICE or self.pacer.rate_per_s is not None:
             return 0.0
-        if self.pacer.rate_per_s is not None:
-            return 0.0
-        return self.ramp.starts_apart_s(self.usual_s, self.width, self.in_flight, launch.borne, WIDTH_FIRST)
+        return self.ramp.starts_apart_s(self.usual_s or 0.0, self.width, self.in_flight, launch.borne, WIDTH_FIRST)
 
     def _launch(self, at: float) -> None:
         if self.launch.is_on:
