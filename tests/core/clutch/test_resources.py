@@ -3,6 +3,7 @@
 import math
 
 from manyhands.core.clutch.clutch import Clutch
+from manyhands.core.clutch.resources import HeldMemory
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host_memory import HostMemory, KindMemory
 from manyhands.core.values.widths import Reading, Sample
@@ -125,3 +126,12 @@ def test_growth_stops_while_the_gauges_are_silent() -> None:
         for number in range(attempt - 3, attempt + 1):
             clutch.observe(Sample(at + 9.0, float(at), number, "text", 4, 4, EndingKind.DONE, tokens_out=100))
     assert clutch.width == 4
+
+
+def test_a_process_that_grows_slowly_between_two_quick_looks_is_still_growing() -> None:
+    held = HeldMemory("k")
+    for look in range(80):  # four looks a second
+        held.see(look / 4, 400e6 + 20e6 * look / 4)
+    expected = held.expected_bytes()
+    assert expected is not None
+    assert expected > 1.5e9  # at 20 MB a second for the rest of a minute

@@ -46,6 +46,11 @@ def test_memory_of_other_kinds_kills_no_more_than_one_command() -> None:
     assert play([BacklogRun(PROCESSES, 15, 0)])[0].kills <= 1
 
 
+def test_commands_that_grow_for_minutes_are_not_admitted_by_what_they_hold_now() -> None:
+    kills = [play([BacklogRun(random_host(90), 60, seed)])[0].kills for seed in range(3)]
+    assert max(kills) <= 2
+
+
 def test_agents_start_as_wide_as_their_account_bears() -> None:
     backlog = BacklogRun(AGENTS_OPEN, 15, 0)
     ours = play([backlog])[0]

@@ -143,6 +143,7 @@ class HeldMemory(Struct, gc=False):
     peak_bytes: float = 0.0  # the most seen so far
     first_bytes: float = 0.0
     first_at: float | None = None
+    grown_bytes: float = 0.0  # when it was last seen to grow, at `peak_at`
     peak_at: float = 0.0
     seen_at: float = 0.0
 
@@ -150,8 +151,8 @@ class HeldMemory(Struct, gc=False):
         holds = float(holds)  # equal bytes after a snapshot
         if self.first_at is None:
             self.first_bytes, self.first_at = holds, at
-        if holds > GREW * self.peak_bytes:
-            self.peak_at = at
+        if holds > GREW * self.grown_bytes:  # and not only since the last look, which may be just before
+            self.grown_bytes, self.peak_at = holds, at
         self.peak_bytes = max(self.peak_bytes, holds)
         self.seen_at = at
 
