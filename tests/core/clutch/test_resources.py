@@ -3,7 +3,7 @@
 import math
 
 from manyhands.core.clutch.clutch import Clutch
-from manyhands.core.clutch.resources import HeldMemory
+from manyhands.core.clutch.resources import HeldMemory, MemoryGate
 from manyhands.core.values.ending import EndingKind
 from manyhands.core.values.host_memory import HostMemory, KindMemory
 from manyhands.core.values.widths import Reading, Sample
@@ -135,3 +135,20 @@ def test_a_process_that_grows_slowly_between_two_quick_looks_is_still_growing() 
     expected = held.expected_bytes()
     assert expected is not None
     assert expected > 1.5e9  # at 20 MB a second for the rest of a minute
+
+
+def test_how_long_attempts_grew_that_have_ended_is_expected_of_the_others() -> None:
+    gate = MemoryGate()
+    for attempt in (1, 2):
+        gate.started(attempt, "k")
+        for second in range(11):
+            gate.held[attempt].see(float(second), 100e6 + 50e6 * min(second, 4))
+    gate.held[1].see(12.0, 300e6)
+    gate.started(3, "k")
+    for second in range(3):
+        gate.held[3].see(20.0 + second, 100e6 + 50e6 * second)
+    unknown = gate.held[3].expected_bytes()
+    gate.ended(Sample(12.0, 0.0, 1, "k", 2.0, 4, EndingKind.DONE, memory_bytes=300_000_000), done=True, killed=False)
+    assert unknown is not None
+    assert unknown > 3e9
+    assert max(gate.expected_of("k")) < 0.6e9

@@ -24,6 +24,8 @@ PEAK_SEEN_MIN, PEAK_WINDOW = 4, 60
 #: A growing process is expected to grow until it is a minute old, or half as old again as it is now.
 GROWS_S = 60.0
 GREW = 1.02
+#: Once attempts have ended, the others are expected to grow half as long again as the longest of those did.
+GREW_TIMES = 1.5
 AT_REST_S = 3.0
 YOUNG_BYTES, YOUNG_S = 128e6, 5.0
 KILLED_PEAK = 1.3  # a victim had not reached its peak yet
@@ -156,7 +158,7 @@ class HeldMemory(Struct, gc=False):
         self.peak_bytes = max(self.peak_bytes, holds)
         self.seen_at = at
 
-    def expected_bytes(self) -> float | None:
+    def expected_bytes(self, horizon_s: float = GROWS_S) -> float | None:
         """The expected peak: the most so far, and more while it still grows. None: it is too young to tell."""
         if self.first_at is None or self.seen_at - self.first_at < 0.2:
             return None
@@ -164,7 +166,7 @@ class HeldMemory(Struct, gc=False):
         least = YOUNG_BYTES if age_s < YOUNG_S else 0.0
         if self.seen_at - self.peak_at > max(AT_REST_S, 0.25 * age_s):
             return max(1.1 * self.peak_bytes, least)
-        grows_s = max(GROWS_S - age_s, 0.5 * age_s)
+        grows_s = max(horizon_s - age_s, 0.5 * age_s)
         return max(self.peak_bytes + (self.peak_bytes - self.first_bytes) / age_s * grows_s, least)
 
 
@@ -177,6 +179,7 @@ class MemoryGate(Struct):
     held: dict[int, HeldMemory] = {}
     peaks: dict[str, Peak] = {}
     every_kind: Peak = field(default_factory=Peak)
+    grew_s: float = 0.0  # the longest that an attempt that ended was seen to grow
 
     @classmethod
     def begin(cls, memory: HostMemory | None) -> "MemoryGate":
@@ -210,6 +213,8 @@ class MemoryGate(Struct):
     def ended(self, sample: Sample, done: bool, killed: bool) -> None:
         held = self.held.pop(sample.attempt, None)
         peak = max(float(sample.memory_bytes), held.peak_bytes if held else 0.0)
+        if done and held is not None and held.first_at is not None:
+            self.grew_s = max(self.grew_s, held.peak_at - held.first_at)
         if peak and (done or killed):
             for known in (self.peaks.setdefault(sample.kind, Peak()), self.every_kind):
                 known.learn(peak if done else KILLED_PEAK * peak)
@@ -243,7 +248,7 @@ class MemoryGate(Struct):
         peak = self.peaks.get(kind)
         if peak is not None and peak.seen >= PEAK_SEEN_MIN:
             return peak.mean, math.sqrt(max(peak.variance, (0.15 * peak.mean) ** 2))
-        if seen := self._expected_of(kind) or self._expected_of(None):
+        if seen := self.expected_of(kind) or self.expected_of(None):
             seen += [peak.mean] * peak.seen if peak is not None else []
             mean = sum(seen) / len(seen)
             spread = math.sqrt(sum((each - mean) ** 2 for each in seen) / len(seen))
@@ -253,9 +258,10 @@ class MemoryGate(Struct):
             guess = max(self.every_kind.mean + math.sqrt(self.every_kind.variance), 0.5 * guess)
         return guess, 0.3 * guess
 
-    def _expected_of(self, kind: str | None) -> list[float]:
+    def expected_of(self, kind: str | None) -> list[float]:
         """The expected peaks of attempts in flight, of this kind or of all."""
-        expected = [held.expected_bytes() for held in self.held.values() if kind is None or held.kind == kind]
+        horizon_s = min(GROWS_S, GREW_TIMES * self.grew_s) if self.grew_s else GROWS_S
+        expected = [held.expected_bytes(horizon_s) for held in self.held.values() if kind is None or held.kind == kind]
         return [each for each in expected if each is not None]
 
 
