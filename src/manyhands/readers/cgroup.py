@@ -1,6 +1,7 @@
 """Limits that a container or service sets (cgroup v2). Beyond them the kernel kills, even if the machine has room."""
 
 import math
+import os
 from pathlib import Path
 
 from msgspec import Struct
@@ -54,3 +55,8 @@ def quota_of(group: Path) -> float | None:
         return int(quota) / int(period)
     except (OSError, ValueError, ZeroDivisionError):
         return None
+
+
+def cores_allowed() -> int:
+    """The cores that this process may run on, where the system says so."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

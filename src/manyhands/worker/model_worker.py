@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from manyhands.errors import UsageError
+from manyhands.readers.cgroup import cores_allowed
 from manyhands.worker.backends.backend import Backend
 from manyhands.worker.backends.backend_choice import backends_of
 from manyhands.worker.devices.device_choice import open_devices
@@ -48,7 +49,7 @@ async def working(settings: WorkerSettings) -> AsyncIterator[TextRequests]:
             "there is no model to host", "run `manyhands worker PATH`, or add a [models.NAME] table to the config"
         )
     keep_freed_memory()
-    threads = settings.threads or min(4, len(os.sched_getaffinity(0)))
+    threads = settings.threads or min(4, cores_allowed())
     devices = await open_devices(settings.device, os.environ.get("CUDA_VISIBLE_DEVICES"))
     store = LearnedStore(settings.learned_file) if settings.learned_file else None
     device = "cpu" if list(await devices.read()) == ["cpu"] else "cuda"

@@ -18,7 +18,8 @@ from manyhands.core.values.host import ProcessHandle
 from manyhands.core.values.task import Task
 from manyhands.hosts.executors import process_table
 from manyhands.hosts.executors.process import marker_of, reclaim, reclaim_all
-from manyhands.hosts.executors.process_table import MARKER, born_at, processes
+from manyhands.hosts.executors.process_source import MARKER, Process
+from manyhands.hosts.executors.process_table import born_at, processes
 
 TESTS = Path(__file__).parents[2]
 
@@ -218,10 +219,10 @@ async def test_a_process_id_that_is_reused_after_the_look_is_not_signalled(monke
     try:
         born = born_at(stranger.pid)
         assert born is not None
-        gone = process_table.Process(stranger.pid, 1, stranger.pid, stranger.pid, born - 5, ("journal.1",))
+        gone = Process(stranger.pid, 1, stranger.pid, stranger.pid, born - 5, ("journal.1",))
         looks = [[gone], []]
 
-        async def stale() -> list[process_table.Process]:
+        async def stale() -> list[Process]:
             return looks.pop(0) if looks else []
 
         monkeypatch.setattr(process_table, "processes_aside", stale)

@@ -19,7 +19,8 @@ from manyhands.hosts.agents.settings_files import with_settings
 from manyhands.hosts.executors.asking import resuming_variables
 from manyhands.hosts.executors.attempt_steps import CommandSearch, refusal_of
 from manyhands.hosts.executors.process import MakeProcess, ProcessGroup, marker_of, shared_marker, spawn_gated
-from manyhands.hosts.executors.process_table import MARKER, Census
+from manyhands.hosts.executors.process_source import MARKER
+from manyhands.hosts.executors.process_table import Census
 from manyhands.hosts.executors.said_ending import report_variables
 from manyhands.hosts.executors.template import environment
 

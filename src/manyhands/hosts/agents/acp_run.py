@@ -28,11 +28,12 @@ from manyhands.hosts.agents.confinement import claimed_places
 from manyhands.hosts.agents.refusal_texts import table
 from manyhands.hosts.agents.resuming import what_to_do, what_to_say
 from manyhands.hosts.agents.silence import silent_for
+from manyhands.hosts.executors import process_table
 from manyhands.hosts.executors.attempt_steps import CannotStart, ending_of
 from manyhands.hosts.executors.in_flight import STOPPED
 from manyhands.hosts.executors.output_text import last_line, tail_of
 from manyhands.hosts.executors.process import Exit
-from manyhands.hosts.executors.process_table import Process
+from manyhands.hosts.executors.process_source import Process
 from manyhands.readers.plain_file import write_plain
 
 T = TypeVar("T")
@@ -239,7 +240,5 @@ def _plain(prompt: str) -> str:
 
 
 def _works_in(process: Process, place: Path) -> bool:
-    try:
-        return Path(os.readlink(f"/proc/{process.pid}/cwd")).is_relative_to(place)
-    except OSError:
-        return False
+    directory = process_table.directory(process.pid)
+    return directory is not None and directory.is_relative_to(place)

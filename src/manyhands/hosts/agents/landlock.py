@@ -7,6 +7,7 @@ import ctypes
 import errno
 import os
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -50,7 +51,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def landlock_version() -> int:
-    """The version of Landlock. 0: this kernel does not have it, or it is switched off."""
+    """The version of Landlock. 0: this system does not have it, or it is switched off."""
+    if sys.platform != "linux":
+        return 0
     version: int = _libc.syscall(_CREATE_RULESET, None, 0, _VERSION)
     return max(0, version)
 

@@ -4,7 +4,8 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-from manyhands.hosts.executors.process_table import Process, cpu_s
+from manyhands.hosts.executors.process_source import Process
+from manyhands.hosts.executors.process_table import cpu_s
 
 #: A program that only waits takes less than this share of a core. opencode takes 1 to 2 % while its model is silent.
 _IDLE_SHARE = 0.03

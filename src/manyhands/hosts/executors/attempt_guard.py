@@ -15,6 +15,7 @@ import threading
 import time
 
 from manyhands.hosts.executors import process_table
+from manyhands.hosts.executors.process_source import BOOT_CLOCK, HAS_PROC
 
 #: Waited after the lease has expired, so that a live leader can stop its attempts itself and record their endings.
 _LEADER_FIRST_S = 0.3
@@ -63,14 +64,17 @@ class AttemptGuard:
 class CrashGuard:
     """Waits beside a dispatcher whose journal nobody else can lead. If it dies, this kills its attempts.
 
-    A shell waits, because that costs next to nothing. Python is started only for the killing.
+    A shell waits, because that costs next to nothing. Python is started only for the killing. A system without /proc
+    has no exact time in a shell, so Python waits there.
     """
 
     # /proc/uptime is read at once: attempts that the next dispatcher starts meanwhile are not ours.
     _SCRIPT = 'trap "" INT TERM HUP; read -r line && exit 0; read -r died rest </proc/uptime; exec "$@" "$died"'
 
     def __init__(self, journal: str) -> None:
-        command = ["/bin/sh", "-c", self._SCRIPT, "sh", sys.executable, "-m", __name__, journal]
+        command = [sys.executable, "-m", __name__, journal]
+        if HAS_PROC:
+            command = ["/bin/sh", "-c", self._SCRIPT, "sh", *command]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, bufsize=0)
 
     def dismiss(self) -> None:
@@ -109,6 +113,7 @@ def main(journal: str) -> None:
 def kill_all(journal: str, before: float) -> None:
     """Kill the attempts of this journal that ran before then (seconds since boot); return when all of them are dead."""
     attempts: set[int] = set()
+    before = process_table.birth_clock(before)
     while alive := _alive(journal, before, attempts):
         for pid in alive:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -132,7 +137,7 @@ def _alive(journal: str, before: float, attempts: set[int]) -> set[int]:
 
 
 def _now() -> float:
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.clock_gettime(BOOT_CLOCK)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,11 @@ from msgspec.structs import replace
 from manyhands.core.values.ending import Ending, EndingKind
 from manyhands.hosts.executors import process_table
 from manyhands.hosts.executors.process import Exit, ProcessGroup
-from manyhands.hosts.executors.process_table import Process
+from manyhands.hosts.executors.process_source import Process
 from manyhands.sources.config.host_fields import ProcessLimits
 
 #: Between two looks. What an attempt takes in between is over its limit before it is stopped.
 LOOK_S = 0.5
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _MB = 1e6
 
 
@@ -94,14 +93,7 @@ def over_limit(ending: Ending, reached: str) -> Ending:
 
 def _memory_bytes(family: Iterable[Process]) -> int:
     """Resident memory. What processes share is counted for each of them."""
-    pages = 0
-    for process in family:
-        try:
-            with open(f"/proc/{process.pid}/statm", "rb") as file:
-                pages += int(file.read().split()[1])
-        except (OSError, IndexError, ValueError):  # it has ended
-            continue
-    return pages * _PAGE_BYTES
+    return sum(process_table.resident_bytes(process.pid) for process in family)
 
 
 def _bytes_below(directory: Path) -> int:

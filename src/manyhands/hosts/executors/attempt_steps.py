@@ -28,7 +28,8 @@ from manyhands.hosts.executors.process import (
     marker_of,
     spawn_gated,
 )
-from manyhands.hosts.executors.process_table import Census, Process
+from manyhands.hosts.executors.process_source import Process
+from manyhands.hosts.executors.process_table import Census
 from manyhands.hosts.executors.said_ending import TRY_AGAIN_LATER, report_variables
 from manyhands.hosts.executors.template import environment, filled
 from manyhands.readers.plain_file import open_plain, write_plain

@@ -6,6 +6,7 @@ process, so a signal to the group can never reach an unrelated process.
 
 import asyncio
 import contextlib
+import functools
 import logging
 import os
 import resource
@@ -19,7 +20,9 @@ from typing import Any, NamedTuple
 
 from manyhands.core.values.host import ProcessHandle
 from manyhands.hosts.executors import process_table
-from manyhands.hosts.executors.process_table import MARKER, MARKER_SEPARATOR, Census, Process
+from manyhands.hosts.executors.held_process import HeldProcess, hold
+from manyhands.hosts.executors.process_source import MARKER, MARKER_SEPARATOR, MAXRSS_BYTES, Process
+from manyhands.hosts.executors.process_table import Census
 
 _log = logging.getLogger(__name__)
 
@@ -67,7 +70,7 @@ class ProcessGroup:
         process_table.set_tag(popen.pid, marker)
         self._memory_before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         try:
-            self._pidfd = os.pidfd_open(popen.pid)
+            self._leader = hold(popen.pid)
             self._kills_before = process_table.out_of_memory_kills()
             self.handle = ProcessHandle(popen.pid, _born_at(popen.pid), process_table.boot())
         except OSError:
@@ -78,7 +81,7 @@ class ProcessGroup:
         self._loop = asyncio.get_running_loop()
         self._leader_gone = asyncio.Event()
         self._released = asyncio.Event()
-        self._loop.add_reader(self._pidfd, self._note_leader_gone)
+        self._leader.call_on_death(self._leader_gone.set)
         census.leaders.add(popen.pid)
 
     def release(self) -> None:
@@ -166,10 +169,6 @@ class ProcessGroup:
             seen = newest
         return None
 
-    def _note_leader_gone(self) -> None:
-        self._loop.remove_reader(self._pidfd)
-        self._leader_gone.set()
-
     def _reap(self) -> Exit:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.handle.pid, signal.SIGKILL)  # processes that joined the group after the last look
@@ -180,13 +179,12 @@ class ProcessGroup:
             self._popen.returncode, peak = 255, 0
         else:
             self._popen.returncode, peak = os.waitstatus_to_exitcode(status), usage.ru_maxrss
-        self._loop.remove_reader(self._pidfd)
-        os.close(self._pidfd)
+        self._leader.close()
         self._close_gate()
         # The kernel reports the parent's peak for a new process until it exceeds it: below that the peak is unknown.
         known = peak if peak > self._memory_before else 0
         killed = process_table.out_of_memory_kills() > self._kills_before
-        return Exit(self._popen.returncode, known * 1024, killed)
+        return Exit(self._popen.returncode, known * MAXRSS_BYTES, killed)
 
     def _close_gate(self) -> None:
         if self._gate is not None:
@@ -302,68 +300,54 @@ async def _end(find: Callable[[], Awaitable[list[Process]]], kill_at: float, gro
     while found := [process for process in await find() if process.pid not in untouchable]:
         left_s = kill_at - loop.time()
         number = signal.SIGTERM if left_s > 0 else signal.SIGKILL
-        with contextlib.ExitStack() as descriptors:
-            watched = _watched(found, descriptors)
+        with contextlib.ExitStack() as closing:
+            watched = _watched(found, closing)
             if group is not None:  # signal the whole group at once, whatever it is about to start
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(group, number)
-            for pidfd, process in watched.items():
-                if not _send(pidfd, 0 if process.group == group else number):
+            for held, process in watched.items():
+                if not held.send(0 if process.group == group else number):
                     untouchable.add(process.pid)
                     _log.warning("process %d of another user cannot be stopped: it continues to run", process.pid)
             if not watched:
                 await asyncio.sleep(0.01)  # it has ended meanwhile, or no descriptor is available now
-            mortal = [pidfd for pidfd, process in watched.items() if process.pid not in untouchable]
+            mortal = [held for held in watched if held.pid not in untouchable]
             if not await _all_dead(mortal, left_s if left_s > 0 else _UNKILLABLE_S) and left_s <= 0:
-                _log.warning("killed processes have not ended; waiting for %s", [p.pid for p in watched.values()])
+                _log.warning("killed processes have not ended; waiting for %s", [held.pid for held in watched])
 
 
-def _watched(found: list[Process], descriptors: contextlib.ExitStack) -> dict[int, Process]:
-    """A descriptor for each process. Unlike an id, an open descriptor always means the same process."""
+def _watched(found: list[Process], closing: contextlib.ExitStack) -> dict[HeldProcess, Process]:
     watched = {}
     for process in found:
         try:
-            pidfd = os.pidfd_open(process.pid)
+            held = hold(process.pid)
         except OSError:  # it has ended meanwhile, or is a thread
             continue
-        descriptors.callback(os.close, pidfd)
+        closing.callback(held.close)
         if process_table.born_at(process.pid) == process.born_at:
-            watched[pidfd] = process
+            watched[held] = process
     return watched
 
 
-def _send(pidfd: int, number: int) -> bool:
-    """Whether the signal could be sent. A process that is gone counts as reached."""
-    try:
-        signal.pidfd_send_signal(pidfd, number)
-    except ProcessLookupError:
-        pass
-    except PermissionError:
-        return False
-    return True
-
-
-async def _all_dead(pidfds: Iterable[int], timeout_s: float) -> bool:
-    loop = asyncio.get_running_loop()
-    alive = set(pidfds)
+async def _all_dead(held: Iterable[HeldProcess], timeout_s: float) -> bool:
+    alive = set(held)
     all_dead = asyncio.Event()
 
-    def note_dead(pidfd: int) -> None:
-        loop.remove_reader(pidfd)
-        alive.discard(pidfd)
+    def note_dead(process: HeldProcess) -> None:
+        alive.discard(process)
         if not alive:
             all_dead.set()
 
-    for pidfd in alive:
-        loop.add_reader(pidfd, note_dead, pidfd)
+    for process in alive:
+        process.call_on_death(functools.partial(note_dead, process))
     try:
         if alive:
             await asyncio.wait_for(all_dead.wait(), timeout_s)
     except TimeoutError:
         return False
     finally:
-        for pidfd in alive:
-            loop.remove_reader(pidfd)
+        for process in alive:
+            process.call_nothing()
     return True
 
 

@@ -1,87 +1,33 @@
-"""What the kernel says about processes: which are alive, since when, in which group, and for which attempt.
+"""What the system says about processes: which are alive, since when, in which group, and for which attempt.
 
-This module reads Linux's /proc and sends no signals. A zombie counts as dead: it runs nothing and holds nothing.
+This module sends no signals.
 """
 
 import asyncio
-import contextlib
-import functools
-import os
-import resource
 import zlib
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
 
-#: Every process of an attempt inherits this variable. It identifies processes that have left the group.
-MARKER = "MANYHANDS_ATTEMPT"
-#: A dispatcher that itself runs in an attempt passes both markers on, separated by this.
-MARKER_SEPARATOR = "/"
+from manyhands.hosts.executors.linux_processes import LinuxProcesses
+from manyhands.hosts.executors.portable_processes import PortableProcesses
+from manyhands.hosts.executors.process_source import HAS_PROC, Process, ProcessSource
 
-_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 # A separate thread: tasks' functions may occupy all threads of the loop, and a stop must not wait for them.
 _reader = ThreadPoolExecutor(1, "process-table")
-_ENVIRON_KEY = f"\0{MARKER}=".encode()
-_READ_BYTES = 32_768
-_FIRST_PROCESS_IDS = "pid:[4026531836]"  # of the machine itself; a container has its own space of ids
 
-
-class Process(NamedTuple):
-    pid: int
-    parent: int
-    group: int
-    session: int
-    born_at: float  # seconds since the machine's boot: exact, and the same for every reader
-    markers: tuple[str, ...]
-    tag: int = 0  # the number of the attempt that it inherited; 0 if it has none, or may not be asked
-
-
-def born_at(pid: int) -> float | None:
-    """When the process started, or None if no process, alive or dead, has that id."""
-    fields = _stat(pid)
-    return None if fields is None else _born_at(fields)
-
-
-def cpu_s(pid: int) -> float:
-    """The processor time of the process and of its children that have ended; 0 if it is gone."""
-    fields = _stat(pid)
-    return 0.0 if fields is None else sum(int(ticks) for ticks in fields[11:15]) / _TICKS_PER_S
-
-
-@functools.cache
-def boot() -> str:
-    """Identifies this boot and container. Process ids and start times are valid only within both."""
-    try:
-        this_boot = _read("/proc/sys/kernel/random/boot_id").decode().strip()[:8]
-        ids = os.readlink("/proc/self/ns/pid")
-    except OSError:  # a sandbox that hides it
-        return ""
-    return this_boot if ids == _FIRST_PROCESS_IDS else f"{this_boot} {ids}"
-
-
-def newest_pid() -> int:
-    """The id given out last, or -1 if it is unknown. Ids are given out in order and wrap around."""
-    try:
-        return int(_read("/proc/loadavg").rsplit(maxsplit=1)[-1])
-    except (OSError, IndexError, ValueError):
-        return -1
-
-
-def out_of_memory_kills() -> int:
-    """How many processes the kernel has killed for lack of memory since boot, control groups included."""
-    try:
-        _, _, rest = _read("/proc/vmstat").partition(b"\noom_kill ")
-    except OSError:
-        return 0
-    return int(rest.split(maxsplit=1)[0]) if rest else 0
+_source: ProcessSource = LinuxProcesses() if HAS_PROC else PortableProcesses()
+born_at = _source.born_at
+birth_clock = _source.birth_clock
+cpu_s = _source.cpu_s
+resident_bytes = _source.resident_bytes
+directory = _source.directory
+boot = _source.boot
+newest_pid = _source.newest_pid
+out_of_memory_kills = _source.out_of_memory_kills
 
 
 def tag_of(marker: str) -> int:
-    """The same as the marker in 63 bits. A later attempt of a journal has a lower tag.
-
-    It is the bound of the resident memory (RLIMIT_RSS), which Linux has not looked at since version 2.4. Every process
-    inherits it, also with an empty environment, in another session and with another parent.
-    """
+    """The same as the marker in 63 bits. A later attempt of a journal has a lower tag."""
     journal, _, attempt = marker.rpartition(".")
     number = int(attempt) if attempt.isdecimal() else zlib.crc32(attempt.encode())
     return journal_tag(journal) | (0xFFFFFFFF - number % 2**32)
@@ -93,17 +39,13 @@ def journal_tag(journal: str) -> int:
 
 
 def set_tag(pid: int, marker: str) -> None:
-    """Only root can set a tag above one that is there; then a process is known by its marker and parents alone."""
-    tag = tag_of(marker)
-    with contextlib.suppress(OSError, ValueError):
-        resource.prlimit(pid, resource.RLIMIT_RSS, (tag, tag))
+    _source.set_tag(pid, tag_of(marker))
 
 
 def processes(pids: Iterable[int] | None = None) -> list[Process]:
     """The live processes among `pids` (default: all on this machine that we may read)."""
-    if pids is None:
-        pids = (int(name) for name in os.listdir("/proc") if name.isdigit())
-    return [process for pid in pids if (process := _process(pid)) is not None]
+    asked = _source.pids() if pids is None else pids
+    return [process for pid in asked if (process := _source.process(pid)) is not None]
 
 
 def family(root: int, marker: str, among: Iterable[Process]) -> list[Process]:
@@ -159,54 +101,3 @@ class Census:
                     raise
         finally:
             self._reader = None
-
-
-def _process(pid: int) -> Process | None:
-    fields = _stat(pid)
-    if fields is None or (fields[0] in (b"Z", b"X") and int(fields[17]) <= 1):
-        return None  # a dead leader whose other threads still run is alive
-    return Process(pid, int(fields[1]), int(fields[2]), int(fields[3]), _born_at(fields), _markers(pid), _tag(pid))
-
-
-def _stat(pid: int) -> list[bytes] | None:
-    """The fields of /proc/PID/stat from the state on. The name before them may contain anything, even `)`."""
-    try:
-        content = _read(f"/proc/{pid}/stat")
-    except OSError:
-        return None
-    return content.rpartition(b")")[2].split() or None
-
-
-def _born_at(fields: list[bytes]) -> float:
-    return int(fields[19]) / _TICKS_PER_S
-
-
-def _tag(pid: int) -> int:
-    try:
-        _, tag = resource.prlimit(pid, resource.RLIMIT_RSS)
-    except (OSError, ValueError):  # it belongs to another user, or has ended
-        return 0
-    return max(tag, 0)  # -1 means that there is no bound
-
-
-def _markers(pid: int) -> tuple[str, ...]:
-    try:
-        environ = _read(f"/proc/{pid}/environ")
-    except OSError:  # it belongs to another user, or has ended
-        return ()
-    _, found, rest = (b"\0" + environ).partition(_ENVIRON_KEY)
-    if not found:
-        return ()
-    value = rest.partition(b"\0")[0].decode(errors="replace")
-    return tuple(filter(None, value.split(MARKER_SEPARATOR)))
-
-
-def _read(path: str) -> bytes:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        content = os.read(descriptor, _READ_BYTES)
-        while more := os.read(descriptor, _READ_BYTES):  # /proc may return less than asked for, with more to come
-            content += more
-        return content
-    finally:
-        os.close(descriptor)

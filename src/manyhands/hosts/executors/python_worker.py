@@ -16,17 +16,21 @@ import socket
 import struct
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from manyhands.hosts.executors.function import Context, FunctionOutcome, describe_error, describe_value, resolve
+from manyhands.hosts.executors.process_source import HAS_PROC
 from manyhands.readers.plain_file import open_plain
 
 HEADER = struct.Struct("!I")
 BEGUN = b"!"  # sent before the function is called; without it, the function was certainly not called
 _PR_SET_PDEATHSIG = 1
 _RESET_PEAK = "5"  # see proc(5), clear_refs
+_WATCHER = "parent-watch"
+_LOOK_S = 0.2
 
 
 class FunctionCall(NamedTuple):
@@ -65,9 +69,18 @@ def main() -> None:
 
 def _die_with(parent: int) -> None:
     """Die when the dispatcher is killed, even in the middle of a call."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if HAS_PROC:
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    else:
+        threading.Thread(target=_watch, args=(parent,), name=_WATCHER, daemon=True).start()
     if os.getppid() != parent:
         os._exit(1)
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_LOOK_S)
+    os._exit(1)
 
 
 def _next(incoming: BinaryIO) -> FunctionCall | None:
@@ -129,11 +142,21 @@ def _surroundings(request: FunctionCall) -> Iterator[None]:
 
 
 def _is_clean() -> bool:
+    return not _has_children() and all(
+        thread is threading.main_thread() or thread.name == _WATCHER for thread in threading.enumerate()
+    )
+
+
+def _has_children() -> bool:
+    if not HAS_PROC:
+        import psutil
+
+        return bool(psutil.Process().children())
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
-        return threading.active_count() == 1
-    return False
+        return False
+    return True
 
 
 def _reset_peak_memory() -> None:

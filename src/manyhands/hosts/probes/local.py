@@ -6,7 +6,7 @@ from pathlib import Path
 
 from manyhands.core.values.widths import Reading
 from manyhands.hosts.probes.guarded_probe import GuardedProbe
-from manyhands.readers.cgroup import cores_bound, own_groups
+from manyhands.readers.cgroup import cores_allowed, cores_bound, own_groups
 from manyhands.readers.machine_memory import memory_now
 from manyhands.readers.no_answer import NoAnswer
 
@@ -99,7 +99,7 @@ def _used_s(groups: frozenset[int]) -> Iterator[float]:
 
 
 def cores_now(groups: list[Path]) -> int:
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    allowed = cores_allowed()
     return min(allowed, cores_bound(groups) or allowed)
 
 

@@ -6,6 +6,7 @@ by, without polling, that the leader's connection is gone.
 """
 
 import os
+import sys
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -41,7 +42,7 @@ class LeaderStanding(NamedTuple):
 
 def boot_time_s() -> float:
     """Seconds since boot, sleep included. Unlike the monotonic clock it advances while the machine is suspended."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 def holder() -> str:
@@ -50,6 +51,8 @@ def holder() -> str:
 
 def machine() -> str:
     """The pid namespace of this process. An attempt can be killed only from inside its namespace."""
+    if sys.platform != "linux":
+        return os.uname().nodename
     return f"{Path('/proc/sys/kernel/random/boot_id').read_text().strip()} {os.readlink('/proc/self/ns/pid')}"
 
 

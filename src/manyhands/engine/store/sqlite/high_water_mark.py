@@ -43,8 +43,11 @@ class HighWaterMark(NamedTuple):
     boot: str = ""  # when it was written: the id of the machine's boot
 
     def certain(self, boot: str) -> tuple[int, int]:
-        """The number and checksum that must be there. After another boot, a power cut may have taken the rest."""
-        return (self.number, self.crc) if boot == self.boot else (self.synced, self.synced_crc)
+        """The number and checksum that must be there. After another boot, a power cut may have taken the rest.
+
+        Where a boot has no name, it may have been another one.
+        """
+        return (self.number, self.crc) if boot and boot == self.boot else (self.synced, self.synced_crc)
 
 
 def this_boot() -> str:
