@@ -268,6 +268,7 @@ def _agent(
         confine=host.confine,
         hide=host.hide,
         homes=site.store.absolute() / "homes" / host.name if host.has_own_homes else None,
+        permissions=host.permissions,
         sessions=host.sessions,
     )
     layer = WorktreeLayer(site, host.cwd, host.approve)

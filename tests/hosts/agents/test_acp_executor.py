@@ -6,6 +6,7 @@ import secrets
 import signal
 import sys
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from manyhands.core.values.task import Claims, Task
 from manyhands.hosts.agents.agent_executor import AgentExecutor
 from manyhands.hosts.agents.agent_settings import AgentSettings
 from manyhands.hosts.agents.resuming import MEANS
+from manyhands.hosts.executors.executor import Asked
 from manyhands.sources.config.agent_config import AgentLimits
 
 AGENT = Path(__file__).with_name("acp_agent.py")
@@ -32,7 +34,7 @@ class AcpStage:
         self.notes.mkdir(parents=True)
         self.desks: list[Desk] = []
 
-    def desk(self, **fields: Any) -> Desk:
+    def desk(self, asked: Asked = lambda attempt, question: None, **fields: Any) -> Desk:
         journal = f"test-{secrets.token_hex(8)}"
         settings = AgentSettings(
             workspace=self.workspace,
@@ -42,7 +44,8 @@ class AcpStage:
             env={"HOME": str(self.home)},
             **{"grace_s": 5.0, **fields},
         )
-        self.desks.append(Desk(lambda s, e: AgentExecutor(settings, s, e), self.place / "attempts", journal))
+        make = partial(AgentExecutor, settings, asked=asked)
+        self.desks.append(Desk(lambda s, e: make(s, e), self.place / "attempts", journal))
         return self.desks[-1]
 
     def given(self, method: str) -> list[dict[str, Any]]:

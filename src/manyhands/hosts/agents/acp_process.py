@@ -28,7 +28,7 @@ class SessionEar(Protocol):
 
     def updated(self, params: dict[str, Any]) -> None: ...
 
-    def asked(self, params: dict[str, Any]) -> dict[str, Any]:
+    async def asked(self, params: dict[str, Any]) -> dict[str, Any]:
         """Whether it may do something; gives the answer."""
         ...
 
@@ -144,7 +144,7 @@ class AcpProcess:
                 ear.updated(fields)
             return None
         if method == CLIENT_METHODS["session_request_permission"]:
-            return CANCELLED if ear is None else ear.asked(fields)
+            return CANCELLED if ear is None else await ear.asked(fields)
         if is_notification:
             return None
         raise RequestError.method_not_found(method)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +15,8 @@ from msgspec.structs import replace
 
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import DONE, Ending, EndingKind
-from manyhands.hosts.agents.acp_permissions import AcpPermissions
+from manyhands.core.values.question import Question
+from manyhands.hosts.agents.acp_permissions import REJECT, AcpPermissions
 from manyhands.hosts.agents.acp_pool import AcpPool
 from manyhands.hosts.agents.acp_process import CANCELLED, AcpProcess
 from manyhands.hosts.agents.acp_reading import AcpReading
@@ -62,12 +64,13 @@ class AcpRun:
         self._place = place
         self._record = AgentRecord(directory, watch.heard)
         self._reading = AcpReading()
-        self._permissions = AcpPermissions(place, ())
+        self._permissions = AcpPermissions(place, (), settings.permissions)
         self._process: AcpProcess | None = None
         self._shared = False
         self._session = ""
         self._turn: asyncio.Task[Ending] | None = None
         self._stopping: asyncio.Task[None] | None = None
+        self._asking: set[asyncio.Task[str | None]] = set()
 
     async def carry_out(self, resumed: KeptSession | None) -> Ending:
         self.watch.resumed = resumed
@@ -81,6 +84,7 @@ class AcpRun:
             ending = await self._to_the_end(self._turn)
         finally:
             silence.cancel()
+            self._stop_asking()
             exit = await self._to_the_end(asyncio.create_task(self._leave()))
             self._record.close()
             self.watch.close()
@@ -96,15 +100,39 @@ class AcpRun:
         self._keep("update", params)
         self._tell(self._reading.update(table(params.get("update"))))
 
-    def asked(self, params: dict[str, Any]) -> dict[str, Any]:
+    async def asked(self, params: dict[str, Any]) -> dict[str, Any]:
         self._keep("request_permission", params)
         self._tell(self._reading.tool_call(table(params.get("toolCall"))))
         if self._stopping is not None:
             return CANCELLED
         answer, denied = self._permissions.answer(params)
+        question = self._permissions.question(params)
+        if question is not None and not denied:
+            answer, denied = await self._ask(params, question)
         self._keep("answer", answer)
         self._tell([Denied(denied)] if denied else [])
         return answer
+
+    async def _ask(self, params: dict[str, Any], question: Question) -> tuple[dict[str, Any], str]:
+        """The answer of a person, and what nobody could allow. Once the turn is over there is none."""
+        asking = asyncio.create_task(self.watch.ask(question))
+        self._asking.add(asking)
+        try:
+            await asyncio.wait({asking})
+        finally:
+            self._asking.discard(asking)
+            asking.cancel()
+        if asking.cancelled():
+            return CANCELLED, ""
+        words = asking.result()
+        if words is None:
+            return self._permissions.chosen(params, REJECT), "more questions than a person is asked"
+        self._record.remark(f"a person answered `{words}`: {question.text}")
+        return self._permissions.chosen(params, words), ""
+
+    def _stop_asking(self) -> None:
+        for asking in self._asking:
+            asking.cancel()
 
     async def _take_turn(self, resumed: KeptSession | None) -> Ending:
         reading, moment = self._reading, self.watch.moment
@@ -146,7 +174,7 @@ class AcpRun:
                 writable = [self._place, *own]
             case "claims":
                 writable = [*claimed_places(self._order.task, self._place), *own]
-        self._permissions = AcpPermissions(self._place, writable)
+        self._permissions = AcpPermissions(self._place, writable, self._settings.permissions)
         return process
 
     async def _leave(self) -> Exit | None:
@@ -190,7 +218,7 @@ class AcpRun:
         watch, reading = self.watch, self._reading
         await silent_for(
             lambda: watch.may_be_silent_s(reading.runs_tool),
-            lambda: self._record.last_at,
+            lambda: time.monotonic() if watch.is_asking else self._record.last_at,
             self._computing,
             watch.saw_life,
         )
@@ -213,6 +241,7 @@ class AcpRun:
 
     def _stop(self) -> None:
         if self._stopping is None:
+            self._stop_asking()
             self._stopping = asyncio.create_task(self._end_turn())
 
     async def _end_turn(self) -> None:

@@ -44,7 +44,7 @@ class AgentExecutor:
         self._desk = AskDesk(asked)
         self._settings = settings
         self._steps = AttemptSteps(settings, spawned)
-        self._driver = self._make_driver(spawned, AgentCalls(showed, retried, self._desk.is_open))
+        self._driver = self._make_driver(spawned, AgentCalls(showed, retried, self._desk.is_open, self._desk.ask))
         self._in_flight = InFlight(ended, settings.grace_s)
         if settings.confine != "off" and not landlock_version():
             _log.warning(

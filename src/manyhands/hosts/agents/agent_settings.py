@@ -4,7 +4,7 @@ from pathlib import Path
 
 from manyhands.hosts.agents.confinement import Confine
 from manyhands.hosts.executors.attempt_steps import ProcessSettings
-from manyhands.sources.config.agent_config import AgentLimits
+from manyhands.sources.config.agent_config import AgentLimits, Permissions
 
 
 class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
@@ -18,4 +18,5 @@ class AgentSettings(ProcessSettings, frozen=True, kw_only=True):
     confine: Confine = "workspace"
     hide: tuple[str, ...] = ()  # from reading
     homes: Path | None = None  # where each attempt gets a home of its own; None: all have the person's
+    permissions: Permissions = "allow"
     sessions: int = 1  # of attempts that share one process, where it speaks ACP

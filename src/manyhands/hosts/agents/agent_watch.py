@@ -3,7 +3,7 @@
 import datetime
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from manyhands.core.commands import StartAttempt
 from manyhands.core.values.ending import Ending, EndingKind
+from manyhands.core.values.question import Question
 from manyhands.hosts.agents.adapter import LineMoment
 from manyhands.hosts.agents.agent_events import AgentEvent, AgentSession, Closed, Does, Retrying, Says
 from manyhands.hosts.agents.agent_files import ERRORS_FILE
@@ -35,12 +36,17 @@ _RETRIES_TOLD_EVERY_S = 30.0
 _SILENT_TOOL = 4
 
 
+async def _nobody(attempt: int, question: Question) -> None:
+    return None
+
+
 class AgentCalls(NamedTuple):
     """Whom an attempt tells what happens to it."""
 
     showed: Showed
     retried: Retried
     is_asking: Callable[[int], bool] = lambda attempt: False  # whether it waits for a person's answer
+    ask: Callable[[int, Question], Awaitable[str | None]] = _nobody  # what a person answers; None: nobody will
 
 
 class AgentWatch:
@@ -97,6 +103,14 @@ class AgentWatch:
     def saw_life(self, at: float) -> None:
         """The moment of its last sign of life, by the monotonic clock."""
         self._live.saw(at)
+
+    @property
+    def is_asking(self) -> bool:
+        return self._calls.is_asking(self._order.attempt)
+
+    async def ask(self, question: Question) -> str | None:
+        """What a person answers. None: nobody will."""
+        return await self._calls.ask(self._order.attempt, question)
 
     def close(self) -> None:
         """The run has ended."""

@@ -88,7 +88,10 @@ def with_question(ending: Ending, directory: Path, log: Path) -> Ending:
 class _Asking(Struct):
     directory: Path
     answers: dict[str, str]
+    hears: bool  # what it asks in its file while it runs
+    one_at_a_time: asyncio.Lock
     open: str = ""  # the question that was passed on and is not answered
+    reply: asyncio.Future[str] | None = None  # who waits for the answer, if it was not asked in the file
     asked: int = 0
 
 
@@ -107,9 +110,7 @@ class AskDesk:
         An agent that can be resumed is not heard while it runs: it ends its turn, and its question is in the ending.
         """
         answers = {one.question: one.words for one in answers_in(order.guidance)}
-        asking = _Asking(directory, answers)
-        if hears:
-            self._watched[order.attempt] = asking
+        asking = self._watched[order.attempt] = _Asking(directory, answers, hears, asyncio.Lock())
         if answers:
             _write_answers(asking)
         if hears and self._looking is None:
@@ -117,7 +118,22 @@ class AskDesk:
         try:
             yield
         finally:
-            self._watched.pop(order.attempt, None)
+            del self._watched[order.attempt]
+
+    async def ask(self, attempt: int, question: Question) -> str | None:
+        """What a person answers to a running attempt. None: it has asked too often. May be cancelled."""
+        asking = self._watched[attempt]
+        async with asking.one_at_a_time:
+            known = asking.answers.get(question.text)
+            if known is not None or asking.asked >= QUESTIONS_MAX:
+                return known
+            asking.open, asking.reply = question.text, asyncio.get_running_loop().create_future()
+            asking.asked += 1
+            self._tell(attempt, question)
+            try:
+                return await asking.reply
+            finally:
+                asking.open, asking.reply = "", None
 
     def is_open(self, attempt: int) -> bool:
         asking = self._watched.get(attempt)
@@ -125,8 +141,13 @@ class AskDesk:
 
     def answer(self, attempt: int, words: str) -> None:
         asking = self._watched.get(attempt)
-        if asking is not None and asking.open:
+        if asking is None or not asking.open:
+            return
+        if asking.reply is None:
             self._answer(asking, asking.open, words)
+        elif not asking.reply.done():
+            asking.answers[asking.open] = words
+            asking.reply.set_result(words)
 
     def _answer(self, asking: _Asking, question: str, words: str) -> None:
         asking.answers[question] = words
@@ -136,14 +157,14 @@ class AskDesk:
         _write_answers(asking)
 
     async def _look(self) -> None:
-        while self._watched:
+        while any(asking.hears for asking in self._watched.values()):
             self._look_once()
             await asyncio.sleep(LOOK_S)
         self._looking = None
 
     def _look_once(self) -> None:
         for attempt, asking in list(self._watched.items()):
-            if os.path.lexists(asking.directory / QUESTION_FILE):
+            if asking.hears and os.path.lexists(asking.directory / QUESTION_FILE):
                 self._hear(attempt, asking)
 
     def _hear(self, attempt: int, asking: _Asking) -> None:

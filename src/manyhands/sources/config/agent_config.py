@@ -21,6 +21,8 @@ from manyhands.sources.config.host_fields import (
 
 #: The agents that are known by name, with what their output means. "": the program is described instead.
 AgentName = Literal["", "claude", "codex", "gemini", "qwen", "opencode", "aider", "acp"]
+#: Who decides what an agent that asks for a permission may do, within what `confine` lets it.
+Permissions = Literal["allow", "ask"]
 #: Several first starts at once in one home fail on their database.
 _COLLIDE_IN_A_HOME = frozenset(("opencode",))
 _EXAMPLE = '`agent = { run = ["my-agent", "--json"], reads = "claude" }`'
@@ -95,6 +97,13 @@ class AgentHost(HostFields, frozen=True, kw_only=True, tag="agent"):
         tuple[str, ...],
         says('What an attempt may not read either: `["~/.ssh", "/etc/secrets"]`.'),
     ] = ()
+    permissions: Annotated[
+        Permissions,
+        says(
+            "With ACP: what an agent gets that asks for a permission. `allow`: what `confine` lets it do. "
+            "`ask`: of that, a person decides all that is more than reading."
+        ),
+    ] = "allow"
     home: Annotated[
         Literal["shared", "own"] | None,
         says(

@@ -26,6 +26,11 @@ _SERVERS = {
     "gpt": ("https://api.openai.com/v1", ', `api_key_env = "OPENAI_API_KEY"`'),
     "llm": ("http://127.0.0.1:11434/v1", ""),
 }
+#: field → what is wrong with it where the agent does not speak ACP
+_ONLY_OVER_ACP = {
+    "sessions": "only an agent that speaks ACP can share its process",
+    "permissions": "only an agent that speaks ACP asks for permissions",
+}
 _TYPES_TEXT = "a host is `shell`, `agent`, `python`, `openai`, `worker`, `ray` or `pull`"
 
 
@@ -128,7 +133,7 @@ def _check_pattern(plain: dict[str, Any], here: FieldPath, sheet: Sheet) -> bool
 
 def _check_agent(plain: dict[str, Any], here: FieldPath, sheet: Sheet) -> bool:
     agent = plain.get("agent")
-    if agent is not None and (agent.get("name") == "acp" or plain.get("sessions", 1) != 1):
+    if agent is not None and (agent.get("name") == "acp" or _only_over_acp(plain)):
         return _check_acp(plain, agent, here, sheet)
     if agent is None or agent.get("name") or agent.get("run"):
         return True
@@ -166,10 +171,18 @@ def _is_here(url: str) -> bool:
         return False
 
 
+def _only_over_acp(plain: dict[str, Any]) -> str:
+    """A field that says something which holds for agents over ACP alone, or ""."""
+    if plain.get("sessions", 1) != 1:
+        return "sessions"
+    return "permissions" if plain.get("permissions", "allow") != "allow" else ""
+
+
 def _check_acp(plain: dict[str, Any], agent: dict[str, Any], here: FieldPath, sheet: Sheet) -> bool:
     example = 'for example `agent = { name = "acp", run = ["gemini", "--acp"] }`'
     if agent.get("name") != "acp":
-        sheet.tell((*here, "sessions"), "only an agent that speaks ACP can share its process", example)
+        field = _only_over_acp(plain)
+        sheet.tell((*here, field), _ONLY_OVER_ACP[field], example)
     elif not agent.get("run"):
         sheet.tell((*here, "agent"), "`acp` names a protocol, not a program", example)
     elif plain.get("home") == "own":
