@@ -45,10 +45,8 @@ PRESSURE_BAD = 0.2
 #: If doubling the attempts in flight increases the work by less than this, the host is full.
 PAYS = 1.05
 PULSE_S = 1.9
-#: The starts of a step leave one after another, so that a host can refuse the first before the last has left. Steps up
-#: to so many leave at once: a server's queue takes them, and a short backlog does not wait.
+#: The starts of a step leave one after another, so that a host can refuse the first before the last has left.
 SPREAD_S = {SERVICE: 0.4, COMMANDS: 0.0, AGENTS: 2.4}
-SPREAD_OVER = {SERVICE: 16, COMMANDS: 0, AGENTS: WIDTH_FIRST}
 
 
 class LaunchMove(Struct, frozen=True):
@@ -100,7 +98,7 @@ class Launch(Struct):
         self.silent[attempt] = at
         self.last_start_at = at
         self._note_full(at, in_flight)
-        if not self.is_on or in_flight <= SPREAD_OVER[self.nature]:
+        if not self.is_on or in_flight <= WIDTH_FIRST:
             return 0.0
         if self.spread_at is None:
             self.spread_at = at

@@ -5,9 +5,7 @@ import math
 from msgspec import Struct
 from msgspec.structs import replace
 
-from manyhands.core.clutch.launch import SPREAD_OVER
 from manyhands.core.clutch.turns import Turn
-from manyhands.core.values.host import SERVICE
 
 #: 1 % more width must bring this much more goodput, in per cent, for growth to continue.
 PAYS_MIN = 0.12
@@ -50,11 +48,7 @@ class Ramp(Struct):
     def starts_apart_s(self, usual_s: float, width: int, in_flight: int, borne: int, step_min: int) -> float:
         """How long the next start waits, so that a server can refuse the first start of a step before the last."""
         known = math.exp(self.best.log_width) if self.best is not None else borne
-        return (
-            0.0
-            if in_flight <= max(known, SPREAD_OVER[SERVICE])
-            else SEARCH_SPREAD * usual_s / max(step_min, width - known)
-        )
+        return 0.0 if in_flight <= known else SEARCH_SPREAD * usual_s / max(step_min, width - known)
 
     def _climb(self, best: Turn, turn: Turn, width: float, width_min: float) -> RampStep:
         apart = turn.log_width - best.log_width
