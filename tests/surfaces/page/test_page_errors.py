@@ -59,6 +59,7 @@ def test_a_link_to_an_unknown_run_says_so_and_leads_to_all_and_evals_are_not_ask
     page.on("request", lambda request: asked.append(request.url))
     until(page, "document.getElementById('notice').textContent.startsWith('There is no run no-such here.')")
     until(page, "document.getElementById('eval-note').textContent !== ''")
+    asked.clear()  # it had to ask once
     began = page.evaluate("manyhands.frameAt")
     until(page, f"manyhands.frameAt > {began} + 4000")
     assert [url for url in asked if "/eval" in url] == []

@@ -16,6 +16,7 @@ from manyhands.engine.store.store_opening import open_series
 from manyhands.surfaces.api import (
     answer_types,
     command_handlers,
+    kept_artefacts,
     offline_process,
     output_files,
     pull_handlers,
@@ -185,6 +186,15 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         answer_types.OutputAnswer,
         request_types.OutputQuery,
         refusals=(404,),
+    ),
+    Endpoint(
+        "GET",
+        "/tasks/{run}/{task}/artefact",
+        "Save the copy that was kept of a file that an attempt left",
+        kept_artefacts.artefact,
+        kept_artefacts.MEDIA_TYPE,
+        request_types.ArtefactQuery,
+        refusals=(404, 409),
     ),
     Endpoint(
         "GET",

@@ -75,8 +75,9 @@ def _path_parameters(path: str) -> list[Schema]:
 def _query_parameters(query: Any) -> list[Schema]:
     (reference,), components = msgspec.json.schema_components([query], ref_template="{name}")
     fields = components[reference["$ref"]].get("properties", {})
+    required = components[reference["$ref"]].get("required", ())
     return [
-        {"name": name, "in": "query", "required": False, "schema": _plain(schema, components)}
+        {"name": name, "in": "query", "required": name in required, "schema": _plain(schema, components)}
         for name, schema in fields.items()
     ]
 

@@ -81,6 +81,11 @@ class OutputQuery(Struct, forbid_unknown_fields=True):
     after: Number = 0  # the byte to start from
 
 
+class ArtefactQuery(Struct, forbid_unknown_fields=True):
+    path: Annotated[str, Meta(min_length=1, max_length=4_000)]  # as the task lists it
+    attempt: Annotated[int, Meta(ge=1, le=2**53)] | UnsetType = UNSET  # 1 is the first; left out, the latest
+
+
 class WidthsQuery(Struct, forbid_unknown_fields=True):
     host: NameText | UnsetType = UNSET
     since: UnixTime = 0.0

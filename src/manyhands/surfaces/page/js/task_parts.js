@@ -1,5 +1,6 @@
 // The parts of a task's pane that only show what is known: what it is, what it needs, its attempts, its story.
 import { endingLabel, endingOf, SIGNS } from "./causes.js";
+import { taskPath } from "./commands.js";
 import { ENDED } from "./critical_path.js";
 import { button, h, taskHref } from "./dom.js";
 import { keyOf } from "./model.js";
@@ -51,11 +52,13 @@ export function uses(model, record, detail, holders = []) {
 	];
 }
 
-/** The files that its latest attempt left. */
+/** The files that its latest attempt left; a copy that was kept can be saved. */
 export function filesLeft(detail) {
 	const files = detail?.attempts?.at(-1)?.artefacts ?? [];
 	if (!files.length) return [];
-	const rows = files.map((file) => h("li", { key: file.path, class: "path", title: `SHA-256 ${file.sha256}` }, `${file.path} (${short(file.size_bytes)} bytes)${file.copy ? " · copy kept" : ""}`));
+	const copyOf = (path) => `${taskPath(detail.run, detail.task)}/artefact?attempt=${detail.attempts.length}&path=${encodeURIComponent(path)}`;
+	const rows = files.map((file) => h("li", { key: file.path, class: "path", title: `SHA-256 ${file.sha256}` },
+		file.copy ? h("a", { href: copyOf(file.path), download: "" }, file.path) : file.path, ` (${short(file.size_bytes)} bytes)`, file.copy && " · copy kept"));
 	return [h("h3", { key: "files" }, "Files"), h("ul", { key: "files list" }, rows)];
 }
 
