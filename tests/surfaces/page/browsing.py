@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -225,9 +225,12 @@ def bring_axe(page: Any) -> None:
     page.evaluate((Path(axe.__file__).parent / "axe.min.js").read_text())
 
 
-def schemes(page: Any) -> Iterator[tuple[str, int]]:
+SCHEMES = (*itertools.product(("light", "dark"), (1280, 390)),)
+
+
+def schemes(page: Any, wanted: Sequence[tuple[str, int]] = SCHEMES) -> Iterator[tuple[str, int]]:
     """Light and dark, wide and narrow: the page is put into each."""
-    for scheme, width in itertools.product(("light", "dark"), (1280, 390)):
+    for scheme, width in wanted:
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 900})
         until(page, f"document.documentElement.dataset.theme === '{scheme}'")

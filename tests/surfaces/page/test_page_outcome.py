@@ -23,7 +23,7 @@ def failed(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
             *(sh(f"t{n}", f"test -e {fixed} || {{ echo no file; exit 7; }}", attempts=1) for n in range(3)),
             sh("other", "exit 9", attempts=1),
             sh("after", "true", needs=["other"]),
-            sh("fine", "true"),
+            sh("fine", "echo kept > left.txt", keep=["left.txt"]),
         ]
     )
     live = console.start("serve", "--plan", "plan.jsonl", "--port", "0")
@@ -90,4 +90,15 @@ def test_the_pane_of_a_task_has_the_task_and_the_output_of_every_attempt(failed:
     until(page, "[...document.querySelectorAll('#task h3')].some((each) => each.textContent === 'Needed by')")
     page.click("#task a:text-is('after')")
     until(page, "document.querySelector('#task h2').textContent === 'after'")
+    page.keyboard.press("Escape")
+
+
+def test_a_file_that_a_task_left_is_saved_from_its_pane(failed: tuple[Any, Console, Path]) -> None:
+    page, _, _ = failed
+    page.evaluate("manyhands.openTask('plan-1', 'fine')")
+    until(page, "document.querySelector('#task a[download]') !== null")
+    with page.expect_download() as saved:
+        page.click("#task a:text-is('left.txt')")
+    assert saved.value.suggested_filename == "left.txt"
+    assert Path(saved.value.path()).read_text() == "kept\n"
     page.keyboard.press("Escape")
