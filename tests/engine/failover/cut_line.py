@@ -28,11 +28,11 @@ class CutLine:
     def cut(self) -> None:
         self._is_whole.clear()
 
-    def mend(self) -> None:
+    def rejoin(self) -> None:
         self._is_whole.set()
 
     def close(self) -> None:
-        self.mend()
+        self.rejoin()
         self._listening.close()
         self._made.cleanup()
 

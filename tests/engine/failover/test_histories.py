@@ -184,7 +184,7 @@ def test_what_was_acknowledged_has_one_order_and_leaders_take_turns(
             began = time.monotonic()
             reads.append(Read(read_all(postgres_url)[1], began, time.monotonic()))
             if fault % 3 < 2:
-                line.mend()
+                line.rejoin()
                 former.send(signal.SIGCONT)
                 assert former.wait_ended() == 75, "it has lost the lead, and must know it"
         writes_asked = [write for each in submitters for write in each.end()]

@@ -21,6 +21,7 @@ if __name__ == "__main__":
 
 from msgspec.structs import replace
 
+from engine.sim.damaged_disk import DamagedDisk
 from engine.sim.drawn_world import FAMILY, ROUTES, draw_hosts, draw_task, job_source
 from engine.sim.fault_profiles import PROFILES
 from engine.sim.story_checks import Promises, StoreCheck, key_of, left_over, unfinished_business
@@ -82,6 +83,7 @@ class DispatcherStory:
         self.life: DispatcherLife | None = None
         self.is_calm = False
         self.is_told = False
+        self._is_refused = False  # is the journal refused in this life?
         self._below = [*zip(self.profile.troubles, accumulate(self.profile.troubles.values()), strict=True)]
         self._draws = Random(f"{seed} draws")
         self._faults = Random(f"{seed} faults")
@@ -91,6 +93,8 @@ class DispatcherStory:
         self._wanted: list[ev.Input] = []  # what a client submits until it is acknowledged
         self._deaths: list[tuple[str, int]] = []  # the dispatcher dies at the nth such deed from now on
         self._disk_is_full = self._answer_is_lost = False
+        self._disk: DamagedDisk | None = None  # made when something happens to it
+        self._disk_fault: Callable[[], None] | None = None  # what happens to the files before they are opened again
         self._sink_mood = self._probe_mood = "fine"
         self._wall_ahead_s = WALL_AHEAD_S
         self._recorded: set[int] = set()  # attempts whose start is on disk
@@ -119,13 +123,19 @@ class DispatcherStory:
         self.timeline.plan(self._trouble_s + PATIENCE_S, self._lose_patience)
         checking = StoreCheck(self.store, self.promises, self.sinks)
         while not self.is_told:
+            was = len(self.store.rows)
             self._live()
+            assert not self._is_refused or len(self.store.rows) == was, "it began on a journal that is damaged"
             checking.check()
             assert self.attempts.wrong == [], self.attempts.wrong
             self._stay_away()
         StoreCheck(self.store, self.promises, self.sinks).check()  # as a whole, once more
         assert self.attempts.of == {}, f"still alive at the end: {[*self.attempts.of]}"
         assert self.store.waiting == {}, f"requests {[*self.store.waiting]} are left unanswered"
+
+    def close(self) -> None:
+        if self._disk is not None:
+            self._disk.close()
 
     def digest(self) -> str:
         told = hashlib.sha256()
@@ -136,6 +146,7 @@ class DispatcherStory:
         return told.hexdigest()
 
     def _live(self) -> None:
+        self._is_refused = False
         hosts = tuple(host for host, _, _ in self.hosts.values())
         world = SimulatedWorld(
             timeline=self.timeline,
@@ -190,6 +201,8 @@ class DispatcherStory:
 
     def _acting(self, deed: str) -> None:
         assert self.life is not None
+        if deed == "open" and self._disk_fault is not None:
+            self._open_after(self._disk_fault)
         if deed == "append" and self._disk_is_full and not self.life.is_dead:
             self._disk_is_full = False
             self.seen["disk full"] += 1
@@ -207,6 +220,17 @@ class DispatcherStory:
                     self.life.crash()
                     return
 
+    def _open_after(self, fault: Callable[[], None]) -> None:
+        """A dispatcher that finds damage refuses to work. Then the store is put back as it was."""
+        self._disk_fault = None
+        try:
+            fault()
+        except StoreBroken:
+            self._is_refused = True
+            self.seen["damage named"] += 1
+            raise
+        self.seen["damage harmless"] += 1
+
     def _plan_trouble(self) -> None:
         at = self.timeline.now + self._faults.expovariate(1 / self.profile.every_s)
         if at < self._trouble_s:
@@ -218,6 +242,10 @@ class DispatcherStory:
         match next((name for name, below in self._below if draw < below), "wish"):
             case "crash" if self.life is not None:
                 self.seen["crash"] += 1
+                self.life.crash()
+            case "damage" | "power cut" as fault if self.life is not None:
+                self._disk = self._disk or DamagedDisk(self.store, Random(f"{self.seed} disk"))
+                self._disk_fault = self._disk.damage if fault == "damage" else self._disk.cut_power
                 self.life.crash()
             case "close" if self.life is not None:
                 self.life.close()
@@ -332,6 +360,7 @@ class DispatcherStory:
         self.is_calm = True
         self._deaths = []
         self._disk_is_full = self._answer_is_lost = False
+        self._disk_fault = None
         self._sink_mood = self._probe_mood = "fine"
         self._look_whether_done()
 
@@ -360,7 +389,10 @@ class DispatcherStory:
 def tell(profile: str, seed: int, trouble_s: float | None = None) -> DispatcherStory:
     with _hushed("asyncio", "manyhands"):
         story = DispatcherStory(profile, seed, trouble_s)
-        story.tell()
+        try:
+            story.tell()
+        finally:
+            story.close()
         return story
 
 

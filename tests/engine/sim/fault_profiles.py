@@ -52,5 +52,8 @@ PROFILES = {
     ),
     "endings": FaultProfile({"crash": 0.15, "close": 0.05, "submission": 0.2}, told=TOLD_BADLY),
     "storms": FaultProfile({"crash": 0.05, "submission": 0.3}, storms=True),
+    "damage": FaultProfile(
+        {"damage": 0.4, "power cut": 0.15, "crash": 0.1, "submission": 0.2}, every_s=2.5, write_s=(0.0, 0.02)
+    ),
     "deliveries": FaultProfile({"sink": 0.4, "crash": 0.1, "death at a deed": 0.2}, deeds=("deliver", "appended")),
 }

@@ -6,7 +6,6 @@ main file, in the write-ahead log and in both. Then a dispatcher and a reader op
 
 import os
 import random
-import shutil
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -16,8 +15,9 @@ import pytest
 from manyhands.core.events import AnyEvent, AttemptStarted, RunDrained
 from manyhands.engine.store.sqlite import sqlite_store
 from manyhands.errors import StoreBroken
+from store_damage import copy_files, cut, flip, lose, misdirect, zero
 
-DAMAGES = 300 if os.environ.get("MANYHANDS_SOAK") else 60
+DAMAGES = 360 if os.environ.get("MANYHANDS_SOAK") else 60
 MAIN, LOG = "journal.db", "journal.db-wal"
 
 
@@ -43,42 +43,10 @@ def make_store(directory: Path, live: Path, closed: Path) -> None:
     copy_files(directory, closed)
 
 
-def copy_files(source: Path, target: Path) -> None:
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir()
-    for file in source.iterdir():
-        if file.is_file() and not file.name.endswith("-shm"):
-            shutil.copyfile(file, target / file.name)
-
-
 def contents(directory: Path) -> tuple[list[AnyEvent], list[AnyEvent]]:
     with closing(sqlite_store.open_journal(directory)) as journal:
         assert journal.latest_snapshot() in (None, (20, b"older" * 900), (journal.last, b"newer" * 900))
         return [event for _, event in journal.read()], [event for _, event in journal.requests()]
-
-
-def flip(file: Path, rng: random.Random) -> None:
-    whole = bytearray(file.read_bytes())
-    # Half of them in the heads of pages, where a bit steers the reading of all the rest.
-    at = rng.randrange(len(whole)) if rng.random() < 0.5 else rng.randrange(0, len(whole), 4096) + rng.randrange(40)
-    whole[min(at, len(whole) - 1)] ^= 1 << rng.randrange(8)
-    file.write_bytes(whole)
-
-
-def zero(file: Path, rng: random.Random) -> None:
-    whole = bytearray(file.read_bytes())
-    at = rng.randrange(0, len(whole), 512)
-    whole[at : at + 512] = bytes(len(whole[at : at + 512]))
-    file.write_bytes(whole)
-
-
-def cut(file: Path, rng: random.Random) -> None:
-    with file.open("r+b") as opened:
-        opened.truncate(rng.randrange(file.stat().st_size))
-
-
-def lose(file: Path, rng: random.Random) -> None:
-    file.unlink()
 
 
 DAMAGING: dict[str, list[tuple[Callable[[Path, random.Random], None], str]]] = {
@@ -86,6 +54,8 @@ DAMAGING: dict[str, list[tuple[Callable[[Path, random.Random], None], str]]] = {
     "zeros in the main file": [(zero, MAIN)],
     "the end of the main file": [(cut, MAIN)],
     "a lost main file": [(lose, MAIN)],
+    "a misdirected write to the main file": [(misdirect, MAIN)],
+    "a misdirected write to the log": [(misdirect, LOG)],
     "a bit in the log": [(flip, LOG)],
     "zeros in the log": [(zero, LOG)],
     "the end of the log": [(cut, LOG)],
@@ -104,7 +74,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", DAMAGING)
-@pytest.mark.campaign("damage to the files of a store", DAMAGES // 10, "damages")
+@pytest.mark.campaign("damage to the files of a store", DAMAGES // 12, "damages")
 def test_no_damage_to_the_files_of_a_store_is_silent(stores: Path, tmp_path: Path, kind: str) -> None:
     damages = DAMAGES // len(DAMAGING)
     expected = contents(stores / "closed")

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -127,19 +127,18 @@ class DispatcherLife(ProcessLife):
 
     async def _main(self) -> None:
         world = self._world
-        journal = SimulatedJournal(world.store, self, world.acting)
         surroundings = Surroundings(self._clock_from, self._reclaim, lambda process: True, world.snapshots, unguarded)
         try:
-            async with dispatching_on(
-                journal, Path("sim"), world.configured, self._executors_for, world.all_runs_go_on, surroundings
-            ) as dispatcher:
-                dispatcher.recorded.append(lambda batch: world.recorded(dispatcher, batch))
-                await self._work(dispatcher)
+            with closing(SimulatedJournal(world.store, self, world.acting)) as journal:
+                async with dispatching_on(
+                    journal, Path("sim"), world.configured, self._executors_for, world.all_runs_go_on, surroundings
+                ) as dispatcher:
+                    dispatcher.recorded.append(lambda batch: world.recorded(dispatcher, batch))
+                    await self._work(dispatcher)
         except ManyhandsError as error:
             self.failure = error
         finally:
             self.dispatcher = None
-            journal.close()
 
     async def _work(self, dispatcher: Dispatcher) -> None:
         """What a session has beside its dispatcher, while it works."""

@@ -9,7 +9,8 @@ from manyhands.engine.store.memory_store import MemoryJournal, MemoryStore
 
 class SimulatedJournal(MemoryJournal):
     def __init__(self, store: MemoryStore, life: ProcessLife, acting: Callable[[str], None]) -> None:
-        """`acting` is called before and after each write. It may raise what a broken store would raise."""
+        """`acting` is called at the opening and around each write. It may raise what a broken store would raise."""
+        acting("open")
         super().__init__(store)
         self._life = life
         self._acting = acting
