@@ -77,7 +77,7 @@ def test_each_profile_has_many_of_its_faults() -> None:
         "hosts": ("ended lost", 40),
         "endings": ("told late", 40),
         "storms": ("ended overloaded", 50),
-        "damage": ("damage named", 15),
+        "damage": ("damage named", 8),
         "deliveries": ("DeliveryGivenUp", 1),
     }
     assert marks.keys() == PROFILES.keys()
