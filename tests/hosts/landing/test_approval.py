@@ -1,6 +1,7 @@
 """Work that waits for approval before it lands: approved, sent back, rejected, and in the way of others."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +10,7 @@ from manyhands.core.events import WorkJudged
 from manyhands.core.state import Run
 from manyhands.core.values.question import Verdict
 from manyhands.engine.dispatcher import Dispatcher
+from manyhands.errors import Conflict
 from manyhands.sources.config.config_reading import load_config
 from manyhands.surfaces.verbs.store_view import View
 from manyhands.surfaces.verbs.work_diff import work_diff
@@ -123,6 +125,29 @@ async def test_what_waits_holds_no_claims_and_a_conflict_at_landing_means_new_wo
     assert [one.partition(":")[0] for one in said] == ["done", "failed", "done", "done"]
     assert "conflict in base.txt" in said[1]
     assert project.subjects() == ["a", "b"]
+
+
+@pytest.mark.parametrize("ends", ["check", "command"])
+async def test_what_a_failed_attempt_did_can_be_read_and_leaves_no_branch(project: Project, ends: str) -> None:
+    """It had committed nothing itself."""
+    project.config()
+    fields: dict[str, Any] = {"check": ("sh", "-c", "echo no; exit 3")} if ends == "check" else {}
+    script = f"echo four >> base.txt; echo new > new.txt; {'exit 3' if ends == 'command' else 'true'}"
+    run = await project.run(sh("a", script, attempts=1, **fields))
+    assert states(run) == {"a": "failed"}
+    found = work_diff(View(load_config(project.directory, environ={})), run.records["a"])
+    assert [(one.path, one.added, one.removed) for one in found.files] == [("base.txt", 1, 0), ("new.txt", 1, 0)]
+    assert "+four\n" in found.diff
+    assert (found.state, found.attempt) == ("failed", 1)
+    assert found.check_output == ("no" if ends == "check" else "")
+    assert (project.branches(), project.worktrees(), project.subjects()) == ([], [], [])
+
+
+async def test_a_failed_attempt_that_changed_nothing_has_no_diff(project: Project) -> None:
+    project.config()
+    run = await project.run(sh("a", "exit 3", attempts=1))
+    with pytest.raises(Conflict, match="task `a` has no work in a worktree that was kept"):
+        work_diff(View(load_config(project.directory, environ={})), run.records["a"])
 
 
 async def test_the_diff_has_files_lines_and_what_the_check_printed(project: Project) -> None:

@@ -80,8 +80,8 @@ def test_the_systemd_unit_starts_serve_with_options_it_has(tmp_path: Path) -> No
     assert [row for row in done.stderr.splitlines() if "manyhands.service" in row] == []
 
 
-def test_it_is_said_to_run_on_linux_only() -> None:
-    assert "Linux only" in TEXT
+def test_it_is_said_to_be_made_for_linux_and_experimental_elsewhere() -> None:
+    assert "manyhands is made for Linux. On macOS it is [experimental](#macos)." in TEXT
     everywhere = [*DOCS.glob("*.md"), DOCS.parent / "README.md"]
     assert [path.name for path in everywhere if re.search("launchd|LaunchAgents", path.read_text())] == []
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import assert_never
 
 from msgspec.structs import replace
 
@@ -61,6 +62,21 @@ class Touchdown:
         if ending.asks is None or await self._take(ending) is not None:
             return ending
         return replace(ending, asks=replace(ending.asks, commit=self._record.commit))
+
+    async def leave_unfinished(self, ending: Ending) -> Ending:
+        """Keep what a failed attempt did as a commit without a branch: it can be read until git clears it away."""
+        match ending.kind:
+            case EndingKind.FAILED | EndingKind.TIMED_OUT:
+                with contextlib.suppress(ManyhandsError, OSError):  # it is for people to read, and decides nothing
+                    await self._site.in_thread(self._commit_work)
+                self.keeps_branch = False
+            case (
+                EndingKind.DONE | EndingKind.OVERLOADED | EndingKind.CANCELLED | EndingKind.PREEMPTED | EndingKind.LOST
+            ):
+                pass
+            case kind:
+                assert_never(kind)
+        return ending
 
     async def land_approved(self, commit: str, step: Step) -> Ending:
         await self._site.in_thread(self._adopt, commit)

@@ -84,7 +84,7 @@ class WorktreeLayer:
             if ending.asks is not None:
                 return await touchdown.keep(ending)
             if ending.kind is not EndingKind.DONE:
-                return ending
+                return await touchdown.leave_unfinished(ending)
             return await (touchdown.hold(ending) if self._waits(order.task) else touchdown.land(ending, check))
         except ManyhandsError as error:
             return _failed_by(error, ending)
