@@ -44,14 +44,6 @@ def seen_by(colour: str, vision: str) -> Vector:
     return 116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)
 
 
-def contrast(one: str, other: str) -> float:
-    """The contrast ratio of WCAG."""
-    light, dark = sorted(
-        (0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in (linear(one), linear(other))), reverse=True
-    )
-    return (light + 0.05) / (dark + 0.05)
-
-
 def distance(one: str, other: str, vision: str = "all colours") -> float:
     """CIEDE2000."""
     (l1, a1, b1), (l2, a2, b2) = seen_by(one, vision), seen_by(other, vision)
