@@ -11,6 +11,8 @@ import jsonschema
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
+from manyhands.core.values.ending import Note, NoteKind
+from manyhands.hosts.executors.said_notes import notes_in
 from manyhands.install_hints import install_hint
 from manyhands.surfaces.cli.main import NOUNS, noun_of
 from manyhands.surfaces.cli.settings import Settings
@@ -99,6 +101,31 @@ async def test_an_agent_plans_adds_follows_and_reviews_what_a_dispatcher_runs(co
     assert "tools for the store" in (console.directory / "mcp-talk").read_text()
 
 
+async def test_an_attempt_notes_what_should_be_remembered(console: Console) -> None:
+    notes = console.directory / "notes.txt"
+    notes.write_text("lesson: the cache\nlies")
+    async with agent(console, MANYHANDS_NOTES_FILE=str(notes)) as mcp:
+        kept = await mcp.ask("note", kind="decision", text="keep the\nlesson: old parser")
+        assert kept["note"] == "decision: keep the lesson: old parser"
+        await mcp.ask("note", kind="handoff", text="half is done")
+        assert notes_in(notes.read_text()) == [
+            Note(NoteKind.LESSON, "the cache lies"),
+            Note(NoteKind.DECISION, "keep the lesson: old parser"),
+            Note(NoteKind.HANDOFF, "half is done"),
+        ]
+        assert "`kind` must be" in await mcp.refused("note", kind="joke", text="x")
+        assert "the note is empty" in await mcp.refused("note", kind="lesson", text=" \n")
+        assert "has 1,001 characters" in await mcp.refused("note", kind="lesson", text="x" * 1001)
+        notes.write_text("lesson: again\n" * 50)
+        assert "has 50 notes" in await mcp.refused("note", kind="lesson", text="x")
+        notes.unlink()
+        notes.symlink_to(console.directory / "elsewhere")
+        assert "cannot be used" in await mcp.refused("note", kind="lesson", text="x")
+        assert not (console.directory / "elsewhere").exists()
+    async with agent(console) as mcp:
+        assert "does not run inside one" in await mcp.refused("note", kind="lesson", text="x")
+
+
 async def test_read_only_offers_nothing_that_changes_and_shows_no_secret(console: Console) -> None:
     task = sh("a", "true", env={"SERVICE_TOKEN": "hunter2-hunter2", "MODE": "quiet"}, prompt=f"use {KEY}")
     view = View(Settings(store=str(console.store)).load())
@@ -135,8 +162,8 @@ def test_without_the_library_the_extra_is_named(console: Console) -> None:
 
 
 def test_every_tool_goes_by_the_words_of_a_command_and_is_in_the_docs() -> None:
-    """The bare noun lists, so `task_list` is `manyhands task`."""
-    typed = set(NOUNS)
+    """The bare noun lists, so `task_list` is `manyhands task`. Without MCP, a note is a line in a file."""
+    typed = {"note", *NOUNS}
     for name in NOUNS:
         noun = noun_of(name)
         typed |= {f"{name}_{verb.replace('-', '_')}" for verb in noun.verbs}
@@ -154,6 +181,7 @@ def test_what_a_tool_takes_is_described_by_a_sound_schema() -> None:
         assert schema["type"] == "object"
         jsonschema.Draft202012Validator.check_schema(schema)
         assert all("description" in field for field in schema["properties"].values())
+    assert schema_of(tools(read_only=False)["note"].takes)["properties"]["kind"]["enum"] == sorted(NoteKind)
     schema = schema_of(tools(read_only=False)["add"].takes)
     jsonschema.validate({"tasks": [sh("a", "true", claims={"write": ["a"]})]}, schema)
     with pytest.raises(jsonschema.ValidationError):

@@ -16,7 +16,7 @@ from manyhands.hosts.executors.asking import question_variables, with_question
 from manyhands.hosts.executors.output_text import one_line, tail_of
 from manyhands.hosts.executors.report_files import UnusableReport, note_unusable, read_report
 from manyhands.hosts.executors.reset_times import FARTHEST_S, wait_until
-from manyhands.hosts.executors.said_notes import NOTES_FILE, with_notes
+from manyhands.hosts.executors.said_notes import NOTES_FILE, NOTES_VARIABLE, with_notes
 from manyhands.hosts.executors.usage import USAGE_FILE, Usage
 
 ENDING_FILE = "ending.json"
@@ -44,7 +44,7 @@ def report_variables(directory: Path) -> dict[str, str]:
     return {
         "MANYHANDS_USAGE_FILE": str(directory / USAGE_FILE),
         "MANYHANDS_ENDING_FILE": str(directory / ENDING_FILE),
-        "MANYHANDS_NOTES_FILE": str(directory / NOTES_FILE),
+        NOTES_VARIABLE: str(directory / NOTES_FILE),
         **question_variables(directory),
     }
 

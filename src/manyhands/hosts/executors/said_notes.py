@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from manyhands.core.values.ending import Ending, Note, NoteKind
 from manyhands.hosts.executors.report_files import UnusableReport, note_unusable, read_report
 
-NOTES_FILE = "notes.txt"
+NOTES_FILE, NOTES_VARIABLE = "notes.txt", "MANYHANDS_NOTES_FILE"
 #: A note is for people who were not there. Whoever needs more space writes a file and names it.
 NOTES_MAX = 50
 CHARACTERS_MAX = 1_000

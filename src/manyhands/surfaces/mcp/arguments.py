@@ -1,7 +1,7 @@
 """What the tools take, as types. Their schemas are made from them, and arguments are checked against them."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -31,6 +31,14 @@ Lines = Annotated[int, Meta(ge=1, description="how many of the last lines")]
 Words = Annotated[str, Meta(description="what the person says: what is to be done, the reason, or the answer")]
 QuestionText = Annotated[str, Meta(description="what the person is asked")]
 QuestionChoices = Annotated[tuple[str, ...], Meta(description="the answers that make sense; left out, any words")]
+NoteWord = Annotated[
+    Literal["outcome", "decision", "question", "lesson", "handoff"],
+    Meta(
+        description="what it is: an outcome, a decision, a question that is still open, a lesson for whoever comes "
+        "next, or a handoff (where the work stands)"
+    ),
+]
+NoteText = Annotated[str, Meta(description="one paragraph for people and agents who were not there")]
 HostName = Annotated[str, Meta(description="the name of the host")]
 Reason = Annotated[str, Meta(description="the reason; people who look at the host see it")]
 BeadsPath = Annotated[str, Meta(description="a project with Beads, its .beads directory, or the file")]
@@ -87,6 +95,11 @@ class EditWanted(OfTask, forbid_unknown_fields=True):
 class QuestionPut(Struct, forbid_unknown_fields=True):
     question: QuestionText
     choices: QuestionChoices = ()
+
+
+class NoteGiven(Struct, forbid_unknown_fields=True):
+    kind: NoteWord
+    text: NoteText
 
 
 class LogWanted(OfTask, forbid_unknown_fields=True):

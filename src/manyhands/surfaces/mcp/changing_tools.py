@@ -5,9 +5,11 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from manyhands.core.values.ending import NoteKind
 from manyhands.surfaces.mcp.arguments import (
     EditWanted,
     HostWidthWanted,
+    NoteGiven,
     OfHost,
     OfTask,
     PauseWanted,
@@ -19,6 +21,7 @@ from manyhands.surfaces.mcp.reading_tools import LISTED_MAX, handed_in
 from manyhands.surfaces.verbs import approval_verbs, edit_verbs, host_verbs, plan_verbs
 from manyhands.surfaces.verbs.approval_verbs import check_is_person
 from manyhands.surfaces.verbs.ask_verbs import PersonsReply, ask_person
+from manyhands.surfaces.verbs.note_verbs import NoteKept, keep_note
 from manyhands.surfaces.verbs.plan_verbs import Added
 from manyhands.surfaces.verbs.request_verbs import RequestKept, ask, wish_for_task
 from manyhands.surfaces.verbs.store_view import View
@@ -56,6 +59,10 @@ def task_edit(view: View, wanted: EditWanted) -> RequestKept:
 def ask_a_person(view: View, wanted: QuestionPut) -> PersonsReply:
     """Clients give up on a call after a minute, so the agent is told before that to ask again."""
     return ask_person(os.environ, wanted.question, wanted.choices, ASK_WAIT_S)
+
+
+def note(view: View, wanted: NoteGiven) -> NoteKept:
+    return keep_note(os.environ, NoteKind(wanted.kind), wanted.text)
 
 
 def host_pause(view: View, wanted: PauseWanted) -> RequestKept:

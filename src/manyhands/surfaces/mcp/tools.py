@@ -16,6 +16,7 @@ from manyhands.surfaces.mcp.arguments import (
     LogWanted,
     NextWanted,
     NoArguments,
+    NoteGiven,
     OfHost,
     OfRun,
     OfTask,
@@ -190,6 +191,14 @@ _CHANGING = (
         "Otherwise you are told to end your turn, and are resumed with the answer, or to ask the same question again.",
         QuestionPut,
         changing_tools.ask_a_person,
+        changes=True,
+    ),
+    Tool(
+        "note",
+        "Note what others should know later, while you work on a task: what you decided, what is still open, what the "
+        "next one should know. It is in the task, the review and the handoff once your attempt has ended.",
+        NoteGiven,
+        changing_tools.note,
         changes=True,
     ),
     *(
