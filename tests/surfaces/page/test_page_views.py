@@ -64,6 +64,19 @@ def test_the_hosts_have_charts_with_one_cursor_that_keys_move(page: Any) -> None
     assert "12 of 12 went well" in page.inner_text("#moves")
 
 
+#: The first column of pixels of each chart: a label that is cut off at the left reaches into it.
+LEFT_EDGES = """[...document.querySelectorAll("#charts canvas")].map((canvas) =>
+    canvas.getContext("2d").getImageData(0, 0, 1, canvas.height).data.some((each) => each !== 0))"""
+
+
+def test_no_label_of_a_chart_is_cut_off_on_a_phone(page: Any) -> None:
+    page.keyboard.press("4")
+    page.set_viewport_size({"width": 390, "height": 900})
+    until(page, "[...document.querySelectorAll('#charts canvas')].every((each) => each.offsetWidth < 390)")
+    assert page.evaluate(LEFT_EDGES) == [False] * 6
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
 def test_the_log_has_a_lane_in_every_line_and_follows_the_filter(page: Any) -> None:
     page.keyboard.press("5")
     until(page, "document.querySelectorAll('#log tbody tr').length > 10")

@@ -107,7 +107,7 @@ export class App {
 	}
 
 	get gutter() {
-		return innerWidth < 600 ? 30 : 44;
+		return innerWidth < 600 ? 40 : 44;
 	}
 
 	get scale() {

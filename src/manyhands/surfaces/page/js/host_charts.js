@@ -49,7 +49,7 @@ export class HostCharts {
 			c.fillStyle = paint.line;
 			c.fillRect(gutter, Math.round(y(value)), scale.width, 1);
 			c.fillStyle = paint.muted;
-			c.fillText(value >= 10_000 ? short(value) : String(Number(value.toPrecision(3))), gutter - 6, Math.max(6, y(value)));
+			c.fillText(value >= 10_000 ? short(value).replace(".0", "") : String(Number(value.toPrecision(3))), gutter - 6, Math.max(6, y(value)));
 		}
 		drawTicks(c, paint, scale, gutter, HEIGHT, AXIS_H, origin);
 		c.save();

@@ -34,7 +34,7 @@ export class Paint {
 	/** Black or white, whichever is easier to read on the kind's colour. */
 	inkOn(model, kind) {
 		const [r, g, b] = this.kind(model, kind).match(/\w\w/g).map((pair) => parseInt(pair, 16));
-		return r * 0.3 + g * 0.59 + b * 0.11 > 125 ? "#111" : "#fff";
+		return r * 0.3 + g * 0.59 + b * 0.11 > 115 ? "#111" : "#fff";
 	}
 
 	cause(cause) {
