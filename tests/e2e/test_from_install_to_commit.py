@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ _NO_NETWORK = ("error sending request", "Failed to fetch", "dns error")
 
 #: Goals of a plain install, as `uv tool install` makes it.
 MEGABYTES_MAX, PACKAGES_MAX = 90, 40
+#: The goal for all the commands together, as somebody new waits for them. They took 22 s.
+SECONDS_MAX = 180
 
 
 @pytest.mark.slow
@@ -49,6 +52,7 @@ def test_four_commands_lead_to_a_landed_commit(tmp_path: Path) -> None:
     (project / "Makefile").write_text("test:\n\ttest -e Makefile\n")
     for words in ("init -q", "add -A", "commit -q -m first"):
         git(project, *words.split())
+    began = time.monotonic()
     for command in COMMANDS:
         done = subprocess.run(
             command.format(root=ROOT).split(), cwd=project, env=env, capture_output=True, text=True, check=False
@@ -56,6 +60,8 @@ def test_four_commands_lead_to_a_landed_commit(tmp_path: Path) -> None:
         if any(sign in done.stderr for sign in _NO_NETWORK):
             pytest.skip("the packages that manyhands needs cannot be fetched")
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    seconds = time.monotonic() - began
+    assert seconds <= SECONDS_MAX
     subjects = git(project, "log", "--format=%s").splitlines()
     assert [subject.partition(":")[0] for subject in subjects] == ["first-change", "first"]
     assert (project / "NOTES.md").exists()
