@@ -33,6 +33,10 @@ def test_a_run_says_what_it_cost_and_a_task_what_its_attempts_did(console: Conso
     assert ", 1,100,000 tokens, cost 4.50\n" in shown
     assert "cost" not in console.run("task", "show", "unknown").out
     assert "- cost: 4.75\n" in console.run("review").out
+    console.plan([sh("by-price", SAYS, "sh", '{"cost": 1.0}')])
+    more = console.run("run", "plan.jsonl", "-o", "json")
+    assert (more.json["cost"], more.json["cost_in_all"]) == (1.0, pytest.approx(5.75))
+    assert re.search(r" · this time \S+, cost 1.00 · in all peak 2, cost 5.75\n", more.err)
 
 
 def test_who_gets_the_result_is_told_what_it_cost(console: Console) -> None:

@@ -148,6 +148,8 @@ def test_many_tasks_are_retried_by_state_and_by_glob(console: Console) -> None:
     assert "2 tasks of run plan-1 will be retried when `manyhands run plan.jsonl` continues the run" in asked.err
     assert states(console) == {"auth-1": "ready", "auth-2": "ready", "docs": "failed", "good": "done"}
     assert run(console).code == 1
+    attempts = {row["task"]: (row["attempt"], row["attempts"]) for row in console.run("task", "-o", "json").json}
+    assert attempts == {"auth-1": (2, 2), "auth-2": (2, 2), "docs": (1, 1), "good": (1, 3)}
     assert sorted(wrote(console)) == ["auth-1", "auth-1", "auth-2", "auth-2", "docs", "good"]
     assert "3 tasks of run plan-1 will be retried" in console.run("task", "retry", "--state", "failed").err
     nothing = console.run("task", "retry", "z*")
@@ -174,4 +176,7 @@ def test_the_review_tells_why_a_done_task_ran_again(console: Console) -> None:
     assert run(console).code == 0
     console.plan([says("a", "A")])
     assert run(console).code == 0
-    assert "it was done, and its plan has changed" in console.run("review").out
+    told = console.run("review", "-o", "json").json
+    decisions = {one["what"]: one["why"] for one in told["decisions"]}
+    assert decisions["retried"] == "it was done, and its plan has changed"
+    assert "width" not in decisions, "the host begins anew, and nobody decided that"

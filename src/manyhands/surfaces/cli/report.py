@@ -36,16 +36,17 @@ def exit_code(run: Run, left_out: Collection[str] = ()) -> int:
 
 
 def report(run: Run, now: float, output: OutputFormat, left_out: Collection[str] = ()) -> None:
-    """The time, the peaks and the cost count from when the run was opened or last continued."""
+    """The time, the peaks of hosts and the cost count from when the run was opened or last continued."""
     took_s = max(0.0, (run.ended_at or now) - run.bounded_at)
     counts = _counts(run)
     total, left = sum(counts.values()), sum(n for state, n in counts.items() if TaskState(state) not in TERMINAL)
     left = left or run.unfinished  # only steps that revert a family may be left
-    cost = _cost(run)
-    paid = f" · cost {money(cost)}" if cost is not None else ""
-    summary = (
-        f"run {run.name}: {quantity(total, 'task')} · {counted(counts)} · {duration(took_s)} · peak {run.peak}{paid}"
-    )
+    cost, cost_in_all = _cost(run, run.bounded_at), _cost(run, run.opened_at)
+    figures = [duration(took_s), f"peak {run.peak}", *_paid(cost)]
+    if run.bounded_at > run.opened_at:
+        this_time = ", ".join([duration(took_s), *_paid(cost)])
+        figures = [f"this time {this_time}", ", ".join([f"in all peak {run.peak}", *_paid(cost_in_all)])]
+    summary = " · ".join([f"run {run.name}: {quantity(total, 'task')}", counted(counts), *figures])
     if output is OutputFormat.JSON:
         print_json(
             {
@@ -56,6 +57,7 @@ def report(run: Run, now: float, output: OutputFormat, left_out: Collection[str]
                 "peak": run.peak,
                 "peaks": peaks(run.records.values(), run.bounded_at),
                 "cost": cost,
+                "cost_in_all": cost_in_all,
             }
         )
         say(summary)
@@ -84,8 +86,12 @@ def _counts(run: Run) -> dict[str, int]:
     return {str(state): states[state] for state in TaskState}
 
 
-def _cost(run: Run) -> float | None:
-    tried = [one for record in run.records.values() for one in record.history or () if one.started_at >= run.bounded_at]
+def _paid(cost: float | None) -> list[str]:
+    return [] if cost is None else [f"cost {money(cost)}"]
+
+
+def _cost(run: Run, since: float) -> float | None:
+    tried = [one for record in run.records.values() for one in record.history or () if one.started_at >= since]
     return total_cost(one.ending.cost for one in tried if one.ending is not None)
 
 

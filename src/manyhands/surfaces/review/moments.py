@@ -14,7 +14,7 @@ class Moments:
     def __init__(self, run: str) -> None:
         self._run = run
         self._opened_at: float | None = None
-        self._ended_at: float | None = None
+        self._began: dict[str, float] = {}  # host → when it began, last
         self._task_of: dict[int, str] = {}
         self._last_ending: dict[str, str] = {}
         self.kept: list[Moment] = []
@@ -82,6 +82,10 @@ class Moments:
 
     def _take_of_host(self, event: ev.AnyEvent) -> None:
         match event:
+            case ev.WidthMoved(was=0):
+                self._began[event.host] = event.at  # a run that continues has this once more, and nobody decided it
+            case ev.WidthMoved() if self._began.get(event.host) == event.at:
+                pass  # a lane begins with its host
             case ev.WidthMoved():
                 who = f"{event.kind} on {event.host}" if event.kind else event.host
                 self._note(event.at, "width", who, f"{event.was} → {event.width}", event.reason)

@@ -211,10 +211,12 @@ def _questions(run: Run, undeclared: Undeclared) -> list[OpenQuestion]:
                 else "unfinished"
             )
             found.append(_question(run, record, what, record.cause.why or str(record.state)))
-        for number, tried in enumerate(record.history or (), 1):
-            if strays := undeclared(record.task.id, number):
-                more = f" and {len(strays) - 5} more" if len(strays) > 5 else ""
-                found.append(_question(run, record, "undeclared writes", ", ".join(strays[:5]) + more))
+        history = record.history or ()
+        written = (file for number in range(1, len(history) + 1) for file in undeclared(record.task.id, number))
+        if strays := list(dict.fromkeys(written)):
+            more = f" and {len(strays) - 5} more" if len(strays) > 5 else ""
+            found.append(_question(run, record, "undeclared writes", ", ".join(strays[:5]) + more))
+        for number, tried in enumerate(history, 1):
             if tried.ending is not None and tried.ending.kind is EndingKind.LOST:
                 found.append(_question(run, record, "lost", f"attempt {number}: {tried.ending.detail}"))
     return found

@@ -53,7 +53,7 @@ class TaskRow(Struct):
     claims: list[str]
     host: str | None  # the host of its latest attempt
     attempt: int  # how many attempts were started
-    attempts: int  # how many it may have
+    attempts: int  # how many it may have in all; a retry, or one that did not count, gives it more
     since: float  # when it entered its state
     for_s: float | None  # how long it has waited or run; for a finished task, how long its last attempt took
     why: str
@@ -128,12 +128,18 @@ def task_row(view: BookView, record: Record, now: float) -> TaskRow:
         claims=claims_row(claims_of(task)),
         host=history[-1].host if history else None,
         attempt=len(history),
-        attempts=task.attempts,
+        attempts=_attempts_max(record),
         since=record.since,
         for_s=_how_long_s(record, now),
         why="" if is_plain else next(iter(explain(view.book, record, now)), ""),
         never=can_never_run(view.book, record),
     )
+
+
+def _attempts_max(record: Record) -> int:
+    is_over = record.state in TERMINAL
+    left = 0 if is_over else record.task.attempts - record.tries - (record.state is TaskState.RUNNING)
+    return max(record.task.attempts, len(record.history or ()) + left)
 
 
 def claims_row(claims: Claims) -> list[str]:
