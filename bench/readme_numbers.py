@@ -70,19 +70,27 @@ SIMULATED = {
 SHORT = "short_backlogs"
 
 
-#: What the README shows: the row of a measured question, and the limits of a simulated one.
+#: Short names in the results, in words for people.
+WORDS = {
+    "cold": "the clutch, cold",
+    "warm": "the clutch, with memory",
+    "manyhands crash": "manyhands, safe from a crash",
+    "manyhands power": "manyhands, safe from a power cut",
+}
+#: What the README shows: these rows of a measured question.
 IN_README = {
     "durable_throughput": (
-        "manyhands crash",
-        "manyhands crash / nats jetstream",
-        "manyhands power",
-        "manyhands power / nats jetstream fsync",
+        "manyhands, safe from a crash",
+        "manyhands, safe from a crash, to nats jetstream",
+        "manyhands, safe from a power cut",
+        "manyhands, safe from a power cut, to nats jetstream fsync",
     ),
     "scheduler_throughput": ("",),
     "recovery_time": ("with a snapshot",),
     "plan_reading": ("typical",),
+    "page_speed": ("first picture of a run",),
     "clutch_real_server": ("the clutch, cold",),
-    "clutch_random_hosts": ("clutch, cold", "clutch, memory of one run"),
+    "agent_overhead": ("an attempt",),
 }
 
 
@@ -106,12 +114,12 @@ def newest(lines: Iterable[str]) -> list[Result]:
 
 
 def section(results: list[Result], wanted: Mapping[str, Sequence[str]] | None = None) -> str:
-    """All tables, or only the rows that are wanted."""
-    cases = ("cold",) if wanted is not None else ("cold", "run 2")
+    """All tables, or only the rows that are wanted of what was measured."""
     parts = ["", *measured_table(results, wanted)]
-    for case in cases:
-        parts += short_backlogs_table(results, case)
-    parts += simulated_table(results, wanted)
+    if wanted is None:
+        for case in ("cold", "run 2"):
+            parts += short_backlogs_table(results, case)
+        parts += simulated_tables(results)
     return "\n".join(parts) + "\n"
 
 
@@ -140,8 +148,10 @@ def measured_table(results: list[Result], wanted: Mapping[str, Sequence[str]] | 
 
 
 def named(value: Any) -> str:
-    words = {"cold": "the clutch, cold", "warm": "the clutch, with memory"}
-    return words.get(value) or (f"width {value}" if str(value).isdecimal() else str(value))
+    text = str(value)
+    for short, words in WORDS.items():
+        text = words if text == short else text.replace(f"{short} / ", f"{words}, to ")
+    return f"width {text}" if text.isdecimal() else text
 
 
 def is_for_readme(result: Result) -> bool:
@@ -149,11 +159,11 @@ def is_for_readme(result: Result) -> bool:
     return question is not None and all(result.params.get(name) in values for name, values in question.only)
 
 
-def simulated_table(results: list[Result], wanted: Mapping[str, Sequence[str]] | None) -> Iterator[str]:
+def simulated_tables(results: list[Result]) -> Iterator[str]:
     """Limits down, places across: each cell a fraction of what the best fixed width reaches there."""
     for question, (script, asks) in SIMULATED.items():
         rows = [result for result in results if result.question == question]
-        if not rows or (wanted is not None and question not in wanted):
+        if not rows:
             continue
         size = {name: rows[-1].params[name] for name in ("hosts", "seeds") if name in rows[-1].params}
         rows = [result for result in rows if size.items() <= result.params.items()]
@@ -165,8 +175,6 @@ def simulated_table(results: list[Result], wanted: Mapping[str, Sequence[str]] |
         yield "| limit | " + " | ".join(places) + " |"
         yield "|---|" + "--:|" * len(places)
         for limit in dict.fromkeys(result.params["limit"] for result in rows):
-            if wanted is not None and limit not in wanted[question]:
-                continue
             values = [cells.get((limit, place)) for place in places]
             yield f"| {limit} | " + " | ".join("" if value is None else f"{value:.3f}" for value in values) + " |"
         yield ""

@@ -38,7 +38,7 @@ def test_a_second_run_of_the_same_backlog_starts_where_the_first_one_settled(con
         done = console.run("run", "plan.jsonl", *again)
         assert done.code == 0, done.err
     first, second = moves(console)
-    assert (first[0].was, first[0].reason) == (0, "nothing known yet")
+    assert (first[0].was, first[0].reason) == (0, "where a new host begins")
     assert len(first) > 1, "the first run never moved"
     memory = console.run("memory", "--output", "json").json
     assert [row["lane"] for row in memory] == ["nap@py"]

@@ -24,7 +24,7 @@ class Beginning(Struct, frozen=True):
 def beginning(start: int | None, memory: HostMemory | None, nature: str, streams: bool) -> Beginning:
     launch = Launch(nature, streams)
     if memory is None:
-        why = "nothing known yet" if start is None else f"it starts at {start}"
+        why = "where a new host begins" if start is None else f"it starts at {start}"
         return Beginning(float(start or WIDTH_FIRST), why, launch, Ramp())
     if memory.of:
         half = max(float(WIDTH_FIRST), ALIKE * memory.width)

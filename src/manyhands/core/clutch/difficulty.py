@@ -86,7 +86,7 @@ class Difficulty(Struct):
             return host_width, f"nothing is known against {kind or 'this kind'}: as wide as the host"
         level, part = _level(record)
         width = max(1, min(host_width, math.ceil(host_width * part)))
-        seen = f"{record.done:.0f} of the last {record.weight:.0f} or so went well"
+        seen = f"{record.done:.0f} of {record.weight:.0f} recent attempts went well"
         return width, f"{level}: {seen}"
 
     def _record(self, kind: str) -> KindRecord:
