@@ -56,7 +56,8 @@ def test_issues_and_files_are_worked_on_and_told_how_it_went(console: Console) -
 
 
 def test_without_a_token_the_next_step_is_named(console: Console) -> None:
-    done = console.run("serve", "--github", "octo/hello", GITHUB_TOKEN="")
+    console.write("gh", "#!/bin/sh\nexit 1\n").chmod(0o755)
+    done = console.run("serve", "--github", "octo/hello", GITHUB_TOKEN="", PATH=f"{console.directory}:/usr/bin:/bin")
     assert done.code == 2
     assert "`GITHUB_TOKEN`, which is not set" in done.err
     done = console.run("serve", "--github", "hello", GITHUB_TOKEN=TOKEN)

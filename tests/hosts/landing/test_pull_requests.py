@@ -67,6 +67,7 @@ def test_what_could_not_be_opened_is_refused_before_anything_runs(
     landing, tasks = LandingConfig(pull_request=True), [sh("a", "true")]
     check_before(remote.directory, landing, tasks)
     monkeypatch.delenv("GITHUB_TOKEN")
+    monkeypatch.setenv("GITHUB_API_URL", "http://127.0.0.1:9")  # no `gh` has a token for it
     with pytest.raises(UsageError, match="needs a token in `GITHUB_TOKEN`"):
         check_before(remote.directory, landing, tasks)
     remote.git("remote", "remove", "origin")

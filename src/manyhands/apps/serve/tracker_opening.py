@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from manyhands.errors import UsageError
 from manyhands.sources.config.config_types import BacklogConfig
 from manyhands.sources.config.github_config import GithubConfig
 from manyhands.sources.trackers.github_api import GithubApi
+from manyhands.sources.trackers.github_token import github_token
 from manyhands.sources.trackers.github_tracker import GithubTracker
 from manyhands.sources.trackers.issue_tracker import IssueTracker
 from manyhands.sources.trackers.markdown_tracker import MarkdownTracker
@@ -20,10 +20,5 @@ def open_tracker(row: BacklogConfig, workspace: Path, environ: Mapping[str, str]
 
 
 def open_github(github: GithubConfig, environ: Mapping[str, str]) -> GithubApi:
-    token = environ.get(github.token_env, "").strip()
-    if not token:
-        raise UsageError(
-            f"the issues of {github.repository} need a token in `{github.token_env}`, which is not set",
-            f"`export {github.token_env}=$(gh auth token)`, or a token that may write issues",
-        )
+    token = github_token(github.token_env, github.url, f"the issues of {github.repository} need", environ)
     return GithubApi(github.repository, token, github.url)

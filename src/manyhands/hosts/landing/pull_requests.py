@@ -8,6 +8,7 @@ from manyhands.errors import UsageError
 from manyhands.hosts.landing.git import Git
 from manyhands.sources.config.github_config import GITHUB_URL
 from manyhands.sources.trackers.github_api import GithubApi, RequestRefused
+from manyhands.sources.trackers.github_token import github_token
 
 REMOTE = "origin"
 TOKEN = "GITHUB_TOKEN"
@@ -26,7 +27,7 @@ def propose(git: Git, commit: str, branch: str, target: str, message: str, envir
     repository, token = _repository(git, environ), _token(environ)
     git("push", "--quiet", REMOTE, f"{commit}:refs/heads/{branch}")
     title, _, text = message.strip().partition("\n")
-    api = _api(repository, token, environ.get("GITHUB_API_URL") or GITHUB_URL)
+    api = _api(repository, token, _url(environ))
     asked = {"title": title, "body": text.strip(), "head": branch, "base": target}
     try:
         opened = api.send("POST", "/pulls", asked)
@@ -62,10 +63,8 @@ def _repository(git: Git, environ: Mapping[str, str]) -> str:
 
 
 def _token(environ: Mapping[str, str]) -> str:
-    token = environ.get(TOKEN, "").strip()
-    if not token:
-        raise UsageError(
-            f"`[landing] pull_request` needs a token in `{TOKEN}`, which is not set",
-            f"`export {TOKEN}=$(gh auth token)`, or a token that may write pull requests",
-        )
-    return token
+    return github_token(TOKEN, _url(environ), "`[landing] pull_request` needs", environ)
+
+
+def _url(environ: Mapping[str, str]) -> str:
+    return environ.get("GITHUB_API_URL") or GITHUB_URL
