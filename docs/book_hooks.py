@@ -5,14 +5,26 @@ MkDocs calls `on_files` and `on_page_markdown` (`make docs`). Links to what is n
 
 import os
 import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from field_tables import field_table
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from msgspec import Struct
 
 from manyhands.core import events
+from manyhands.core.scheduler import Scheduler
+from manyhands.core.values.host import Rule
+from manyhands.core.values.spending_limit import SpendingLimit
+from manyhands.core.values.task import Task
+from manyhands.readers.shape import written_fields
+from manyhands.sources.config.config_types import HOST_TYPES, BacklogConfig, LandingConfig, StoreConfig
+from manyhands.sources.config.tell_config import TellConfig
+from manyhands.sources.plans.plan_settings import PlanSettings
 from manyhands.surfaces.api.endpoints import ENDPOINTS, PREFIX
+from manyhands.surfaces.api.metrics import Metrics
 from manyhands.surfaces.cli.main import NOUNS, noun_of
 from manyhands.surfaces.cli.parsing.help_text import command_help, noun_help
 from manyhands.surfaces.mcp.tools import tools
@@ -21,12 +33,26 @@ ROOT = Path(__file__).parents[1]
 #: Pages of the book that are files beside `docs`.
 BESIDE = {"index.md": "README.md", "glossary.md": "GLOSSARY.md", "changelog.md": "CHANGELOG.md"}
 WIDTH = 80
+#: Heading → what is declared there.
+CONFIG: dict[str, type[Struct]] = {
+    **{f'`[hosts.…]` with `type = "{name}"`': kind for name, kind in HOST_TYPES.items()},
+    "`[[rules]]`": Rule,
+    "`[[backlogs]]`": BacklogConfig,
+    "`[landing]`": LandingConfig,
+    "`[store]`": StoreConfig,
+    "`[[budgets]]`": SpendingLimit,
+    "`[[tell]]`": TellConfig,
+}
+PLAN: dict[str, type[Struct]] = {"`[[task]]`": Task, "The plan as a whole": PlanSettings}
 _LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(#[^)\s]*)?\)")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages = {name: (ROOT / file).read_text() for name, file in BESIDE.items()}
     pages["reference/cli.md"] = commands()
+    pages["reference/config.md"] = tables_of("Configuration", "[Hosts](../hosts.md) explains them", CONFIG)
+    pages["reference/plan.md"] = tables_of("Plan fields", "[Plans](../plans.md) explains them", PLAN)
+    pages["reference/metrics.md"] = metrics_of_serve()
     pages["reference/http.md"] = paths_of_http()
     pages["reference/mcp-tools.md"] = tools_of_mcp()
     pages["reference/events.md"] = journal_events()
@@ -61,6 +87,34 @@ def commands() -> str:
         for verb, command in noun.verbs.items():
             parts.append(printed(3, f"{path} {verb}", command_help(f"{path} {verb}", command, WIDTH)))
     return "\n".join(parts)
+
+
+def tables_of(title: str, about: str, declared: Mapping[str, type[Struct]]) -> str:
+    parts = [f"# {title}\n\n{about}.\n"]
+    parts += [f"## {heading}\n\n{field_table(kind, list(written_fields(kind)))}" for heading, kind in declared.items()]
+    return "\n".join(parts)
+
+
+def metrics_of_serve() -> str:
+    rows = [
+        "# Metrics\n\n`/metrics` of `manyhands serve` has these. [The service](../service.md#metrics) has labels.\n",
+        "| metric | type | says |",
+        "|---|---|---|",
+    ]
+    for family in Metrics(Idle()).registry.collect():
+        if family.name.startswith("manyhands_"):
+            ending = {"counter": "_total", "info": "_info"}.get(family.type, "")
+            rows.append(f"| `{family.name}{ending}` | {family.type} | {cell(family.documentation)} |")
+    return "\n".join(rows) + "\n"
+
+
+class Idle:
+    """A dispatcher that has done nothing: its metrics have names, types and meanings."""
+
+    def __init__(self) -> None:
+        self.book = Scheduler().book
+        self.recorded: list[Callable[[Sequence[events.AnyEvent]], None]] = []
+        self.commit_s = 0.0
 
 
 def printed(level: int, title: str, text: str) -> str:

@@ -29,12 +29,12 @@ _STRUCTS: dict[str, type[msgspec.Struct]] = {
 
 def with_tables(text: str) -> str:
     def table(found: re.Match[str]) -> str:
-        return f"{found[1]}\n{_field_table(_STRUCTS[found[2]], found[3].split())}\n{found[4]}"
+        return f"{found[1]}\n{field_table(_STRUCTS[found[2]], found[3].split())}\n{found[4]}"
 
     return _TABLE.sub(table, text)
 
 
-def _field_table(kind: type[msgspec.Struct], names: Sequence[str]) -> str:
+def field_table(kind: type[msgspec.Struct], names: Sequence[str]) -> str:
     """A row for each of these fields: its name, what it takes, its default, and what it means."""
     fields = written_fields(kind)
     rows = ["| field | takes | default | means |", "|---|---|---|---|"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from manyhands.sources.config.config_types import HOST_TYPES
 from surfaces.page.browsing import PATIENCE_MS, browser
 
 __all__ = ["browser"]
@@ -28,12 +29,17 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_page_is_in_the_book(book: Path) -> None:
     pages = {str(page.relative_to(ROOT / "docs").with_suffix("")) for page in (ROOT / "docs").rglob("*.md")}
     pages = {re.sub(r"README$", "index", page) for page in pages}
-    written = {f"reference/{name}" for name in ("cli", "http", "mcp-tools", "events")}
+    written = {f"reference/{name}" for name in ("cli", "config", "plan", "metrics", "http", "mcp-tools", "events")}
     wanted = {*pages, *written, "index", "glossary", "changelog"}
     assert len(wanted) > 50
     assert wanted - {str(page.relative_to(book).with_suffix("")) for page in book.rglob("*.html")} == set()
     commands = (book / "reference" / "cli.html").read_text()
     assert "manyhands task explain" in commands
+    metrics = set(re.findall(r"<code>(manyhands_\w+)</code>", (book / "reference" / "metrics.html").read_text()))
+    told = set(re.findall(r"^\| `(manyhands_\w+)`", (ROOT / "docs" / "service.md").read_text(), re.MULTILINE))
+    assert metrics == told
+    config = (book / "reference" / "config.html").read_text()
+    assert [name for name in HOST_TYPES if f'type = "{name}"' not in config.replace("&quot;", '"')] == []
 
 
 def test_no_page_loads_anything_from_elsewhere(book: Path) -> None:
