@@ -95,6 +95,19 @@ def test_a_question_is_answered_by_one_of_its_choices(waiting: tuple[Any, Projec
     until(page, "!document.querySelector('#task .question')")
 
 
+def test_a_button_in_the_inbox_lets_a_paused_host_take_tasks_again(waiting: tuple[Any, Project, Console]) -> None:
+    page, _, console = waiting
+    assert console.run("host", "pause", "local", "--why", "looking").code == 0
+    page.evaluate("manyhands.setShow('inbox')")
+    until(page, "document.querySelector('#inbox li[data-waits-for=host] [data-verb=resume]')")
+    bring_axe(page)
+    assert looked_at(page, "the inbox with a button") == []
+    page.click("#inbox li[data-waits-for=host] [data-verb=resume]")
+    wait_until(lambda: console.book().hosts["local"].paused is None, "the host to resume")
+    until(page, "!document.querySelector('#inbox li[data-waits-for=host]')")
+    assert page.inner_text("#inbox-note") == "host local takes tasks again"
+
+
 def test_the_inbox_is_empty_once_all_is_answered(waiting: tuple[Any, Project, Console]) -> None:
     page, _, _ = waiting
     page.evaluate("manyhands.setShow('inbox')")
