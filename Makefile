@@ -27,9 +27,9 @@ setup: .venv/.ready
 demo: .venv/.plain
 	$(BIN)/manyhands demo
 
-# Three at a time also on two cores: much of a test is waiting for processes and servers.
+# Four at a time also on two cores: much of a test is waiting for processes and servers.
 test: setup parts
-	$(BIN)/pytest -n 3 --dist loadgroup $(ARGS)
+	$(BIN)/pytest -n 4 --dist loadgroup $(ARGS)
 
 # What some tests need and no wheel carries. Where it cannot be had those tests are skipped, and say so.
 parts:

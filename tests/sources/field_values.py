@@ -123,8 +123,10 @@ CONFIG: dict[str, dict[str, list[Any]]] = {
     | {"model": TEXTS, "args": LISTS, "cwd": ["", "src", "../x"], "idle": DURATIONS, "sessions": COUNTS}
     | {"limits": [{}, {"turns": 3}, {"cpu": "1h"}, {"x": 1}], "confine": ["workspace", "claims", "off", "x"]}
     | {"hide": [[], ["~/.ssh"], [""], [3], "x"], "home": ["own", "shared", "x"], "approve": FLAGS}
+    | {"permissions": ["allow", "ask", "x"]}
     | {"probe": ["local", "none", "vllm"]},
-    "PythonHost": HOST | {"grace": DURATIONS, "probe": ["local", "nvml", "vllm"], "url": ["http://x"]},
+    "PythonHost": HOST
+    | {"grace": DURATIONS, "overloaded": PATTERNS, "probe": ["local", "nvml", "vllm"], "url": ["http://x"]},
     "OpenaiHost": HOST
     | {"url": ADDRESSES, "model": ["m", "", " ", 3], "api_key_env": VARIABLES, "api": ["chat", "completions"]}
     | {"system": TEXTS, "stream": FLAGS, "memory_gb": AMOUNTS, "api_key": ["sk"]}
@@ -205,6 +207,8 @@ CONFIG: dict[str, dict[str, list[Any]]] = {
         "markdown": ["", "tasks", 3],
         "save": ["", "docs/{id}.md", 3],
         "weight": AMOUNTS,
+        "schedule": ["0 2 * * 1-5", "", "0 2 * *", "61 2 * * *", 3],
+        "timezone": ["UTC", "Europe/Berlin", "Nowhere", "", 3],
         "run": COMMANDS,
         "call": FUNCTIONS,
         "args": [{}, []],

@@ -1,4 +1,4 @@
-"""`init` in seven kinds of directory: `doctor` passes what it wrote, and `run` runs it."""
+"""`init` in eight kinds of directory: `doctor` passes what it wrote, and `run` runs it."""
 
 import json
 import tomllib
@@ -51,6 +51,7 @@ KINDS: dict[str, tuple[Callable[[Path], None] | None, str, bool]] = {
     "a directory without git": (make, "make", False),
     "Python with tests": (python, "pytest", True),
     "make": (make, "make", True),
+    "Node": (node, "npm", True),
     "Beads": (beads, "", True),
     "Rust without cargo": (rust, "", True),
     "documents": (docs, "", True),
@@ -65,6 +66,7 @@ def test_what_init_writes_is_passed_by_doctor_and_runs(
     fill, check, lands = KINDS[kind]
     if fill is not None:
         fill(console.directory)
+    console.env["PATH"] = f"{console.directory}:{console.env['PATH']}"
     if lands:
         git("init", "-q")
         git("add", "-A")
@@ -72,6 +74,7 @@ def test_what_init_writes_is_passed_by_doctor_and_runs(
     began = console.run("init", "--yes")
     assert began.code == 0, began.err
     assert began.out.split() == ["manyhands.toml", "first-plan.toml"]
+    assert ("tests: none found; write a `check` for your tasks" in began.err) == (not check)
     plan = tomllib.loads((console.directory / "first-plan.toml").read_text())["task"]
     change = next(task for task in plan if task["id"] == "first-change")
     assert Path(change.get("check", [""])[0]).name == check

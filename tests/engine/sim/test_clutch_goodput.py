@@ -7,6 +7,7 @@ and an equally good one does not.
 import bisect
 import math
 import time
+from collections.abc import Sequence
 from statistics import mean
 
 import msgspec
@@ -36,9 +37,9 @@ def fixed(model: HostModel, width: int) -> float:
     return mean(drive(model, Fixed(width), seed).goodput for seed in SEEDS)
 
 
-def best(model: HostModel) -> BestWidth:
+def best(model: HostModel, seeds: Sequence[int] = SEEDS) -> BestWidth:
     width = BEST_WIDTH[model.name]
-    return BestWidth(width, {seed: drive(model, Fixed(width), seed).goodput for seed in SEEDS})
+    return BestWidth(width, {seed: drive(model, Fixed(width), seed).goodput for seed in seeds})
 
 
 def cold(model: HostModel, seed: int) -> Clutch:
@@ -93,7 +94,9 @@ def test_a_wrong_memory_costs_at_most_a_tenth(model: HostModel, factor: float) -
             width_max=model.width_max, nature=model.nature, memory=misled(memory_of_a_run(model, seed), factor)
         )
 
-    assert score(model, make, SEEDS[:2], best(model)).fraction >= 0.90
+    # One run of processes has few ends, and a seed alone moves its figure by a third.
+    seeds = tuple(range(8)) if model is PROCESSES else SEEDS[:2]
+    assert score(model, make, seeds, best(model, seeds)).fraction >= 0.90
 
 
 def test_it_is_ahead_of_the_classics_and_never_the_worst() -> None:

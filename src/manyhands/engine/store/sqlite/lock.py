@@ -29,7 +29,7 @@ class DirectoryLock:
         except OSError as error:
             raise StoreBroken(
                 f"cannot open `{path}`: {error.strerror}",
-                "it must be a file in a directory that this user can write to",
+                "it must be a file, and the directory must be writable by this user",
             ) from error
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
