@@ -83,9 +83,9 @@ def _hinted(found: re.Match[str]) -> str:
 
 
 def _pause(pace: float, task: str, step: int) -> None:
-    """Between 0.9 and 1.8 seconds, not the same for any two tasks, and the same on every machine."""
+    """Between 1.2 and 2.1 seconds, not the same for any two tasks, and the same on every machine."""
     drawn = sum(map(ord, task)) * 7 + step * 31
-    time.sleep(pace * (0.9 + drawn % 10 * 0.1))
+    time.sleep(pace * (1.2 + drawn % 10 * 0.1))
 
 
 def _say(text: str) -> None:
