@@ -82,7 +82,7 @@ class _ByStartTime(HeldProcess):
         if born_at is None:
             raise ProcessLookupError(f"process {pid} vanished")
         self._born_at = born_at
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
 
     def call_on_death(self, callback: Callable[[], object]) -> None:
         loop = asyncio.get_running_loop()
@@ -94,7 +94,7 @@ class _ByStartTime(HeldProcess):
                 self._timer = None
                 callback()
 
-        self._timer = loop.call_soon(look)  # type: ignore[assignment]  # a handle that can be cancelled, too
+        self._timer = loop.call_soon(look)
 
     def call_nothing(self) -> None:
         if self._timer is not None:
